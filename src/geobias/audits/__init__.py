@@ -1,0 +1,1 @@
+"""Whole studies, each a function that reads like the paper's section."""

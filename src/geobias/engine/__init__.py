@@ -1,0 +1,1 @@
+"""Asking models: every distinct text once, kept for ever, resumed where it stopped."""

@@ -1,0 +1,113 @@
+"""Ask a scorer about texts: each distinct one once, the known ones from the store.
+
+Texts are asked in their own order, so that neighbours (the words of one region, the variants of one text) reach the
+scorer together; it sorts each share by length and may find work in common.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geobias.engine.store import ScoreStore, text_keys
+from geobias.errors import GeobiasError
+from geobias.models.scorer import Scorer
+
+SECONDS_PER_SHARE = 2.0  # how much work a kill can lose, and how often the bar moves
+SMALLEST_SHARE, LARGEST_SHARE = 8, 65536
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A row of scores for each text, in the texts' order, and how much of that was work."""
+
+    scores: np.ndarray
+    columns: Sequence[str]
+    distinct: int
+    scored: int
+
+    def column(self, name: str) -> np.ndarray | None:
+        """One column by name; None if this scorer does not give it."""
+        return self.scores[:, list(self.columns).index(name)] if name in self.columns else None
+
+
+def ask(scorer: Scorer, texts: Sequence[str], *, label: str = "scoring", progress: bool | None = None) -> Answers:
+    """The scorer's answer to every text. `progress` shows a bar; by default only on a terminal."""
+    keys = text_keys(texts)
+    coded = keys.dictionary_encode()
+    distinct = coded.dictionary
+    which = coded.indices.to_numpy()
+    first = np.full(len(distinct), len(texts))
+    np.minimum.at(first, which, np.arange(len(texts)))
+
+    store = ScoreStore(scorer.fingerprint, scorer.columns, name=label)
+    scores = store.lookup(distinct)
+    missing = np.flatnonzero(np.isnan(scores[:, 0]))
+    with _bar(label, len(missing), progress) as advance:
+        for share in _shares(len(missing)):
+            rows = missing[share]
+            answer = _checked(scorer, [texts[int(first[i])] for i in rows])
+            store.add(distinct.take(rows), answer)
+            scores[rows] = answer
+            advance(len(rows))
+    store.tidy()
+    return Answers(scores[which], scorer.columns, len(distinct), len(missing))
+
+
+def _shares(count: int) -> Iterator[slice]:
+    """Consecutive shares of the work, each as large as fits into `SECONDS_PER_SHARE` by what the last one took."""
+    start, size = 0, SMALLEST_SHARE
+    while start < count:
+        began = time.perf_counter()
+        yield slice(start, start + size)
+        seconds = max(time.perf_counter() - began, 1e-6)
+        start += size
+        # At most four times the last share: the first ones are short and say little.
+        size = int(np.clip(size * min(SECONDS_PER_SHARE / seconds, 4.0), SMALLEST_SHARE, LARGEST_SHARE))
+
+
+def _checked(scorer: Scorer, texts: list[str]) -> np.ndarray:
+    answer = np.asarray(scorer.score(texts), dtype=np.float64)
+    expected = (len(texts), len(scorer.columns))
+    if answer.shape != expected:
+        raise GeobiasError(f"The scorer gave an array of shape {answer.shape} for {len(texts)} texts, not {expected}.")
+    bad = ~np.isfinite(answer[:, 0])
+    if bad.any():
+        text = texts[int(np.argmax(bad))]
+        raise GeobiasError(f"The model gives no number for {int(bad.sum())} text(s), for example {text!r}.")
+    return answer
+
+
+@contextmanager
+def _bar(label: str, total: int, progress: bool | None) -> Iterator[Any]:
+    """A progress bar with rate and time left on standard error; nothing where nobody looks, or nothing is to do."""
+    shown = sys.stderr.isatty() if progress is None else progress
+    if not shown or not total:
+        yield lambda count: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]} texts/s"),
+        TimeRemainingColumn(),
+    )
+    began, done = time.perf_counter(), 0
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total, rate="...")
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            bar.update(task, advance=count, rate=f"{done / (time.perf_counter() - began):,.0f}")
+
+        yield advance

@@ -1,0 +1,165 @@
+"""Scores on disk: a text is scored once per scorer, ever.
+
+A scorer's scores lie in one folder of the cache as Parquet files: 16 bytes that stand for the text, and the
+scorer's columns. Files are only ever added whole (written aside, then renamed), and each is named after
+the digest of its content: what was killed half-way is never seen, what was damaged later is noticed, and
+two programs may write at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import platformdirs
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from geobias.errors import writing
+
+KEY = "text_digest"
+KEY_BYTES = 16
+FILES_BEFORE_MERGING = 16
+log = logging.getLogger("geobias")
+
+
+def cache_folder() -> Path:
+    """Where everything is kept: `GEOBIAS_CACHE`, or the user's cache folder."""
+    return Path(os.environ.get("GEOBIAS_CACHE") or platformdirs.user_cache_path("geobias"))
+
+
+def text_keys(texts: Iterable[str]) -> pa.FixedSizeBinaryArray:
+    """A 128-bit digest for each text: enough that no two texts ever share one."""
+    joined = b"".join(
+        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts
+    )
+    return pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(KEY_BYTES), len(joined) // KEY_BYTES, [None, pa.py_buffer(joined)]
+    )
+
+
+class ScoreStore:
+    """The scores of one scorer. Without a fingerprint nothing is kept beyond this object."""
+
+    def __init__(self, fingerprint: str | None, columns: Sequence[str], *, name: str = "") -> None:
+        self.columns = list(columns)
+        self.folder: Path | None = None
+        self._known = self._table(text_keys([]), np.empty((0, len(self.columns))))
+        self._new: list[pa.Table] = []
+        if fingerprint is not None:
+            about = {"fingerprint": fingerprint, "columns": self.columns, "name": name}
+            self.folder = cache_folder() / "scores" / _digest(json.dumps([fingerprint, self.columns]).encode())
+            with writing(self.folder):
+                self.folder.mkdir(parents=True, exist_ok=True)
+                _write_whole(self.folder / "scorer.json", json.dumps(about, indent=1).encode())
+            self._known = pa.concat_tables([self._known, *self._read_all()]).combine_chunks()
+
+    def lookup(self, keys: pa.FixedSizeBinaryArray) -> np.ndarray:
+        """The scores of these texts, a row each; NaN in the first column where there is none."""
+        if self._new:
+            self._known = pa.concat_tables([self._known, *self._take_new()]).combine_chunks()
+        found = pc.index_in(keys, value_set=self._known[KEY])
+        rows = self._known.select(self.columns).take(found)
+        return np.column_stack([rows[column].to_numpy() for column in self.columns])
+
+    def add(self, keys: pa.FixedSizeBinaryArray, scores: np.ndarray) -> None:
+        """Keep these scores; they are on disk when this returns."""
+        table = self._table(keys, scores)
+        if self.folder is not None:
+            self._write(table)
+        self._new.append(table)
+
+    def tidy(self) -> None:
+        """Many small files become one; the old ones go only when the new one is there."""
+        if self.folder is None:
+            return
+        files = sorted(self.folder.glob("*.parquet"))
+        if len(files) > FILES_BEFORE_MERGING:
+            merged = self._write(pa.concat_tables(list(self._read_all())))
+            for file in files:
+                if file != merged:
+                    file.unlink(missing_ok=True)
+
+    def _take_new(self) -> list[pa.Table]:
+        new, self._new = self._new, []
+        return new
+
+    def _table(self, keys: pa.FixedSizeBinaryArray, scores: np.ndarray) -> pa.Table:
+        arrays = [pa.array(np.ascontiguousarray(scores[:, i], dtype=np.float64)) for i in range(len(self.columns))]
+        return pa.table([keys, *arrays], names=[KEY, *self.columns])
+
+    def _write(self, table: pa.Table) -> Path:
+        assert self.folder is not None
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd")
+        content = sink.getvalue().to_pybytes()
+        path = self.folder / f"{_digest(content)}.parquet"
+        with writing(path):
+            _write_whole(path, content)
+        return path
+
+    def _read_all(self) -> Iterator[pa.Table]:
+        assert self.folder is not None
+        for path in sorted(self.folder.glob("*.parquet")):
+            try:
+                content = path.read_bytes()
+            except FileNotFoundError:
+                continue  # another program has just merged it into a larger file, read in a later run
+            if _digest(content) == path.stem:
+                yield pq.read_table(pa.BufferReader(content), columns=[KEY, *self.columns])
+            else:
+                log.warning("The score file %s is damaged: set aside, its texts are scored again.", path)
+                path.rename(path.with_suffix(".damaged"))
+
+
+@dataclass(frozen=True)
+class StoredScores:
+    """What the cache holds of one scorer."""
+
+    name: str
+    fingerprint: str
+    texts: int
+    bytes: int
+
+
+def stored() -> list[StoredScores]:
+    """What lies in the cache, scorer by scorer."""
+    found = []
+    for about in sorted((cache_folder() / "scores").glob("*/scorer.json")):
+        files = list(about.parent.glob("*.parquet"))
+        texts = sum(pq.read_metadata(file).num_rows for file in files if _digest(file.read_bytes()) == file.stem)
+        size = sum(file.stat().st_size for file in about.parent.iterdir())
+        description = json.loads(about.read_text(encoding="utf-8"))
+        found.append(StoredScores(description["name"], description["fingerprint"], texts, size))
+    return found
+
+
+def clear() -> None:
+    """Delete every score; the next run computes what it needs again."""
+    shutil.rmtree(cache_folder() / "scores", ignore_errors=True)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Either the whole file is there under its name, or nothing is."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(aside, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise

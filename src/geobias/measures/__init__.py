@@ -1,0 +1,1 @@
+"""Numbers from answers: arrays in, arrays out, each function an equation."""

@@ -1,0 +1,78 @@
+"""Sums over all pairs of points: the part of HERB that takes time.
+
+Distances are taken from differences in float64 (no expansion into dot products), so equal points are at
+distance exactly 0; they are computed in blocks, so memory stays bounded for any number of points.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+BLOCK = 2**21  # distances held at once by a thread: 16 MB
+
+
+def pair_count(n: int) -> int:
+    return n * (n - 1) // 2
+
+
+def mean_distance(points: np.ndarray) -> float | None:
+    """Mean Euclidean distance over the unordered pairs (Eq. 3); None where there is no pair."""
+    if len(points) < 2:
+        return None
+    return float(_weighted_sums(points, np.ones((len(points), 1)))[0] / pair_count(len(points)))
+
+
+def softmax_mean_distances(points: np.ndarray, logits: np.ndarray) -> np.ndarray:
+    """For each column l of `logits`: the mean distance over pairs, weighed by the softmax over pairs of l_i + l_j.
+
+    This is Eq. 8 with the weights of Eq. 9 or 10. The softmax of a sum is a product, exp(l_i) exp(l_j), so the weights
+    of all pairs need never be written down; only their total is summed, in a form that cannot cancel.
+    """
+    if len(points) < 2:
+        raise ValueError("a mean over pairs needs at least two points")
+    top_two = np.sort(logits, axis=0)[-2:]
+    weights = np.exp(logits - top_two.mean(axis=0))  # the heaviest pair gets weight 1
+    return _weighted_sums(points, weights) / _weight_totals(weights)
+
+
+def mean_absolute_differences(points: np.ndarray) -> np.ndarray:
+    """For each dimension, the mean over unordered pairs of the absolute difference (Eq. 6); 0 where there is no pair.
+
+    Sorted, the sum over pairs is that of the gaps, each counted k (n - k) times: all terms are positive.
+    """
+    n = len(points)
+    if n < 2:
+        return np.zeros(points.shape[1])
+    gaps = np.diff(np.sort(points, axis=0), axis=0)
+    below = np.arange(1, n)
+    return (below * (n - below)) @ gaps / pair_count(n)
+
+
+def _weight_totals(weights: np.ndarray) -> np.ndarray:
+    """Sum over pairs of w_i w_j: each weight times those that follow."""
+    following = np.zeros_like(weights)
+    following[:-1] = np.cumsum(weights[:0:-1], axis=0)[::-1]
+    return np.einsum("ij,ij->j", weights, following)
+
+
+def _weighted_sums(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """For each column w of `weights`: the sum over pairs of w_i w_j times the distance."""
+    n = len(points)
+    rows = max(1, BLOCK // n)
+
+    def block(start: int) -> np.ndarray:
+        stop = min(start + rows, n)
+        distances = cdist(points[start:stop], points[start:])
+        below = np.arange(stop - start)[:, None] >= np.arange(n - start)
+        distances[below] = 0.0  # each pair once
+        return np.einsum("ij,ij->j", weights[start:stop], distances @ weights[start:])
+
+    starts = range(0, n - 1, rows)
+    if len(starts) == 1:
+        return block(0)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return np.sum(list(pool.map(block, starts)), axis=0)

@@ -1,0 +1,116 @@
+"""Loading a Hugging Face model so that whatever can go wrong is said in one sentence, and telling what was loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import transformers
+
+from geobias.errors import InputError
+
+NO_LIMIT = 2**20  # tokens, where neither tokenizer nor model names a limit
+
+
+def resolve_device(device: str) -> str:
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError):
+        raise InputError(f"The device {device!r} is not available here; try --device cpu.") from None
+    return device
+
+
+def resolve_dtype(dtype: str, device: str) -> torch.dtype:
+    known = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+    if dtype == "auto":
+        fast = device.startswith("cuda") and torch.cuda.is_bf16_supported()
+        return torch.bfloat16 if fast else torch.float32
+    if dtype not in known:
+        raise InputError(f"Unknown precision {dtype!r}: choose auto, {', '.join(known)}.")
+    return known[dtype]
+
+
+def pretrained(auto_class: Any, name: str, source: str, *, dtype: torch.dtype, kind: str) -> tuple[Any, Any]:
+    """Model and tokenizer from a folder or the hub: safetensors where they exist, never code from the hub.
+
+    A model whose weights lack a part (a head that was never trained) is refused: that part would be random.
+    """
+    try:
+        with _quiet_transformers():
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+            model, report = auto_class.from_pretrained(
+                source, dtype=dtype, output_loading_info=True, trust_remote_code=False
+            )
+    except Exception as error:  # the library raises errors of many kinds for a folder or name that cannot be loaded
+        raise InputError(_why_not_loaded(name, error, kind)) from error
+    missing = sorted(report["missing_keys"])
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise InputError(
+            f"{name} has no trained {kind} head: its weights lack {missing[0]}{more}. Give a model trained for it."
+        )
+    if not tokenizer.is_fast:
+        raise InputError(f"{name} has a tokenizer without offsets ({type(tokenizer).__name__}); a fast one is needed.")
+    return model, tokenizer
+
+
+def _why_not_loaded(name: str, error: Exception, kind: str) -> str:
+    text = " ".join(str(error).split())
+    if "Unrecognized configuration class" in text:
+        return f"{name} is not a {kind}: its architecture has no such form in transformers."
+    if "no file named" in text:
+        return f"The folder {name} holds no weights (model.safetensors): copy them there, or name another model."
+    if any(hint in text for hint in ("not a valid model identifier", "couldn't connect", "Can't load", "offline")):
+        return (
+            f"There is no model {name!r} on this machine, and it cannot be fetched from the hub: check the name and "
+            "the network, or give a local folder."
+        )
+    return f"The model {name} cannot be loaded: {text[:300]}"
+
+
+@contextmanager
+def _quiet_transformers() -> Iterator[None]:
+    """No advice and no bars while a model loads: what matters is checked and said in our own words."""
+    logging = transformers.utils.logging
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def longest_input(model: Any, tokenizer: Any) -> int:
+    """The longest input, in tokens, that both the tokenizer and the position embeddings allow."""
+    limits = [tokenizer.model_max_length, NO_LIMIT]
+    positions = getattr(model.config, "max_position_embeddings", None)
+    if positions:
+        embeddings = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
+        offset = getattr(embeddings, "padding_idx", None)  # RoBERTa counts positions from padding_idx + 1
+        limits.append(positions - (offset + 1 if offset is not None else 0))
+    return int(min(limits))
+
+
+def fingerprint(model: Any, tokenizer: Any) -> str:
+    """A digest of weights, configuration and tokenizer: a copied model has the same, a retrained one another."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
+        digest.update(tensor.contiguous().view(-1).view(torch.uint8).numpy())
+    volatile = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
+    config = {key: value for key, value in model.config.to_diff_dict().items() if key not in volatile}
+    digest.update(json.dumps(config, sort_keys=True, default=str).encode())
+    backend = json.loads(tokenizer.backend_tokenizer.to_str())
+    for state in ("truncation", "padding"):  # set by use, not by the model
+        backend.pop(state, None)
+    digest.update(json.dumps(backend, sort_keys=True).encode())
+    return digest.hexdigest()[:32]

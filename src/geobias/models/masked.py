@@ -1,0 +1,259 @@
+"""Masked language models: how likely is this sentence?
+
+| method | log P of each token, given | after |
+|---|---|---|
+| aul | the whole unmasked sentence, in one forward pass | Kaneko and Bollegala 2022; HERB Eq. 1 |
+| aula | the same, weighed by the attention the token receives | Kaneko and Bollegala 2022 |
+| pll | the sentence with that token masked | Salazar et al. 2020 |
+| pll-word | ... with the later pieces of its word masked too | Kauf and Ivanova 2023 |
+| conditional | ... of the marked part: it and the later tokens of that part masked, the rest in sight | |
+
+A score is the mean over the sentence's own tokens (for `conditional`, the marked ones); tokens that a
+tokenizer adds ([CLS], </s>, ...) never count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+
+from geobias.errors import InputError
+from geobias.models.batching import equal_length_batches
+from geobias.models.loading import fingerprint, longest_input, pretrained, resolve_device, resolve_dtype
+from geobias.models.scorer import LOG_LIKELIHOOD, checked_method
+from geobias.prompts.templates import unmark
+
+TOKEN_BUDGET = {"cpu": 4096, "cuda": 65536}
+LOGITS_HELD = 2**24  # numbers of the vocabulary projection held at once: 64 MB in float32
+TOKENS_COMPARED = 2**20  # masked texts looked through at once for equal ones: 8 MB
+PROBE = "The quick brown fox."
+
+
+class MaskedLM:
+    """A loaded model with its tokenizer; `scorer(method)` gives the ways of asking it."""
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
+        self.name = name
+        self.fingerprint = fingerprint
+        self.model = model
+        self.tokenizer = tokenizer
+        self.device = next(model.parameters()).device
+        self.dtype = str(model.dtype).removeprefix("torch.")
+        self.max_length = longest_input(model, tokenizer)
+        self.parameters = sum(parameter.numel() for parameter in model.parameters())
+        self.architecture = type(model).__name__
+        self._check_head()
+
+    @classmethod
+    def from_pretrained(cls, name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
+        where = resolve_device(device)
+        model, tokenizer = pretrained(
+            transformers.AutoModelForMaskedLM, name, source, dtype=resolve_dtype(dtype, where), kind="masked-LM"
+        )
+        identity = fingerprint(model, tokenizer)
+        return cls(name, model.to(where).eval(), tokenizer, fingerprint=identity)
+
+    def scorer(self, method: str = "aul") -> MaskedScorer:
+        return MaskedScorer(self, method)
+
+    @torch.inference_mode()
+    def hidden(self, ids: torch.Tensor, *, attentions: bool = False) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """The last hidden layer; on request also the attention each token receives, over layers, heads and queries."""
+        output = self.model.base_model(input_ids=ids, output_attentions=attentions)
+        if not attentions:
+            return output.last_hidden_state, None
+        layers = output.encoder_attentions if "encoder_attentions" in output else output.attentions
+        received = sum(layer.float().mean(dim=(1, 2)) for layer in layers) / len(layers)
+        return output.last_hidden_state, received
+
+    @torch.inference_mode()
+    def log_probabilities(self, states: torch.Tensor, which: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """log P of each target at state `which`; the projection to the vocabulary is held only in slices."""
+        size = max(1, LOGITS_HELD // int(self.model.config.vocab_size))
+        values = np.empty(len(targets))
+        for start in range(0, len(states), size):
+            logits = self._head(states[start : start + size]).float()
+            here = np.flatnonzero((which >= start) & (which < start + size))
+            rows, columns = self.tensor(which[here] - start), self.tensor(targets[here])
+            values[here] = (logits[rows, columns] - logits.logsumexp(1)[rows]).double().cpu().numpy()
+        return values
+
+    def tensor(self, array: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+    def _head(self, states: torch.Tensor) -> torch.Tensor:
+        """The model's own head on single positions: its forward pass with these states in place of the encoder's.
+
+        Every architecture names and builds its head in its own way; letting the model run it needs no list of them.
+        """
+        base, output = self.model.base_model, self._output_type(last_hidden_state=states[None])
+        base.forward = lambda *_, **__: output
+        try:
+            logits: torch.Tensor = self.model(input_ids=self._any_ids).logits[0]
+        finally:
+            del base.forward
+        return logits
+
+    @torch.inference_mode()
+    def _check_head(self) -> None:
+        """Make sure that the head works position by position, by comparing with the plain forward pass."""
+        self._any_ids = torch.tensor([self.tokenizer(PROBE)["input_ids"]], device=self.device)
+        output = self.model.base_model(input_ids=self._any_ids)
+        self._output_type = type(output)
+        plain = self.model(input_ids=self._any_ids).logits[0].float()
+        alone = self._head(output.last_hidden_state[0]).float()
+        tolerance = 1e-3 if self.dtype == "float32" else 0.1
+        if plain.shape != alone.shape or not torch.allclose(plain, alone, rtol=tolerance, atol=tolerance):
+            raise InputError(
+                f"{self.name} ({self.architecture}) does not predict token by token, so it cannot be asked as a "
+                "masked language model."
+            )
+
+
+@dataclass
+class _Encoded:
+    """Texts as token ids, and for each which positions count and up to where the masks of `method` reach."""
+
+    ids: list[np.ndarray]
+    counted: list[np.ndarray]
+    mask_end: list[np.ndarray]
+    cut: np.ndarray
+
+
+class MaskedScorer:
+    """One way of asking one masked LM; columns beside the score: tokens counted, unknown ones, tokens cut off."""
+
+    columns = (LOG_LIKELIHOOD, "tokens", "unknown", "cut")
+
+    def __init__(self, lm: MaskedLM, method: str) -> None:
+        self.lm = lm
+        self.method = checked_method(method)
+        self.needs_mark = method == "conditional"
+        tokenizer = lm.tokenizer
+        if method in ("pll", "pll-word", "conditional") and tokenizer.mask_token_id is None:
+            raise InputError(f"{lm.name} has no mask token, which the score {method!r} needs; try --score aul.")
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{self.lm.fingerprint}:{self.method}:{self.lm.dtype}:{self.lm.max_length}"
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        encoded = self._encode(texts)
+        counts = np.array([len(counted) for counted in encoded.counted])
+        total = np.zeros(len(texts))
+        for text_of, values in self._token_scores(encoded):
+            total += np.bincount(text_of, weights=values, minlength=len(texts))
+        unknown_id = self.lm.tokenizer.unk_token_id
+        unknown = [
+            int((ids[counted] == unknown_id).sum()) if unknown_id is not None else 0
+            for ids, counted in zip(encoded.ids, encoded.counted, strict=True)
+        ]
+        with np.errstate(invalid="ignore"):
+            mean = total / np.where(counts == 0, np.nan, counts)  # a text without any token of its own has no score
+        return np.column_stack([mean, counts, unknown, encoded.cut])
+
+    def _encode(self, texts: Sequence[str]) -> _Encoded:
+        plain = [unmark(text) for text in texts]
+        batch = self.lm.tokenizer(
+            [text for text, _, _ in plain], truncation=True, max_length=self.lm.max_length
+        ).encodings
+        ids, counted, mask_end = [], [], []
+        for encoding, (_, start, end) in zip(batch, plain, strict=True):
+            own = np.array(encoding.special_tokens_mask) == 0
+            if self.method == "conditional":
+                offsets = np.array(encoding.offsets)
+                own &= (offsets[:, 1] > start) & (offsets[:, 0] < end)
+            positions = np.flatnonzero(own)
+            ids.append(np.array(encoding.ids))
+            counted.append(positions)
+            mask_end.append(self._mask_ends(positions, encoding.word_ids))
+        cut = np.array([sum(part.special_tokens_mask.count(0) for part in encoding.overflowing) for encoding in batch])
+        return _Encoded(ids, counted, mask_end, cut)
+
+    def _mask_ends(self, positions: np.ndarray, word_ids: Sequence[int | None]) -> np.ndarray:
+        """For each counted token, the position before which masking stops when that token is read."""
+        if self.method == "conditional" and len(positions):
+            return np.full(len(positions), positions[-1] + 1)
+        if self.method == "pll-word":
+            words = np.array([word_ids[position] for position in positions])
+            last = np.searchsorted(words, words, side="right") - 1
+            return positions[last] + 1
+        return positions + 1
+
+    def _token_scores(self, encoded: _Encoded) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Batch by batch: which text each counted token belongs to, and its (weighed) log P."""
+        budget = TOKEN_BUDGET.get(self.lm.device.type, TOKEN_BUDGET["cpu"])
+        if self.method in ("aul", "aula"):
+            return self._unmasked(encoded, budget)
+        return self._masked(encoded, budget)
+
+    def _unmasked(self, encoded: _Encoded, budget: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Every token of a text from one pass over the text as it is."""
+        attentive = self.method == "aula"
+        lengths = np.array([len(ids) for ids in encoded.ids])
+        with _attention(self.lm.model, "eager" if attentive else None):
+            for texts in equal_length_batches(lengths, budget):
+                ids = np.stack([encoded.ids[text] for text in texts])
+                read = np.zeros(ids.shape, dtype=bool)
+                for row, text in enumerate(texts):
+                    read[row, encoded.counted[text]] = True
+                hidden, received = self.lm.hidden(self.lm.tensor(ids), attentions=attentive)
+                where = self.lm.tensor(read)
+                values = self.lm.log_probabilities(hidden[where], np.arange(read.sum()), ids[read])
+                if received is not None:
+                    values *= received[where].double().cpu().numpy()
+                yield np.repeat(texts, read.sum(1)), values
+
+    def _masked(self, encoded: _Encoded, budget: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Every token from a pass in which it is masked.
+
+        Masked texts are often the same: "People in Chad are [MASK]." asks for every word of one token at once.
+        Each distinct one goes through the model once, and all its targets are read there.
+        """
+        rows = np.concatenate(
+            [
+                np.column_stack([np.full(len(counted), text), counted, ends])
+                for text, (counted, ends) in enumerate(zip(encoded.counted, encoded.mask_end, strict=True))
+            ]
+        ).astype(np.int64)
+        lengths = np.array([len(encoded.ids[text]) for text in rows[:, 0]])
+        for group in equal_length_batches(lengths, TOKENS_COMPARED):
+            text, position, end = rows[group].T
+            ids = np.stack([encoded.ids[i] for i in text])
+            column = np.arange(ids.shape[1])
+            masked = (column >= position[:, None]) & (column < end[:, None])
+            inputs = np.where(masked, self.lm.tokenizer.mask_token_id, ids)
+            distinct, which = np.unique(np.column_stack([inputs, position]), axis=0, return_inverse=True)
+            states = torch.cat(
+                [
+                    self._state_at(part[:, :-1], part[:, -1])
+                    for part in np.split(distinct, range(0, len(distinct), max(1, budget // ids.shape[1]))[1:])
+                ]
+            )
+            targets = ids[np.arange(len(ids)), position]
+            yield text, self.lm.log_probabilities(states, which, targets)
+
+    def _state_at(self, inputs: np.ndarray, positions: np.ndarray) -> torch.Tensor:
+        """The hidden state of each row at its one position."""
+        hidden, _ = self.lm.hidden(self.lm.tensor(inputs))
+        return hidden[torch.arange(len(inputs)), self.lm.tensor(positions)]
+
+
+@contextmanager
+def _attention(model: Any, implementation: str | None) -> Iterator[None]:
+    """Attention weights exist in the plain implementation only; it is slower, so it is used only where asked for."""
+    if implementation is None:
+        yield
+        return
+    usual = model.config._attn_implementation
+    model.set_attn_implementation(implementation)
+    try:
+        yield
+    finally:
+        model.set_attn_implementation(usual)

@@ -1,0 +1,1 @@
+"""The sentences that are put before a model."""

@@ -1,0 +1,79 @@
+"""Sentences from templates such as "People in {region} are {description}.".
+
+Some scores count a part of the sentence only (the description). That part is then marked inside the text itself by two
+control characters, so that a marked sentence is still one string: it is deduplicated, stored and sent to
+workers like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from geobias.errors import InputError
+
+DEFAULT_TEMPLATE = "People in {region} are {description}."
+REGION, DESCRIPTION = "{region}", "{description}"
+MARK_START, MARK_END = "\x02", "\x03"
+
+
+def mark(text: str) -> str:
+    """The text as a whole marked as what counts."""
+    return f"{MARK_START}{text}{MARK_END}"
+
+
+def unmark(text: str) -> tuple[str, int, int]:
+    """The plain text, and from where to where it was marked; the whole of it if it was not."""
+    before, found, rest = text.partition(MARK_START)
+    if not found:
+        return text, 0, len(text)
+    inside, _, after = rest.partition(MARK_END)
+    return before + inside + after, len(before), len(before) + len(inside)
+
+
+def checked_template(template: str) -> str:
+    """The template, if it has its placeholders."""
+    if template.count(DESCRIPTION) != 1 or REGION not in template:
+        raise InputError(
+            f"The template {template!r} must hold {REGION} and, once, {DESCRIPTION}; for example: {DEFAULT_TEMPLATE!r}."
+        )
+    return template
+
+
+@dataclass(frozen=True)
+class Sentences(Sequence[str]):
+    """Every template with every region and every word, written out only when looked at: the world is millions.
+
+    Sentence number i is that of template i // (regions * words), region (i // words) % regions, word i % words.
+    """
+
+    templates: Sequence[str]
+    regions: Sequence[str]
+    words: Sequence[str]
+    marked: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return len(self.templates), len(self.regions), len(self.words)
+
+    def __len__(self) -> int:
+        templates, regions, words = self.shape
+        return templates * regions * words
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        rest, word = divmod(index, len(self.words))
+        template, region = divmod(rest, len(self.regions))
+        description = mark(self.words[word]) if self.marked else self.words[word]
+        # The description goes in last and once, so a region named "{description}" stays what it is.
+        before, after = self.templates[template].split(DESCRIPTION)
+        name = self.regions[region]
+        return before.replace(REGION, name) + description + after.replace(REGION, name)

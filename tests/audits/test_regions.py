@@ -1,0 +1,173 @@
+"""The regions audit as a Python user calls it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import geobias
+from geobias.errors import GeobiasError, InputError
+from geobias.world.regions import Region, RegionTree
+from geobias.world.words import Word
+
+WORDS = ["kind", "rude", "loud"]
+
+
+class Planted:
+    """A scorer with an opinion: minus one, and minus one more where region and word stand in its table."""
+
+    fingerprint, columns = None, ("log_likelihood",)
+
+    def __init__(self, table: dict[tuple[str, str], float]) -> None:
+        self.table = table
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        return np.array(
+            [[-1.0 - sum(v for (r, w), v in self.table.items() if r in t and w in t)] for t in texts], dtype=float
+        )
+
+
+def test_an_impartial_model_scores_zero_everywhere() -> None:
+    result = geobias.audit_regions(Planted({}), cities=2, countries=["FR", "DE", "NG", "KE"], words=WORDS)
+    for entry in result.regions:
+        assert entry["c_w"]["balanced"] == pytest.approx(0.0, abs=1e-15)
+        assert entry.get("flat", 0.0) == pytest.approx(0.0, abs=1e-15)
+
+
+def test_a_planted_opinion_is_found_where_it_was_planted() -> None:
+    opinion = Planted({("France", "rude"): 2.0})
+    result = geobias.audit_regions(opinion, cities=0, countries=["FR", "DE", "NG", "KE"], words=WORDS)
+    # France: (-1, -3, -1) / sqrt(11), Germany: (-1, -1, -1) / sqrt(3); one pair, so this distance is Europe's score.
+    france, others = np.array([1, 3, 1]) / np.sqrt(11), np.ones(3) / np.sqrt(3)
+    assert result.region("Europe")["c_w"]["balanced"] == pytest.approx(np.linalg.norm(france - others))
+    assert result.region("Africa")["c_w"]["balanced"] == pytest.approx(0.0, abs=1e-12)
+    europe = next(i for i, r in enumerate(result.question.tree.regions) if r.name == "Europe")
+    assert result.differing_words(europe, 1) == ["rude"]
+
+
+def test_the_root_is_not_asked_about() -> None:
+    asked: list[str] = []
+
+    class Listening(Planted):
+        def score(self, texts: Sequence[str]) -> np.ndarray:
+            asked.extend(texts)
+            return super().score(texts)
+
+    geobias.audit_regions(Listening({}), cities=0, countries=["FR", "DE"], words=WORDS)
+    assert not any("Earth" in text for text in asked)
+    assert "People in Europe are kind." in asked and "France" in asked
+
+
+def test_several_templates_give_the_mean_and_the_spread() -> None:
+    templates = ["People in {region} are {description}.", "{region} has {description} people."]
+
+    class ByTemplate(Planted):
+        def score(self, texts: Sequence[str]) -> np.ndarray:
+            factor = np.array([[3.0 if "has" in text else 1.0] for text in texts])
+            return -1.0 - (-1.0 - super().score(texts)) * factor
+
+    scorer = ByTemplate({("France", "rude"): 1.0})
+    options = {"cities": 0, "countries": ["FR", "DE", "IT"], "words": WORDS}
+    single = [geobias.audit_regions(scorer, templates=t, **options).region("Europe") for t in templates]  # type: ignore[arg-type]
+    both = geobias.audit_regions(scorer, templates=templates, **options)  # type: ignore[arg-type]
+    values = [entry["c_w"]["balanced"] for entry in single]
+    assert values[0] != pytest.approx(values[1])
+    assert both.region("Europe")["c_w"]["balanced"] == pytest.approx(np.mean(values))
+    assert both.region("Europe")["spread"]["c_w"]["balanced"] == pytest.approx(np.std(values, ddof=1))
+    assert "spread" not in single[0]
+
+
+def test_what_results_say_of_every_region() -> None:
+    result = geobias.audit_regions(
+        Planted({("Lagos", "loud"): 1.0}), cities=2, countries=["NG", "VA", "IO"], words=WORDS
+    )
+    entries = {(e["level"], e["name"]): e for e in result.regions}
+    nigeria = entries["country", "Nigeria"]
+    assert (nigeria["id"], nigeria["parent"], nigeria["children"], nigeria["pairs"]) == ("NG", "AF", 2, 1)
+    assert nigeria["c_w"]["balanced"] > 0 and nigeria["flat"] > 0 and not nigeria["leaf"]
+    # One city: no pair, so no score in any form; but itself and its city make a flat cluster.
+    vatican = entries["country", "Vatican"]
+    assert (vatican["children"], vatican["pairs"]) == (1, 0)
+    assert vatican["c_w"] == vatican["c_z"] == {"balanced": None, "paper": None}
+    # No city: a leaf at the level of countries.
+    territory = entries["country", "British Indian Ocean Territory"]
+    assert territory["leaf"] and territory["children"] == 0 and "flat" not in territory
+    assert result.counts["regions_with_one_sub_region"] == 4  # the Vatican, and each continent with its one country
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_the_frame_has_a_row_for_each_region() -> None:
+    result = geobias.audit_regions(Planted({}), cities=1, countries=["FR", "DE"], words=WORDS)
+    assert len(result.frame) == len(result.regions) == 6
+    assert {"id", "name", "level", "c_w_balanced", "c_z_paper"} <= set(result.frame.columns)
+
+
+def test_a_tree_and_words_as_objects() -> None:
+    tree = RegionTree((Region("r", "Land", "root", None), Region("a", "A", "state", 0), Region("b", "B", "state", 0)))
+    result = geobias.audit_regions(Planted({}), tree=tree, words=[Word("kind", "x"), Word("rude", "y")])
+    assert [entry["children"] for entry in result.regions] == [2, 0, 0]
+
+
+def test_nothing_silent_about_texts_cut_or_unknown(small_models: dict[str, Path], tmp_path: Path) -> None:
+    tree = tmp_path / "tree.csv"
+    tree.write_text(f"id,name,parent\nr,Land,\na,東京,r\nb,{'France ' * 50},r\n", encoding="utf-8")
+    for _ in range(2):  # the second time from the store
+        result = geobias.audit_regions(small_models["bert"], tree=tree, words=["kind", "shy"])
+        assert result.counts["names_with_unknown_tokens"] == 1
+        assert result.counts["sentences_cut"] == 2
+
+
+def test_a_description_that_does_not_fit_is_an_error(small_models: dict[str, Path], tmp_path: Path) -> None:
+    tree = tmp_path / "tree.csv"
+    tree.write_text(f"id,name,parent\nr,Land,\na,A,r\nb,{'France ' * 50},r\n", encoding="utf-8")
+    with pytest.raises(GeobiasError, match="no number"):
+        geobias.audit_regions(small_models["bert"], score="conditional", tree=tree, words=["kind", "shy"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"score": "bleu"}, "Unknown score 'bleu'"),
+        ({"cities": "some"}, "number or 'all'"),
+        ({"templates": "People."}, "must hold"),
+        ({"templates": []}, "No template"),
+        ({"words": ["one"]}, "at least two"),
+        ({"tree": "x.csv", "countries": ["FR"]}, "cannot be used with a tree"),
+        ({"tree": "x.csv"}, "does not exist"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, object], message: str, small_models: dict[str, Path]) -> None:
+    with pytest.raises(InputError, match=message):
+        geobias.audit_regions(small_models["bert"], **options)  # type: ignore[arg-type]
+
+
+WHOLE_WORLD = """
+import resource
+import numpy as np
+import geobias
+
+class Synthetic:
+    fingerprint, columns = None, ("log_likelihood",)
+    def score(self, texts):
+        return np.array([[-1.0 - (hash(text) % 997) / 997] for text in texts])
+
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+result = geobias.audit_regions(Synthetic(), cities="all")
+earth = result.region("Earth")
+assert result.counts["sentences"] == 34257 * 112
+assert result.counts["distinct_sentences"] < result.counts["sentences"]  # cities of one name are asked once
+assert earth["flat"] > 0 and earth["c_w"]["balanced"] > 0
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+"""
+
+
+def test_the_whole_world_in_bounded_memory() -> None:
+    """3.8 million sentences and 587 million pairs, within 2 GB in all."""
+    done = subprocess.run([sys.executable, "-c", WHOLE_WORLD], check=True, capture_output=True, text=True)
+    assert float(done.stdout) < 2.0

@@ -1,0 +1,163 @@
+"""Shared by all tests: a store of their own, no network, and small random models of real architectures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["OMP_NUM_THREADS"] = "1"  # for models this small a second thread only waits
+
+import pytest
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+CORPUS = [
+    "People in France are kind.",
+    "People in Nigeria are hard-working and inquisitive.",
+    "People in Papua New Guinea are straightforward, loyal and honest.",
+    "São Tomé, Curaçao and Åland are islands.",
+    "The quick brown fox jumps over the lazy dog.",
+] * 4
+
+
+@pytest.fixture(autouse=True)
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every test keeps its scores in a folder of its own."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("GEOBIAS_CACHE", str(folder))
+    return folder
+
+
+def _wordpiece() -> transformers.PreTrainedTokenizerFast:
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.train_from_iterator(CORPUS, trainers.WordPieceTrainer(vocab_size=120, special_tokens=special))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        unk_token="[UNK]",
+        pad_token="[PAD]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        model_max_length=40,
+    )
+
+
+def _byte_bpe() -> transformers.PreTrainedTokenizerFast:
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=special, initial_alphabet=alphabet)
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token="<s>",
+        eos_token="</s>",
+        cls_token="<s>",
+        sep_token="</s>",
+        unk_token="<unk>",
+        pad_token="<pad>",
+        mask_token="<mask>",
+        model_max_length=40,
+    )
+
+
+def _unigram() -> transformers.PreTrainedTokenizerFast:
+    special = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKD(), normalizers.Lowercase()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.UnigramTrainer(vocab_size=90, special_tokens=special, unk_token="<unk>")
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        unk_token="<unk>",
+        pad_token="<pad>",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        model_max_length=40,
+    )
+
+
+SMALL: dict[str, Any] = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24, "hidden_size": 16}
+
+
+def _config(kind: str, vocabulary: int) -> transformers.PreTrainedConfig:
+    if kind == "bert":
+        return transformers.BertConfig(vocab_size=vocabulary, max_position_embeddings=40, **SMALL)
+    if kind == "roberta":
+        return transformers.RobertaConfig(
+            vocab_size=vocabulary, max_position_embeddings=42, pad_token_id=1, bos_token_id=0, eos_token_id=2, **SMALL
+        )
+    if kind == "albert":
+        return transformers.AlbertConfig(
+            vocab_size=vocabulary, max_position_embeddings=40, embedding_size=8, pad_token_id=0, **SMALL
+        )
+    if kind == "distilbert":
+        return transformers.DistilBertConfig(
+            vocab_size=vocabulary, max_position_embeddings=40, dim=16, n_layers=2, n_heads=2, hidden_dim=24
+        )
+    if kind == "electra":
+        return transformers.ElectraConfig(vocab_size=vocabulary, max_position_embeddings=40, embedding_size=8, **SMALL)
+    if kind == "deberta":
+        return transformers.DebertaV2Config(
+            vocab_size=vocabulary,
+            max_position_embeddings=40,
+            relative_attention=True,
+            pos_att_type=["p2c", "c2p"],
+            **SMALL,
+        )
+    if kind == "bart":
+        return transformers.BartConfig(
+            vocab_size=vocabulary,
+            max_position_embeddings=40,
+            d_model=16,
+            encoder_layers=2,
+            decoder_layers=2,
+            encoder_attention_heads=2,
+            decoder_attention_heads=2,
+            encoder_ffn_dim=24,
+            decoder_ffn_dim=24,
+            pad_token_id=1,
+            bos_token_id=0,
+            eos_token_id=2,
+            decoder_start_token_id=2,
+            forced_eos_token_id=2,
+        )
+    raise ValueError(kind)
+
+
+TOKENIZERS = {"roberta": _byte_bpe, "bart": _byte_bpe, "albert": _unigram}
+KINDS = ("bert", "roberta", "albert", "distilbert", "electra", "deberta", "bart")
+
+
+@pytest.fixture(scope="session")
+def small_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A folder for each architecture, with weights large enough that scores differ."""
+    folders = {}
+    for kind in KINDS:
+        torch.manual_seed(7)
+        tokenizer = TOKENIZERS.get(kind, _wordpiece)()
+        model = transformers.AutoModelForMaskedLM.from_config(_config(kind, len(tokenizer)))
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter) * 0.2)
+        folder = tmp_path_factory.mktemp(kind)
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        folders[kind] = folder
+    return folders

@@ -1,0 +1,121 @@
+"""Every distinct text once, ever; resumed after a kill; the same numbers in the texts' own order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from geobias.engine.ask import ask
+from geobias.errors import GeobiasError
+
+
+class Lengths:
+    """A scorer that gives a text's length, and remembers what it was asked."""
+
+    columns = ("length",)
+
+    def __init__(self, fingerprint: str | None = "lengths") -> None:
+        self.fingerprint = fingerprint
+        self.asked: list[str] = []
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        self.asked += texts
+        return np.array([[float(len(text))] for text in texts])
+
+
+def test_distinct_texts_once_in_the_order_asked() -> None:
+    scorer = Lengths()
+    texts = ["bb", "a", "bb", "ccc", "a"] * 30
+    answers = ask(scorer, texts)
+    np.testing.assert_array_equal(answers.scores[:, 0], [2, 1, 2, 3, 1] * 30)
+    assert sorted(scorer.asked) == ["a", "bb", "ccc"]
+    assert (answers.distinct, answers.scored) == (3, 3)
+
+
+def test_a_text_is_scored_once_ever() -> None:
+    ask(Lengths(), ["a", "bb"])
+    again = Lengths()
+    answers = ask(again, ["bb", "ccc", "a"])
+    assert again.asked == ["ccc"]
+    np.testing.assert_array_equal(answers.scores[:, 0], [2, 3, 1])
+    assert answers.scored == 1
+
+
+def test_without_fingerprint_the_next_run_asks_again() -> None:
+    ask(Lengths(None), ["a"])
+    again = Lengths(None)
+    ask(again, ["a"])
+    assert again.asked == ["a"]
+
+
+def test_no_texts() -> None:
+    assert ask(Lengths(), []).scores.shape == (0, 1)
+
+
+class Wrong(Lengths):
+    def __init__(self, answer: np.ndarray) -> None:
+        super().__init__("wrong")
+        self.answer = answer
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [(np.zeros((1, 1)), "shape"), (np.zeros(2), "shape"), (np.array([[1.0], [np.nan]]), "no number for 1 text.*'bb'")],
+)
+def test_wrong_answers_are_refused_and_not_kept(answer: np.ndarray, message: str) -> None:
+    with pytest.raises(GeobiasError, match=message):
+        ask(Wrong(answer), ["a", "bb"])
+    fresh = Lengths("wrong")
+    ask(fresh, ["a", "bb"])
+    assert fresh.asked == ["a", "bb"]
+
+
+SLOW = """
+import sys, time
+import numpy as np
+from geobias.engine.ask import ask
+
+class Slow:
+    fingerprint, columns = "slow", ("length",)
+    def score(self, texts):
+        with open(sys.argv[1], "a") as log:
+            log.writelines(text + "\\n" for text in texts)
+        time.sleep(0.01 * len(texts))
+        return np.array([[float(len(text)) + 0.1] for text in texts])
+
+texts = ["x" * n for n in range(1, 400)]
+answers = ask(Slow(), texts)
+np.save(sys.argv[2], answers.scores)
+"""
+
+
+def test_killed_at_any_moment_it_goes_on_and_ends_the_same(tmp_path: Path, own_store: Path) -> None:
+    """kill -9 in the middle: the second run asks only what is not on disk yet."""
+    script, log, result = tmp_path / "slow.py", tmp_path / "asked.txt", tmp_path / "scores.npy"
+    script.write_text(SLOW)
+    command = [sys.executable, str(script), str(log), str(result)]
+    first = subprocess.Popen(command, env=os.environ | {"GEOBIAS_CACHE": str(own_store)})
+    while len(list(own_store.rglob("*.parquet"))) < 3 and first.poll() is None:
+        time.sleep(0.01)
+    first.send_signal(signal.SIGKILL)
+    assert first.wait() == -signal.SIGKILL
+    assert not result.exists()
+    asked_before = len(log.read_text().splitlines())
+
+    subprocess.run(command, check=True, env=os.environ | {"GEOBIAS_CACHE": str(own_store)})
+    np.testing.assert_array_equal(np.load(result)[:, 0], np.arange(1, 400) + 0.1)
+    asked = log.read_text().splitlines()
+    assert set(asked) == {"x" * n for n in range(1, 400)}
+    repeated = len(asked) - 399
+    assert 0 <= repeated < asked_before  # only the share that was under way is asked again

