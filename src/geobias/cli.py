@@ -68,7 +68,7 @@ def regions(
     Every sentence "People in REGION are WORD." is put to the model; how much its answers differ between the
     sub-regions of a region is that region's score. It says something of the model, nothing of the people.
     """
-    from geobias.report.terminal import run_regions
+    from geobias.commands.regions import run_regions
 
     run_regions(
         models or [None],
@@ -111,7 +111,9 @@ def _listed(text: str | None) -> list[str]:
 
 def main() -> None:
     """Run a command; every failure is one line on standard error, unless --debug asks for the traceback."""
-    logging.basicConfig(format="geobias: %(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("geobias: %(message)s"))
+    logging.getLogger("geobias").handlers = [handler]
     try:
         app()
     except GeobiasError as error:

@@ -6,10 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import huggingface_hub
 import torch
 import transformers
+from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
 from geobias.errors import InputError
 
@@ -41,12 +44,11 @@ def pretrained(auto_class: Any, name: str, source: str, *, dtype: torch.dtype, k
 
     A model whose weights lack a part (a head that was never trained) is refused: that part would be random.
     """
+    how = {"trust_remote_code": False, "local_files_only": _hub_out_of_reach(source)}
     try:
         with _quiet_transformers():
-            tokenizer = transformers.AutoTokenizer.from_pretrained(source, trust_remote_code=False)
-            model, report = auto_class.from_pretrained(
-                source, dtype=dtype, output_loading_info=True, trust_remote_code=False
-            )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, **how)
+            model, report = auto_class.from_pretrained(source, dtype=dtype, output_loading_info=True, **how)
     except Exception as error:  # the library raises errors of many kinds for a folder or name that cannot be loaded
         raise InputError(_why_not_loaded(name, error, kind)) from error
     missing = sorted(report["missing_keys"])
@@ -58,6 +60,24 @@ def pretrained(auto_class: Any, name: str, source: str, *, dtype: torch.dtype, k
     if not tokenizer.is_fast:
         raise InputError(f"{name} has a tokenizer without offsets ({type(tokenizer).__name__}); a fast one is needed.")
     return model, tokenizer
+
+
+def _hub_out_of_reach(source: str) -> bool:
+    """Ask the hub once for a name that is not a folder; without an answer only what was fetched before is tried.
+
+    Left to themselves the libraries would ask again for every file, for a minute, before they give up.
+    """
+    if Path(source).is_dir():
+        return True
+    try:
+        huggingface_hub.model_info(source, timeout=10)
+    except (RepositoryNotFoundError, HFValidationError):
+        raise InputError(
+            f"There is no model {source!r} on the hub, nor a folder of that name: check the name."
+        ) from None
+    except Exception:  # no network, no answer, offline by choice
+        return True
+    return False
 
 
 def _why_not_loaded(name: str, error: Exception, kind: str) -> str:

@@ -242,7 +242,7 @@ class MaskedScorer:
     def _state_at(self, inputs: np.ndarray, positions: np.ndarray) -> torch.Tensor:
         """The hidden state of each row at its one position."""
         hidden, _ = self.lm.hidden(self.lm.tensor(inputs))
-        return hidden[torch.arange(len(inputs)), self.lm.tensor(positions)]
+        return hidden[torch.arange(len(inputs), device=hidden.device), self.lm.tensor(positions)]
 
 
 @contextmanager

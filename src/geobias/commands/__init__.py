@@ -1,0 +1,1 @@
+"""What each command does once its options are parsed: run an audit, save it, show it."""
