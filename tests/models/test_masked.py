@@ -232,6 +232,14 @@ def test_an_architecture_without_mlm_is_refused(tmp_path: Path, small_models: di
         load(tmp_path)
 
 
+def test_a_head_that_mixes_positions_is_refused(small_models: dict[str, Path]) -> None:
+    lm = load(small_models["bert"])
+    head = lm.model.cls
+    lm.model.cls.forward = lambda states: head.predictions(states + states.mean(dim=1, keepdim=True))
+    with pytest.raises(InputError, match="does not predict token by token"):
+        MaskedLM("mixing", lm.model, lm.tokenizer, fingerprint="x")
+
+
 def test_a_folder_without_weights_is_refused(tmp_path: Path, small_models: dict[str, Path]) -> None:
     lm = load(small_models["bert"])
     lm.model.config.save_pretrained(tmp_path)

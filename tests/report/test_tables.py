@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from geobias.report.runs import slug
+from geobias.report.tables import csv_text, digits
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx"])
+def test_no_cell_runs_as_a_formula(text: str) -> None:
+    (row,) = csv.DictReader(io.StringIO(csv_text([{"name": text}])))
+    assert row["name"] == "'" + text
+
+
+def test_numbers_and_absent_values_stay_what_they_are() -> None:
+    rows = csv_text([{"a": -1.5, "b": None}, {"a": 2, "c": "x,y"}])
+    assert rows == 'a,b,c\n-1.5,,\n2,,"x,y"\n'
+
+
+@pytest.mark.parametrize(
+    ("value", "factor", "shown"),
+    [
+        (0.03214, 1, "0.0321"),
+        (0.0, 1, "0.0000"),
+        (2.5e-5, 1, "2.5e-05"),
+        (2.5e-5, 1000, "0.0250"),
+        (None, 1, "no data"),
+    ],
+)
+def test_digits(value: float | None, factor: float, shown: str) -> None:
+    assert digits(value, factor) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("bert-base-cased", "bert-base-cased"),
+        ("xlm/roberta-base", "xlm-roberta-base"),
+        ("/home/me/models/my model", "models-my-model"),
+        ("..", "model"),
+    ],
+)
+def test_model_names_as_folders(name: str, folder: str) -> None:
+    assert slug(name) == folder
