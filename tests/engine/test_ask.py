@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from geobias.engine import ask as engine
 from geobias.engine.ask import ask
 from geobias.errors import GeobiasError
 
@@ -60,6 +61,23 @@ def test_no_texts() -> None:
     assert ask(Lengths(), []).scores.shape == (0, 1)
 
 
+class Streaming(Lengths):
+    """Gives its answers in two batches, the second half of the texts first."""
+
+    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for some in (np.arange(len(texts) // 2, len(texts)), np.arange(len(texts) // 2)):
+            yield some, self.score([texts[int(i)] for i in some])
+
+
+def test_a_streaming_scorer_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "LARGEST_SHARE", 7)
+    texts = ["x" * (n % 23) for n in range(100)]
+    np.testing.assert_array_equal(ask(Streaming(), texts).scores[:, 0], [n % 23 for n in range(100)])
+    again = Streaming()
+    ask(again, texts)
+    assert again.asked == []
+
+
 class Wrong(Lengths):
     def __init__(self, answer: np.ndarray) -> None:
         super().__init__("wrong")
@@ -84,7 +102,9 @@ def test_wrong_answers_are_refused_and_not_kept(answer: np.ndarray, message: str
 SLOW = """
 import sys, time
 import numpy as np
-from geobias.engine.ask import ask
+from geobias.engine import ask as engine
+
+engine.SECONDS_AT_RISK = 0.2
 
 class Slow:
     fingerprint, columns = "slow", ("length",)
@@ -95,7 +115,7 @@ class Slow:
         return np.array([[float(len(text)) + 0.1] for text in texts])
 
 texts = ["x" * n for n in range(1, 400)]
-answers = ask(Slow(), texts)
+answers = engine.ask(Slow(), texts)
 np.save(sys.argv[2], answers.scores)
 """
 

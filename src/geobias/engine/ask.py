@@ -1,7 +1,7 @@
 """Ask a scorer about texts: each distinct one once, the known ones from the store.
 
 Texts are asked in their own order, so that neighbours (the words of one region, the variants of one text) reach the
-scorer together; it sorts each share by length and may find work in common.
+scorer together; it sorts them by length and may find work in common.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from geobias.engine.store import ScoreStore, text_keys
 from geobias.errors import GeobiasError
 from geobias.models.scorer import Scorer
 
-SECONDS_PER_SHARE = 2.0  # how much work a kill can lose, and how often the bar moves
+SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the bar moves
 SMALLEST_SHARE, LARGEST_SHARE = 8, 65536
 
 
@@ -50,9 +50,8 @@ def ask(scorer: Scorer, texts: Sequence[str], *, label: str = "scoring", progres
     scores = store.lookup(distinct)
     missing = np.flatnonzero(np.isnan(scores[:, 0]))
     with _bar(label, len(missing), progress) as advance:
-        for share in _shares(len(missing)):
-            rows = missing[share]
-            answer = _checked(scorer, [texts[int(first[i])] for i in rows])
+        for some, answer in _kept_in_time(_answers(scorer, texts, first[missing])):
+            rows = missing[some]
             store.add(distinct.take(rows), answer)
             scores[rows] = answer
             advance(len(rows))
@@ -60,8 +59,41 @@ def ask(scorer: Scorer, texts: Sequence[str], *, label: str = "scoring", progres
     return Answers(scores[which], scorer.columns, len(distinct), len(missing))
 
 
+Part = tuple[np.ndarray, np.ndarray]  # positions among the texts asked, and their rows of scores
+
+
+def _answers(scorer: Scorer, texts: Sequence[str], asked: np.ndarray) -> Iterator[Part]:
+    """The answers as they come: batch by batch from a scorer that streams, share by share from any other."""
+    if hasattr(scorer, "batches"):
+        for start in range(0, len(asked), LARGEST_SHARE):
+            share = [texts[int(i)] for i in asked[start : start + LARGEST_SHARE]]
+            for some, answer in scorer.batches(share):
+                yield start + some, _checked(scorer, [share[i] for i in some], answer)
+    else:
+        for share_at in _shares(len(asked)):
+            share = [texts[int(i)] for i in asked[share_at]]
+            yield np.arange(len(asked))[share_at], _checked(scorer, share, np.asarray(scorer.score(share)))
+
+
+def _kept_in_time(parts: Iterator[Part]) -> Iterator[Part]:
+    """Small parts joined until a few seconds' work has come together: what is yielded is kept on disk."""
+    waiting: list[Part] = []
+    since = time.perf_counter()
+    for part in parts:
+        waiting.append(part)
+        if time.perf_counter() - since > SECONDS_AT_RISK:
+            yield _joined(waiting)
+            waiting, since = [], time.perf_counter()
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(parts: list[Part]) -> Part:
+    return np.concatenate([some for some, _ in parts]), np.concatenate([answer for _, answer in parts])
+
+
 def _shares(count: int) -> Iterator[slice]:
-    """Consecutive shares of the work, each as large as fits into `SECONDS_PER_SHARE` by what the last one took."""
+    """Consecutive shares of the work, each as large as fits into `SECONDS_AT_RISK` by what the last one took."""
     start, size = 0, SMALLEST_SHARE
     while start < count:
         began = time.perf_counter()
@@ -69,15 +101,14 @@ def _shares(count: int) -> Iterator[slice]:
         seconds = max(time.perf_counter() - began, 1e-6)
         start += size
         # At most four times the last share: the first ones are short and say little.
-        size = int(np.clip(size * min(SECONDS_PER_SHARE / seconds, 4.0), SMALLEST_SHARE, LARGEST_SHARE))
+        size = int(np.clip(size * min(SECONDS_AT_RISK / seconds, 4.0), SMALLEST_SHARE, LARGEST_SHARE))
 
 
-def _checked(scorer: Scorer, texts: list[str]) -> np.ndarray:
-    answer = np.asarray(scorer.score(texts), dtype=np.float64)
+def _checked(scorer: Scorer, texts: list[str], answer: np.ndarray) -> np.ndarray:
     expected = (len(texts), len(scorer.columns))
     if answer.shape != expected:
         raise GeobiasError(f"The scorer gave an array of shape {answer.shape} for {len(texts)} texts, not {expected}.")
-    bad = ~np.isfinite(answer[:, 0])
+    bad = ~np.isfinite(answer[:, 0].astype(np.float64))
     if bad.any():
         text = texts[int(np.argmax(bad))]
         raise GeobiasError(f"The model gives no number for {int(bad.sum())} text(s), for example {text!r}.")

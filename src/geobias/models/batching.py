@@ -10,12 +10,14 @@ from collections.abc import Iterator
 import numpy as np
 
 
-def equal_length_batches(lengths: np.ndarray, token_budget: int) -> Iterator[np.ndarray]:
-    """Positions of sequences of one length, at most `token_budget` tokens together (but at least one sequence)."""
-    order = np.argsort(lengths, kind="stable")
-    boundaries = np.flatnonzero(np.diff(lengths[order])) + 1
-    for group in np.split(order, boundaries):
-        if len(group):
-            size = max(1, token_budget // max(1, int(lengths[group[0]])))
-            for start in range(0, len(group), size):
-                yield group[start : start + size]
+def equal_length_batches(lengths: np.ndarray, costs: np.ndarray, budget: int) -> Iterator[np.ndarray]:
+    """Positions of sequences of one length, in their order, at most `budget` of cost together (but at least one)."""
+    for length in np.unique(lengths):
+        group = np.flatnonzero(lengths == length)
+        spent = np.cumsum(costs[group])
+        start = 0
+        while start < len(group):
+            before = spent[start - 1] if start else 0
+            stop = max(start + 1, int(np.searchsorted(spent, before + budget, side="right")))
+            yield group[start:stop]
+            start = stop

@@ -31,7 +31,7 @@ from geobias.prompts.templates import unmark
 
 TOKEN_BUDGET = {"cpu": 4096, "cuda": 65536}
 LOGITS_HELD = 2**24  # numbers of the vocabulary projection held at once: 64 MB in float32
-TOKENS_COMPARED = 2**20  # masked texts looked through at once for equal ones: 8 MB
+BATCHES_COMPARED = 4  # batches of masked texts looked through together for equal ones
 PROBE = "The quick brown fox."
 
 
@@ -123,6 +123,9 @@ class _Encoded:
     ids: list[np.ndarray]
     counted: list[np.ndarray]
     mask_end: list[np.ndarray]
+    lengths: np.ndarray
+    tokens: np.ndarray
+    unknown: np.ndarray
     cut: np.ndarray
 
 
@@ -144,19 +147,25 @@ class MaskedScorer:
         return f"{self.lm.fingerprint}:{self.method}:{self.lm.dtype}:{self.lm.max_length}"
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
+        rows = np.empty((len(texts), len(self.columns)))
+        for some, scores in self.batches(texts):
+            rows[some] = scores
+        return rows
+
+    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Scores as they come: the positions of some of the texts, and their rows."""
         encoded = self._encode(texts)
-        counts = np.array([len(counted) for counted in encoded.counted])
-        total = np.zeros(len(texts))
-        for text_of, values in self._token_scores(encoded):
-            total += np.bincount(text_of, weights=values, minlength=len(texts))
-        unknown_id = self.lm.tokenizer.unk_token_id
-        unknown = [
-            int((ids[counted] == unknown_id).sum()) if unknown_id is not None else 0
-            for ids, counted in zip(encoded.ids, encoded.counted, strict=True)
-        ]
-        with np.errstate(invalid="ignore"):
-            mean = total / np.where(counts == 0, np.nan, counts)  # a text without any token of its own has no score
-        return np.column_stack([mean, counts, unknown, encoded.cut])
+        masked = self.method not in ("aul", "aula")
+        passes = encoded.tokens if masked else np.ones(len(texts), dtype=np.int64)
+        budget = TOKEN_BUDGET.get(self.lm.device.type, TOKEN_BUDGET["cpu"])
+        total = self._masked_total if masked else self._unmasked_total
+        with _attention(self.lm.model, "eager" if self.method == "aula" else None):
+            for some in equal_length_batches(
+                encoded.lengths, encoded.lengths * passes, budget * BATCHES_COMPARED if masked else budget
+            ):
+                tokens = encoded.tokens[some]
+                mean = total(encoded, some, budget) / np.where(tokens == 0, np.nan, tokens)  # no token, no score
+                yield some, np.column_stack([mean, tokens, encoded.unknown[some], encoded.cut[some]])
 
     def _encode(self, texts: Sequence[str]) -> _Encoded:
         plain = [unmark(text) for text in texts]
@@ -173,8 +182,16 @@ class MaskedScorer:
             ids.append(np.array(encoding.ids))
             counted.append(positions)
             mask_end.append(self._mask_ends(positions, encoding.word_ids))
-        cut = np.array([sum(part.special_tokens_mask.count(0) for part in encoding.overflowing) for encoding in batch])
-        return _Encoded(ids, counted, mask_end, cut)
+        unknown_id = self.lm.tokenizer.unk_token_id
+        return _Encoded(
+            ids,
+            counted,
+            mask_end,
+            lengths=np.array([len(row) for row in ids]),
+            tokens=np.array([len(positions) for positions in counted]),
+            unknown=np.array([(row[at] == unknown_id).sum() for row, at in zip(ids, counted, strict=True)]),
+            cut=np.array([sum(part.special_tokens_mask.count(0) for part in e.overflowing) for e in batch]),
+        )
 
     def _mask_ends(self, positions: np.ndarray, word_ids: Sequence[int | None]) -> np.ndarray:
         """For each counted token, the position before which masking stops when that token is read."""
@@ -186,58 +203,42 @@ class MaskedScorer:
             return positions[last] + 1
         return positions + 1
 
-    def _token_scores(self, encoded: _Encoded) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Batch by batch: which text each counted token belongs to, and its (weighed) log P."""
-        budget = TOKEN_BUDGET.get(self.lm.device.type, TOKEN_BUDGET["cpu"])
-        if self.method in ("aul", "aula"):
-            return self._unmasked(encoded, budget)
-        return self._masked(encoded, budget)
+    def _unmasked_total(self, encoded: _Encoded, texts: np.ndarray, budget: int) -> np.ndarray:
+        """Sum over each text's tokens of their (weighed) log P, from one pass over the texts as they are."""
+        ids = np.stack([encoded.ids[text] for text in texts])
+        read = np.zeros(ids.shape, dtype=bool)
+        for row, text in enumerate(texts):
+            read[row, encoded.counted[text]] = True
+        hidden, received = self.lm.hidden(self.lm.tensor(ids), attentions=self.method == "aula")
+        where = self.lm.tensor(read)
+        values = self.lm.log_probabilities(hidden[where], np.arange(read.sum()), ids[read])
+        if received is not None:
+            values *= received[where].double().cpu().numpy()
+        return np.bincount(np.nonzero(read)[0], weights=values, minlength=len(texts))
 
-    def _unmasked(self, encoded: _Encoded, budget: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Every token of a text from one pass over the text as it is."""
-        attentive = self.method == "aula"
-        lengths = np.array([len(ids) for ids in encoded.ids])
-        with _attention(self.lm.model, "eager" if attentive else None):
-            for texts in equal_length_batches(lengths, budget):
-                ids = np.stack([encoded.ids[text] for text in texts])
-                read = np.zeros(ids.shape, dtype=bool)
-                for row, text in enumerate(texts):
-                    read[row, encoded.counted[text]] = True
-                hidden, received = self.lm.hidden(self.lm.tensor(ids), attentions=attentive)
-                where = self.lm.tensor(read)
-                values = self.lm.log_probabilities(hidden[where], np.arange(read.sum()), ids[read])
-                if received is not None:
-                    values *= received[where].double().cpu().numpy()
-                yield np.repeat(texts, read.sum(1)), values
-
-    def _masked(self, encoded: _Encoded, budget: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Every token from a pass in which it is masked.
+    def _masked_total(self, encoded: _Encoded, texts: np.ndarray, budget: int) -> np.ndarray:
+        """The same, each token from a pass in which it is masked.
 
         Masked texts are often the same: "People in Chad are [MASK]." asks for every word of one token at once.
         Each distinct one goes through the model once, and all its targets are read there.
         """
-        rows = np.concatenate(
+        row = np.repeat(np.arange(len(texts)), encoded.tokens[texts])
+        position = np.concatenate([encoded.counted[text] for text in texts])
+        end = np.concatenate([encoded.mask_end[text] for text in texts])
+        ids = np.stack([encoded.ids[text] for text in texts])[row]
+        column = np.arange(ids.shape[1])
+        masked = (column >= position[:, None]) & (column < end[:, None])
+        inputs = np.where(masked, self.lm.tokenizer.mask_token_id, ids)
+        distinct, which = np.unique(np.column_stack([inputs, position]), axis=0, return_inverse=True)
+        rows_at_once = max(1, budget // ids.shape[1])
+        states = torch.cat(
             [
-                np.column_stack([np.full(len(counted), text), counted, ends])
-                for text, (counted, ends) in enumerate(zip(encoded.counted, encoded.mask_end, strict=True))
+                self._state_at(part[:, :-1], part[:, -1])
+                for part in np.split(distinct, range(0, len(distinct), rows_at_once)[1:])
             ]
-        ).astype(np.int64)
-        lengths = np.array([len(encoded.ids[text]) for text in rows[:, 0]])
-        for group in equal_length_batches(lengths, TOKENS_COMPARED):
-            text, position, end = rows[group].T
-            ids = np.stack([encoded.ids[i] for i in text])
-            column = np.arange(ids.shape[1])
-            masked = (column >= position[:, None]) & (column < end[:, None])
-            inputs = np.where(masked, self.lm.tokenizer.mask_token_id, ids)
-            distinct, which = np.unique(np.column_stack([inputs, position]), axis=0, return_inverse=True)
-            states = torch.cat(
-                [
-                    self._state_at(part[:, :-1], part[:, -1])
-                    for part in np.split(distinct, range(0, len(distinct), max(1, budget // ids.shape[1]))[1:])
-                ]
-            )
-            targets = ids[np.arange(len(ids)), position]
-            yield text, self.lm.log_probabilities(states, which, targets)
+        )
+        values = self.lm.log_probabilities(states, which, ids[np.arange(len(ids)), position])
+        return np.bincount(row, weights=values, minlength=len(texts))
 
     def _state_at(self, inputs: np.ndarray, positions: np.ndarray) -> torch.Tensor:
         """The hidden state of each row at its one position."""
