@@ -1,0 +1,49 @@
+"""What a clean install contains: built as a wheel, unpacked into an empty folder, used from there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=PROJECT, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    site = folder / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    return site
+
+
+def use(installed: Path, code: str) -> None:
+    """Run code against the unpacked wheel, not the checkout, without a network."""
+    check = f"import geobias; assert geobias.__file__.startswith({str(installed)!r}), geobias.__file__\n"
+    environment = os.environ | {"PYTHONPATH": str(installed), "HF_HUB_OFFLINE": "1"}
+    subprocess.run([sys.executable, "-c", check + code], check=True, cwd=installed, env=environment)
+
+
+def test_the_embedded_model_and_the_words_are_there(installed: Path) -> None:
+    use(
+        installed,
+        """
+from geobias.world.words import herb_words
+assert len(herb_words()) == 112
+scores = geobias.load().scorer("aul").score(["People in France are kind."])
+assert scores[0, 0] < 0
+""",
+    )
+
+
+def test_the_package_is_typed_and_licensed(installed: Path) -> None:
+    assert (installed / "geobias/py.typed").exists()
+    assert list(installed.glob("geobias-*.dist-info/licenses/LICENSE"))
