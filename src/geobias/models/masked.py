@@ -223,6 +223,8 @@ class MaskedScorer:
         Each distinct one goes through the model once, and all its targets are read there.
         """
         row = np.repeat(np.arange(len(texts)), encoded.tokens[texts])
+        if not len(row):  # nothing to read in any of them: the marked part lies beyond the cut
+            return np.zeros(len(texts))
         position = np.concatenate([encoded.counted[text] for text in texts])
         end = np.concatenate([encoded.mask_end[text] for text in texts])
         ids = np.stack([encoded.ids[text] for text in texts])[row]
