@@ -303,3 +303,9 @@ def _two_words() -> Path:
     path = Path("two.txt")
     path.write_text("kind\nrude\n", encoding="utf-8")
     return path
+
+
+def test_the_models_inside_are_listed(run: Run) -> None:
+    code, out, _ = run("models")
+    assert code == 0
+    assert all(f"embedded/{name}" in out for name in ("lm", "sentiment", "emotion", "hate", "offensive", "entities"))

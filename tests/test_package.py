@@ -44,6 +44,23 @@ assert scores[0, 0] < 0
     )
 
 
+def test_the_classifiers_the_finder_and_the_sample_are_there(installed: Path) -> None:
+    use(
+        installed,
+        """
+import spacy
+from pathlib import Path
+from transformers import pipeline
+inside = Path(geobias.__file__).parent
+for task in ("sentiment", "emotion", "hate", "offensive"):
+    assert pipeline("text-classification", str(inside / "models/embedded" / task))("What a day!")[0]["score"] > 0
+assert spacy.load(inside / "models/embedded/entities")("Angela Merkel").ents
+assert (inside / "prompts/data/tweets.jsonl").is_file()
+""",
+    )
+
+
 def test_the_package_is_typed_and_licensed(installed: Path) -> None:
     assert (installed / "geobias/py.typed").exists()
-    assert list(installed.glob("geobias-*.dist-info/licenses/LICENSE"))
+    for name in ("LICENSE", "LICENSE-DATA.md"):
+        assert list(installed.glob(f"geobias-*.dist-info/licenses/{name}"))

@@ -105,6 +105,14 @@ def cache(
     typer.echo(f"{total:8.1f} MB in {store.cache_folder()}")
 
 
+@app.command("models")
+def models_inside(debug: Debug = False) -> None:
+    """List the models that ship inside, with size, task and measured quality."""
+    from geobias.commands.models import show_models
+
+    show_models()
+
+
 def _listed(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 

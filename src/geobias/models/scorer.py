@@ -10,13 +10,13 @@ Anything with these three attributes is a scorer; a model of your own needs no m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 from geobias.errors import InputError
+from geobias.models.catalogue import embedded_folder
 
 if TYPE_CHECKING:
     from geobias.models.masked import MaskedLM
@@ -57,9 +57,9 @@ def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "
 def location(name: str) -> str:
     """Where the weights are: a folder inside the package, a folder of the user's, or a Hugging Face id."""
     if name.startswith("embedded/"):
-        folder = Path(str(resources.files("geobias.models"))) / name
+        folder = embedded_folder() / name.removeprefix("embedded/")
         if not (folder / "config.json").is_file():
-            raise InputError(f"There is no embedded model {name!r}; the embedded language model is {EMBEDDED_LM!r}.")
+            raise InputError(f"There is no embedded model {name!r}: `geobias models` lists those there are.")
         return str(folder)
     path = Path(name).expanduser()
     if path.is_dir():

@@ -1,0 +1,32 @@
+"""`geobias models`: what lies inside the package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from geobias.models.catalogue import embedded_models
+
+NOTE = (
+    "Small models for trying the tool and for its tests, not for judging the world; each folder has a card (README.md)."
+)
+
+
+def show_models() -> None:
+    table = Table(title="Models inside the package", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for heading in ("name", "task", "size", "measured on held-out data", "licence"):
+        table.add_column(heading, justify="right" if heading == "size" else "left", no_wrap=heading in ("name", "size"))
+    for model in embedded_models():
+        measured = "\n".join(_said(figure) for figure in model.figures)
+        table.add_row(model.name, model.task, f"{model.bytes / 1e6:.1f} MB", measured, model.licence)
+    console = Console()
+    console.print(table)
+    console.print(NOTE, style="dim")
+
+
+def _said(figure: dict[str, Any]) -> str:
+    missed = figure["value"] < figure["required"]
+    return f"{figure['measure']}: {figure['value']}" + (f" (aimed at {figure['required']})" if missed else "")
