@@ -149,6 +149,64 @@ def test_a_folder_of_something_else_is_not_touched(run: Run, small_models: dict[
     assert code == 2 and "is a file" in err
 
 
+def test_out_may_be_written_in_odd_ways(run: Run, small_models: dict[str, Path], words: Path, tmp_path: Path) -> None:
+    """Through a folder that is not there yet, through a link, as the empty folder one stands in."""
+    Path("thesis").mkdir()
+    Path("thesis/chapter.txt").write_text("years of work")
+    command = ("regions", small_models["bert"], *FEW, "--words", words, "--out")
+    code, _, err = run(*command, "new/../thesis")
+    assert code == 2 and "no run of geobias" in err
+    code, _, err = run(*command, "new/..")
+    assert code == 2 and "no run of geobias" in err
+    assert Path("thesis/chapter.txt").read_text() == "years of work" and words.exists()
+    Path("real").mkdir()
+    Path("link").symlink_to("real")
+    assert run(*command, "link")[0] == 0 and Path("real/run.json").exists()
+    Path("empty").mkdir()
+    os.chdir("empty")
+    assert run(*command, ".")[0] == 0 and Path("run.json").exists()
+
+
+def test_what_the_user_put_beside_a_run_stays(run: Run, small_models: dict[str, Path], words: Path) -> None:
+    command = ("regions", small_models["bert"], *FEW, "--words", words, "--out", "here")
+    assert run(*command)[0] == 0
+    Path("here/notes.txt").write_text("mine")
+    assert run(*command)[0] == 0
+    assert Path("here/notes.txt").read_text() == "mine"
+    Path("here/run.json").unlink()  # as if killed while the files were moved in
+    Path("here/notes.txt").unlink()
+    assert run(*command)[0] == 0 and Path("here/run.json").exists()
+
+
+def test_several_runs_go_only_where_nothing_else_is(run: Run, small_models: dict[str, Path], words: Path) -> None:
+    command = ("regions", small_models["bert"], *FEW, "--words", words, "--score", "aul,pll", "--out")
+    Path("thesis").mkdir()
+    Path("thesis/chapter.txt").write_text("years of work")
+    for place, content in (("thesis", None), ("odd", "[]"), ("broken", "{bad")):
+        if content is not None:
+            Path(place).mkdir()
+            Path(place, "index.json").write_text(content)
+        code, _, err = run(*command, place)
+        assert code == 2 and err.count("\n") == 1, err
+    assert run(*command, "both")[0] == 0 and run(*command, "both")[0] == 0
+    code, _, err = run("regions", small_models["bert"], *FEW, "--words", words, "--out", "both")
+    assert code == 2 and "several finished runs" in err
+
+
+def test_a_reader_who_leaves_early_is_no_failure(small_models: dict[str, Path], words: Path, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m geobias.cli regions {small_models['bert']} {' '.join(FEW)} --words {words}"
+    piped = f"set -o pipefail; {command} --out {tmp_path / 'here'} | head -1"
+    assert subprocess.run(["bash", "-c", piped], capture_output=True).returncode == 0
+
+
+def test_numbers_are_whole_on_a_narrow_terminal(
+    run: Run, small_models: dict[str, Path], words: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    _, out, _ = run("regions", small_models["bert"], *FEW, "--words", words)
+    assert "…" not in out and "Earth" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -157,6 +215,8 @@ def test_a_folder_of_something_else_is_not_touched(run: Run, small_models: dict[
         (("--countries", "Atlantis"), "Unknown country"),
         (("--continents", "XX"), "Unknown continent"),
         (("--cities", "many"), "number or 'all'"),
+        (("--countries", ""), "--countries is empty"),
+        (("--countries", "FR", "--cities", "0"), "nothing to compare"),
         (("--words", "none.txt"), "does not exist"),
         (("--tree", "none.csv"), "does not exist"),
         (("--template", "People."), "People in {region} are {description}."),

@@ -1,6 +1,6 @@
 """Fit the heads of hate and offensive again, and write the four classifiers as they ship.
 
-    python -m recipes.classifiers.heads ../shared student ../shared/data/hatespeech18.tsv.gz OUT
+    python -m recipes.classifiers.heads ../shared student OUT
 
 reads `student`, which train.py wrote, and fits two of its heads by logistic regression on the frozen encoder's
 features. Minutes on a CPU.
@@ -103,8 +103,12 @@ def balanced(labels: Tensor) -> Tensor:
     return torch.where(labels > 0, 0.5 / labels.sum(), 0.5 / (1 - labels).sum())
 
 
-def fit_hate(student: Student, shared: Path, forum_path: Path) -> Tensor:
-    hate, offensive, forum = read_task(shared, "hate"), read_task(shared, "offensive"), read_forum(forum_path)
+def fit_hate(student: Student, shared: Path) -> Tensor:
+    hate, offensive, forum = (
+        read_task(shared, "hate"),
+        read_task(shared, "offensive"),
+        read_forum(shared / "data" / "hatespeech18.tsv.gz"),
+    )
     inoffensive = {
         name: student.features([t for t, y in zip(part.texts, part.labels, strict=True) if y == 0])
         for name, part in offensive.items()
@@ -190,12 +194,12 @@ def write(student: Student, heads: dict[str, Tensor], out: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("shared", "student", "forum", "out"):
+    for name in ("shared", "student", "out"):
         parser.add_argument(name, type=Path)
     arguments = parser.parse_args()
     student = Student(arguments.student)
     heads = {
-        "hate": fit_hate(student, arguments.shared, arguments.forum),
+        "hate": fit_hate(student, arguments.shared),
         "offensive": fit_offensive(student, arguments.shared),
     }
     write(student, heads, arguments.out)

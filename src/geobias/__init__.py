@@ -1,11 +1,12 @@
-"""geobias audits language models and text classifiers for bias by place and nationality."""
+"""geobias audits language models for bias by place."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from geobias.audits.regions import RegionsResult, audit_regions
+    from geobias.api import audit_regions
+    from geobias.audits.regions import RegionsResult
     from geobias.errors import GeobiasError, InputError
     from geobias.models.scorer import Scorer, load
 
@@ -17,9 +18,13 @@ _HOME = {
     "InputError": "geobias.errors",
     "RegionsResult": "geobias.audits.regions",
     "Scorer": "geobias.models.scorer",
-    "audit_regions": "geobias.audits.regions",
+    "audit_regions": "geobias.api",
     "load": "geobias.models.scorer",
 }
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
 
 
 def __getattr__(name: str) -> Any:

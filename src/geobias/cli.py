@@ -20,7 +20,7 @@ from geobias.prompts.templates import DEFAULT_TEMPLATE
 
 app = typer.Typer(
     name="geobias",
-    help="Audit language models and text classifiers for bias by place and nationality.",
+    help="Audit language models for bias by place.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -46,7 +46,7 @@ def regions(
     ] = None,
     score: Annotated[
         list[str] | None,
-        typer.Option(help="aul, aula, pll, pll-word or conditional; may be given several times.  [default: aul]"),
+        typer.Option(help="aul (default), aula, pll, pll-word or conditional; several: aul,conditional."),
     ] = None,
     cities: Annotated[str, typer.Option(help="Each country's N largest cities; 0 for none, or 'all'.")] = "5",
     continents: Annotated[str | None, typer.Option(help="Only these, by code or name: EU,AF")] = None,
@@ -55,12 +55,14 @@ def regions(
     words: Annotated[Path | None, typer.Option(help="Your own words: one a line, or CSV with word, topic.")] = None,
     template: Annotated[
         list[str] | None,
-        typer.Option(help=f"May be given several times; the score is then the mean.  [default: {DEFAULT_TEMPLATE}]"),
+        typer.Option(help=f"Default: {DEFAULT_TEMPLATE} Several: give it several times; the score is then the mean."),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, ...")] = "auto",
     dtype: Annotated[str, typer.Option(help="auto, float32, bfloat16 or float16.")] = "auto",
-    out: Annotated[Path | None, typer.Option(help="Folder for the results.  [default: a new one under runs/]")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON and nothing else.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results (default: a new one under runs/).")] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the results as JSON and nothing else (the folder is written too).")
+    ] = False,
     debug: Debug = False,
 ) -> None:
     """How differently a language model speaks of the people of the world's regions (HERB).
@@ -72,11 +74,11 @@ def regions(
 
     run_regions(
         models or [None],
-        score or ["aul"],
+        [name.strip() for given in score or ["aul"] for name in given.split(",")],
         options={
             "cities": cities,
-            "continents": _listed(continents),
-            "countries": _listed(countries),
+            "continents": () if continents is None else continents,
+            "countries": () if countries is None else countries,
             "tree": tree,
             "words": words,
             "templates": template or DEFAULT_TEMPLATE,
@@ -100,9 +102,9 @@ def cache(
         store.clear()
     held = store.stored()
     for scores in held:
-        typer.echo(f"{scores.bytes / 2**20:8.1f} MB  {scores.texts:>9,} texts  {scores.name}  {scores.fingerprint[:8]}")
-    total = sum(scores.bytes for scores in held) / 2**20
-    typer.echo(f"{total:8.1f} MB in {store.cache_folder()}")
+        typer.echo(f"{scores.bytes / 1e3:12,.0f} kB  {scores.texts:>9,} texts  {scores.name}  {scores.fingerprint[:8]}")
+    total = f"{sum(scores.bytes for scores in held) / 1e3:12,.0f} kB in" if held else "The store is empty:"
+    typer.echo(f"{total} {store.cache_folder()}")
 
 
 @app.command("models")
@@ -111,10 +113,6 @@ def models_inside(debug: Debug = False) -> None:
     from geobias.commands.models import show_models
 
     show_models()
-
-
-def _listed(text: str | None) -> list[str]:
-    return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
 def main() -> None:

@@ -114,6 +114,44 @@ def test_a_tree_and_words_as_objects() -> None:
     assert [entry["children"] for entry in result.regions] == [2, 0, 0]
 
 
+def test_names_may_be_one_text_with_commas() -> None:
+    result = geobias.audit_regions(Planted({}), cities=0, countries="FR, Germany", words=WORDS)
+    assert {entry["name"] for entry in result.regions if entry["leaf"]} == {"France", "Germany"}
+
+
+def test_a_scorer_of_ones_own_has_its_own_score() -> None:
+    with pytest.raises(InputError, match="scores by itself"):
+        geobias.audit_regions(Planted({}), score="pll", cities=0, countries=["FR", "DE"])
+
+
+def test_a_name_that_several_regions_share_must_be_told_apart() -> None:
+    names = [("r", "Land", None), ("a", "Springfield", 0), ("b", "Springfield", 0)]
+    tree = RegionTree(
+        tuple(Region(key, name, "root" if parent is None else "x", parent) for key, name, parent in names)
+    )
+    result = geobias.audit_regions(Planted({}), tree=tree, words=WORDS)
+    assert result.region("b")["id"] == "b"
+    with pytest.raises(InputError, match=r"2 regions are called 'Springfield'.*a \(in r\), b \(in r\)"):
+        result.region("Springfield")
+    assert len(repr(result)) < 1000
+
+
+def test_extreme_likelihoods_are_not_taken_for_missing_ones() -> None:
+    class Extreme(Planted):
+        def score(self, texts: Sequence[str]) -> np.ndarray:
+            return np.array([[-2000.0 if text in ("Germany", "Italy") else -1.0 - len(text)] for text in texts])
+
+    result = geobias.audit_regions(Extreme({}), cities=0, countries=["FR", "DE", "IT"], words=WORDS)
+    assert result.region("Europe")["c_z"]["balanced"] > 0
+
+
+def test_out_leaves_the_folder_of_the_command(tmp_path: Path) -> None:
+    geobias.audit_regions(Planted({}), cities=0, countries="FR,DE", words=WORDS, out=tmp_path / "run")
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {
+        "run.json", "results.json", "tables", "likelihoods.parquet",
+    }  # fmt: skip
+
+
 def test_nothing_silent_about_texts_cut_or_unknown(small_models: dict[str, Path], tmp_path: Path) -> None:
     tree = tmp_path / "tree.csv"
     tree.write_text(f"id,name,parent\nr,Land,\na,東京,r\nb,{'France ' * 50},r\n", encoding="utf-8")
@@ -138,8 +176,13 @@ def test_a_description_that_does_not_fit_is_an_error(small_models: dict[str, Pat
         ({"templates": "People."}, "must hold"),
         ({"templates": []}, "No template"),
         ({"words": ["one"]}, "at least two"),
-        ({"tree": "x.csv", "countries": ["FR"]}, "cannot be used with a tree"),
+        ({"tree": "x.csv", "countries": ["FR"]}, "not for a tree of your own"),
         ({"tree": "x.csv"}, "does not exist"),
+        ({"tree": "x.csv", "cities": 3}, "not for a tree of your own"),
+        ({"cities": None}, "number or 'all'"),
+        ({"cities": 0, "countries": ["FR"]}, "nothing to compare"),
+        ({"countries": ""}, "--countries is empty"),
+        ({"words": ["kind", ""]}, "no word: ''"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, object], message: str, small_models: dict[str, Path]) -> None:

@@ -131,11 +131,9 @@ def test_killed_at_any_moment_it_goes_on_and_ends_the_same(tmp_path: Path, own_s
     first.send_signal(signal.SIGKILL)
     assert first.wait() == -signal.SIGKILL
     assert not result.exists()
-    asked_before = len(log.read_text().splitlines())
 
     subprocess.run(command, check=True, env=os.environ | {"GEOBIAS_CACHE": str(own_store)})
     np.testing.assert_array_equal(np.load(result)[:, 0], np.arange(1, 400) + 0.1)
     asked = log.read_text().splitlines()
     assert set(asked) == {"x" * n for n in range(1, 400)}
-    repeated = len(asked) - 399
-    assert 0 <= repeated < asked_before  # only the share that was under way is asked again
+    assert len(asked) - 399 <= 64  # only what a fraction of a second had asked is asked again

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from geobias.engine import store
@@ -82,6 +85,29 @@ def test_many_files_become_one_and_lose_nothing(own_store: Path) -> None:
     np.testing.assert_array_equal(ScoreStore("model:aul", ["value"]).lookup(text_keys(texts))[:, 0], np.arange(40.0))
 
 
+WRITER = """
+import sys
+import numpy as np
+from geobias.engine.store import ScoreStore, text_keys
+
+for turn in range(8):
+    kept = ScoreStore("model:aul", ["value"])
+    for part in range(6):
+        kept.add(text_keys([f"{sys.argv[1]}-{turn}-{part}"]), np.array([[1.0]]))
+    kept.tidy()
+"""
+
+
+def test_programs_that_write_and_merge_at_once_lose_and_double_nothing(own_store: Path) -> None:
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(number)]) for number in range(3)]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    kept = ScoreStore("model:aul", ["value"])
+    texts = [f"{number}-{turn}-{part}" for number in range(3) for turn in range(8) for part in range(6)]
+    assert (kept.lookup(text_keys(texts))[:, 0] == 1.0).all()
+    rows = sum(pq.read_metadata(file).num_rows for file in own_store.rglob("*.parquet"))
+    assert len(texts) <= rows < 4 * len(texts)
+
+
 def test_a_cache_that_cannot_be_written_is_said(own_store: Path) -> None:
     own_store.write_text("a file where the folder should be")
     with pytest.raises(InputError, match="Cannot write"):
@@ -93,5 +119,7 @@ def test_what_is_stored_is_told_and_cleared() -> None:
     (held,) = store.stored()
     assert (held.name, held.fingerprint, held.texts) == ("a model", "model:aul", 2)
     assert held.bytes > 0
+    next(store.cache_folder().rglob("scorer.json")).write_text("{damaged")
+    assert store.stored()[0].texts == 2
     store.clear()
     assert store.stored() == []

@@ -232,6 +232,12 @@ def test_an_architecture_without_mlm_is_refused(tmp_path: Path, small_models: di
         load(tmp_path)
 
 
+def test_a_folder_without_tokenizer_is_refused(tmp_path: Path, small_models: dict[str, Path]) -> None:
+    load(small_models["bert"]).model.save_pretrained(tmp_path)
+    with pytest.raises(InputError, match="tokenizer"):
+        load(tmp_path)
+
+
 def test_a_head_that_mixes_positions_is_refused(small_models: dict[str, Path]) -> None:
     lm = load(small_models["bert"])
     head = lm.model.cls

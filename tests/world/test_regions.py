@@ -111,7 +111,8 @@ def test_a_tree_of_ones_own_of_any_depth(tmp_path: Path) -> None:
         ("id,name,parent\nr,Root,\na,A,r\na,B,r\n", "'a' a second time in line 4"),
         ("id,name,parent\nr,Root,\na,,r\n", "no name in line 3"),
         ("id,name\nr,Root\n", "lacks the column parent"),
-        ("id,name,parent\nr,Root,\na,A,r\n", "at least two sub-regions"),
+        ("id,parent,name\nr,,Root\na,r,Korea, South\n", "too many cells in line 3"),
+        ('id,name,parent\nr,"Root,\n', "cannot be read as CSV"),
         ("", "is empty"),
     ],
 )

@@ -39,6 +39,24 @@ def test_too_few_words_are_refused(tmp_path: Path, text: str, message: str) -> N
         read_words(file)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ['"word","topic"\n"kind","a"\n"rude","b"\n', "word;topic\nkind;a\nrude;b\n", "\nword\ttopic\nkind\ta\nrude\tb\n"],
+)
+def test_tables_as_other_programs_write_them(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "words.csv"
+    file.write_text(text, encoding="utf-8")
+    assert read_words(file) == (Word("kind", "a"), Word("rude", "b"))
+
+
+@pytest.mark.parametrize("text", ["id,name,parent\na,A,\n", "topic;adjective\na;kind\n", '"kind"\n"rude"\n'])
+def test_a_table_without_words_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "words.txt"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="no column 'word'"):
+        read_words(file)
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.txt does not exist"):
         read_words(tmp_path / "none.txt")

@@ -31,19 +31,18 @@ from geobias.world.words import Word, checked, herb_words, read_words
 if TYPE_CHECKING:
     import pandas as pd
 
-    from geobias.models.masked import MaskedLM
-
 SCHEMA_VERSION = 1
+DEFAULT_CITIES = 5
 
 
 @dataclass(frozen=True)
 class Question:
     """What is asked of every model alike: which regions, which words, which sentences."""
 
-    tree: RegionTree
-    words: tuple[Word, ...]
+    tree: RegionTree = field(repr=False)
+    words: tuple[Word, ...] = field(repr=False)
     templates: tuple[str, ...]
-    settings: dict[str, Any]
+    settings: dict[str, Any] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -69,11 +68,15 @@ class RegionsResult:
         return pd.json_normalize(self.regions, sep="_")
 
     def region(self, name: str) -> dict[str, Any]:
-        """One region's entry by name or id; the highest in the tree where several share it."""
-        for entry in self.regions:
-            if name in (entry["id"], entry["name"]):
-                return entry
-        raise InputError(f"No region {name!r} in this result.")
+        """One region's entry by id or name; of several at different levels, the highest."""
+        found = [entry for entry in self.regions if name in (entry["id"], entry["name"])]
+        same = [entry for entry in found if entry["level"] == found[0]["level"]]
+        if not found:
+            raise InputError(f"No region {name!r} in this result.")
+        if len(same) > 1:
+            ids = ", ".join(f"{entry['id']} (in {entry['parent']})" for entry in same)
+            raise InputError(f"{len(same)} regions are called {name!r}: give one of the ids {ids}.")
+        return found[0]
 
     @cached_property
     def _by_template(self) -> list[dict[str, np.ndarray]]:
@@ -157,61 +160,51 @@ class RegionsResult:
         }
 
 
-def audit_regions(
-    model: str | Path | Scorer | MaskedLM | None = None,
-    *,
-    score: str = "aul",
-    cities: int | str = 5,
-    continents: Sequence[str] = (),
-    countries: Sequence[str] = (),
-    tree: str | Path | RegionTree | None = None,
-    words: str | Path | Sequence[str | Word] | None = None,
-    templates: str | Sequence[str] = DEFAULT_TEMPLATE,
-    device: str = "auto",
-    dtype: str = "auto",
-    progress: bool | None = None,
-) -> RegionsResult:
-    """How differently a language model speaks of the people of the world's regions (HERB, Eq. 1 to 10).
-
-    `model` is a Hugging Face id, a folder, a loaded model, or any scorer of log-likelihoods; by default the embedded
-    model. The options are those of `geobias regions`.
-    """
-    asked = question(
-        cities=cities, continents=continents, countries=countries, tree=tree, words=words, templates=templates
-    )
-    return answer(asked, scorer_for(model, score, device=device, dtype=dtype), progress=progress)
-
-
-def scorer_for(model: Any, score: str, *, device: str = "auto", dtype: str = "auto") -> Scorer:
+def scorer_for(model: Any, score: str | None, *, device: str = "auto", dtype: str = "auto") -> Scorer:
     """The scorer behind whatever names a model."""
     if model is None or isinstance(model, (str, Path)):
         model = load(model, device=device, dtype=dtype)
-    scorer: Scorer = model.scorer(score) if hasattr(model, "scorer") else model
-    return scorer
+    if hasattr(model, "scorer"):
+        scorer: Scorer = model.scorer(score or "aul")
+        return scorer
+    if score is not None:
+        raise InputError(
+            f"The score {score!r} is for a model's name or folder; {type(model).__name__} scores by itself."
+        )
+    own: Scorer = model
+    return own
 
 
 def question(
     *,
-    cities: int | str = 5,
-    continents: Sequence[str] = (),
-    countries: Sequence[str] = (),
+    cities: int | str = DEFAULT_CITIES,
+    continents: str | Sequence[str] = (),
+    countries: str | Sequence[str] = (),
     tree: str | Path | RegionTree | None = None,
     words: str | Path | Sequence[str | Word] | None = None,
     templates: str | Sequence[str] = DEFAULT_TEMPLATE,
 ) -> Question:
     """Resolve the options into regions, words and templates; what is wrong with them is found here, before any work."""
+    continents, countries = _listed(continents, "--continents"), _listed(countries, "--countries")
     if tree is None:
-        regions = world(cities=_city_count(cities), continents=continents, countries=countries)
+        count = _city_count(cities)
+        regions = world(cities=count, continents=continents, countries=countries)
         about_tree: dict[str, Any] = {
-            "cities": cities,
+            "cities": "all" if count is None else count,
             "continents": sorted({r.id for r in regions.regions if r.level == "continent"}),
             "countries": sorted(countries) or "all",
         }
-    elif continents or countries:
-        raise InputError("--continents and --countries narrow the world; they cannot be used with a tree of your own.")
+    elif continents or countries or str(cities) != str(DEFAULT_CITIES):
+        raise InputError(
+            "--cities, --continents and --countries are for the world, not for a tree of your own (--tree)."
+        )
     else:
         regions = tree if isinstance(tree, RegionTree) else read_tree(Path(tree))
         about_tree = {"tree": str(tree) if not isinstance(tree, RegionTree) else "given"}
+    if not any(len(children) > 1 for children in regions.children):
+        raise InputError(
+            "There is nothing to compare: no region has two sub-regions. Name two countries or more, or ask for cities."
+        )
     chosen = _resolved_words(words)
     wanted = tuple(dict.fromkeys([templates] if isinstance(templates, str) else templates))
     if not wanted:
@@ -267,12 +260,22 @@ def _resolved_words(words: str | Path | Sequence[str | Word] | None) -> tuple[Wo
     return checked(word if isinstance(word, Word) else Word(word) for word in words)
 
 
+def _listed(names: str | Sequence[str], option: str) -> list[str]:
+    """Names given one by one, or as one text with commas; a text without a name is a slip (an unset variable)."""
+    if not isinstance(names, str):
+        return list(names)
+    listed = [name.strip() for name in names.split(",") if name.strip()]
+    if not listed:
+        raise InputError(f"{option} is empty: leave it out, or name at least one.")
+    return listed
+
+
 def _city_count(cities: int | str) -> int | None:
     if cities == "all":
         return None
     try:
         return int(cities)
-    except ValueError:
+    except (TypeError, ValueError):
         raise InputError(f"--cities takes a number or 'all', not {cities!r}.") from None
 
 

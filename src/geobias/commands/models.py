@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
-from geobias.models.catalogue import embedded_models
+from geobias.models.catalogue import embedded_folder, embedded_models
+from geobias.report.tables import console
 
 NOTE = (
     "Small models for trying the tool and for its tests, not for judging the world; each folder has a card (README.md)."
@@ -22,9 +22,10 @@ def show_models() -> None:
     for model in embedded_models():
         measured = "\n".join(_said(figure) for figure in model.figures)
         table.add_row(model.name, model.task, f"{model.bytes / 1e6:.1f} MB", measured, model.licence)
-    console = Console()
-    console.print(table)
-    console.print(NOTE, style="dim")
+    out = console()
+    out.print(table)
+    out.print(NOTE, style="dim")
+    out.print(f"In {embedded_folder()}", soft_wrap=True)
 
 
 def _said(figure: dict[str, Any]) -> str:

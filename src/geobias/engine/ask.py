@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from geobias.engine.store import ScoreStore, text_keys
-from geobias.errors import GeobiasError
+from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import Scorer
 
 SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the bar moves
@@ -111,7 +111,7 @@ def _checked(scorer: Scorer, texts: list[str], answer: np.ndarray) -> np.ndarray
     bad = ~np.isfinite(answer[:, 0].astype(np.float64))
     if bad.any():
         text = texts[int(np.argmax(bad))]
-        raise GeobiasError(f"The model gives no number for {int(bad.sum())} text(s), for example {text!r}.")
+        raise InputError(f"The model gives no number for {int(bad.sum())} text(s), for example {text!r}: leave it out.")
     return answer
 
 

@@ -33,7 +33,7 @@ log = logging.getLogger("geobias")
 
 def cache_folder() -> Path:
     """Where everything is kept: `GEOBIAS_CACHE`, or the user's cache folder."""
-    return Path(os.environ.get("GEOBIAS_CACHE") or platformdirs.user_cache_path("geobias"))
+    return Path(os.environ.get("GEOBIAS_CACHE") or platformdirs.user_cache_path("geobias")).expanduser()
 
 
 def text_keys(texts: Iterable[str]) -> pa.FixedSizeBinaryArray:
@@ -60,12 +60,12 @@ class ScoreStore:
             with writing(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
                 _write_whole(self.folder / "scorer.json", json.dumps(about, indent=1).encode())
-            self._known = pa.concat_tables([self._known, *self._read_all()]).combine_chunks()
+            self._known = _distinct(pa.concat_tables([self._known, *self._read_all()]))
 
     def lookup(self, keys: pa.FixedSizeBinaryArray) -> np.ndarray:
         """The scores of these texts, a row each; NaN in the first column where there is none."""
         if self._new:
-            self._known = pa.concat_tables([self._known, *self._take_new()]).combine_chunks()
+            self._known = _distinct(pa.concat_tables([self._known, *self._take_new()]))
         found = pc.index_in(keys, value_set=self._known[KEY])
         rows = self._known.select(self.columns).take(found)
         return np.column_stack([rows[column].to_numpy() for column in self.columns])
@@ -83,7 +83,7 @@ class ScoreStore:
             return
         files = sorted(self.folder.glob("*.parquet"))
         if len(files) > FILES_BEFORE_MERGING:
-            merged = self._write(pa.concat_tables(list(self._read_all())))
+            merged = self._write(_distinct(pa.concat_tables(list(self._read_all()))))
             for file in files:
                 if file != merged:
                     file.unlink(missing_ok=True)
@@ -120,6 +120,13 @@ class ScoreStore:
                 path.rename(path.with_suffix(".damaged"))
 
 
+def _distinct(table: pa.Table) -> pa.Table:
+    """Each text once: two programs that merge at the same time leave the same rows in two files."""
+    codes = table[KEY].combine_chunks().dictionary_encode().indices.to_numpy()
+    _, first = np.unique(codes, return_index=True)
+    return table.combine_chunks() if len(first) == len(codes) else table.take(np.sort(first)).combine_chunks()
+
+
 @dataclass(frozen=True)
 class StoredScores:
     """What the cache holds of one scorer."""
@@ -133,18 +140,24 @@ class StoredScores:
 def stored() -> list[StoredScores]:
     """What lies in the cache, scorer by scorer."""
     found = []
-    for about in sorted((cache_folder() / "scores").glob("*/scorer.json")):
-        files = list(about.parent.glob("*.parquet"))
+    for folder in sorted((cache_folder() / "scores").glob("*/")):
+        files = list(folder.glob("*.parquet"))
         texts = sum(pq.read_metadata(file).num_rows for file in files if _digest(file.read_bytes()) == file.stem)
-        size = sum(file.stat().st_size for file in about.parent.iterdir())
-        description = json.loads(about.read_text(encoding="utf-8"))
-        found.append(StoredScores(description["name"], description["fingerprint"], texts, size))
+        size = sum(file.stat().st_size for file in folder.iterdir())
+        try:
+            about = json.loads((folder / "scorer.json").read_text(encoding="utf-8"))
+            found.append(StoredScores(about["name"], about["fingerprint"], texts, size))
+        except (OSError, ValueError, KeyError, TypeError):  # it only describes: the scores are in the other files
+            found.append(StoredScores("(description damaged)", folder.name, texts, size))
     return found
 
 
 def clear() -> None:
     """Delete every score; the next run computes what it needs again."""
-    shutil.rmtree(cache_folder() / "scores", ignore_errors=True)
+    scores = cache_folder() / "scores"
+    with writing(scores):
+        if scores.exists():
+            shutil.rmtree(scores)
 
 
 def _digest(content: bytes) -> str:

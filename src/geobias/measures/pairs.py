@@ -37,8 +37,10 @@ def softmax_mean_distances(points: np.ndarray, logits: np.ndarray) -> np.ndarray
     """
     if len(points) < 2:
         raise ValueError("a mean over pairs needs at least two points")
-    top_two = np.sort(logits, axis=0)[-2:]
-    weights = np.exp(logits - top_two.mean(axis=0))  # the heaviest pair gets weight 1
+    second = np.sort(logits, axis=0)[-2]
+    # Far above the second, the first one's pairs hold all the weight already: more would change nothing, but overflow.
+    kept = np.minimum(logits, second + 700.0)
+    weights = np.exp(kept - (kept.max(axis=0) + second) / 2)  # the heaviest pair gets weight 1
     return _weighted_sums(points, weights) / _weight_totals(weights)
 
 

@@ -16,6 +16,7 @@ from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
 from geobias.errors import InputError
 
+PROBE = "The quick brown fox."
 NO_LIMIT = 2**20  # tokens, where neither tokenizer nor model names a limit
 
 
@@ -59,6 +60,9 @@ def pretrained(auto_class: Any, name: str, source: str, *, dtype: torch.dtype, k
         )
     if not tokenizer.is_fast:
         raise InputError(f"{name} has a tokenizer without offsets ({type(tokenizer).__name__}); a fast one is needed.")
+    known = set(tokenizer(PROBE, add_special_tokens=False)["input_ids"]) - {tokenizer.unk_token_id}
+    if not known:
+        raise InputError(f"{name} has no usable tokenizer (is tokenizer.json missing?): it knows no word of {PROBE!r}.")
     return model, tokenizer
 
 

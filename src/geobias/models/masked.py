@@ -25,14 +25,13 @@ import transformers
 
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches
-from geobias.models.loading import fingerprint, longest_input, pretrained, resolve_device, resolve_dtype
+from geobias.models.loading import PROBE, fingerprint, longest_input, pretrained, resolve_device, resolve_dtype
 from geobias.models.scorer import LOG_LIKELIHOOD, checked_method
 from geobias.prompts.templates import unmark
 
 TOKEN_BUDGET = {"cpu": 4096, "cuda": 65536}
 LOGITS_HELD = 2**24  # numbers of the vocabulary projection held at once: 64 MB in float32
 BATCHES_COMPARED = 4  # batches of masked texts looked through together for equal ones
-PROBE = "The quick brown fox."
 
 
 class MaskedLM:

@@ -3,8 +3,10 @@
 Anything with these three attributes is a scorer; a model of your own needs no more than
 
     class Mine:
-        fingerprint, columns = "mine-1", ("log_likelihood",)
+        fingerprint, columns = None, ("log_likelihood",)
         def score(self, texts): return numpy.array([[my_function(text)] for text in texts])
+
+With a string for `fingerprint` its scores are kept for ever; change the string whenever the function changes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A run is a folder: run.json, results.json, tables/*.csv, likelihoods.parquet.
 
-It appears under its name only when it is whole. A folder that holds anything else is never written over.
+Its files are written aside (in `.partial`) and moved into place, run.json last: a folder without it is no run. Only
+files of these names are ever replaced; whatever else lies in the folder stays.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from geobias.audits.regions import RegionsResult
 from geobias.errors import InputError, writing
 from geobias.report.tables import csv_text, region_rows, topic_rows, word_rows
 
-RUN, RESULTS, INDEX = "run.json", "results.json", "index.json"
+RUN, RESULTS, LIKELIHOODS, INDEX, PARTIAL = "run.json", "results.json", "likelihoods.parquet", "index.json", ".partial"
+OURS = {RUN, RESULTS, LIKELIHOODS, PARTIAL, "tables"}
 
 
 def slug(name: str) -> str:
@@ -36,54 +38,88 @@ def new_folder(label: str) -> Path:
     return next(path for path in candidates if not path.exists())
 
 
-def refuse_foreign(folder: Path, settings: Mapping[str, Any], fingerprint: str | None = None) -> None:
-    """Refuse a folder that holds anything but a run of exactly these settings (and this model, once it is known)."""
-    if not folder.exists():
-        return
-    if not folder.is_dir():
+def place_for(out: str | Path) -> Path:
+    """The folder that `--out` means, written out; refused at once where nothing could be written."""
+    folder = Path(out).expanduser().resolve()
+    if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file: give --out a folder.")
-    if not any(folder.iterdir()):
+    standing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not standing.is_dir() or not os.access(standing, os.W_OK):
+        raise InputError(f"Nothing can be written in {standing}: choose another --out.")
+    return folder
+
+
+def refuse_foreign(folder: Path, settings: Mapping[str, Any], fingerprint: str | None = None) -> None:
+    """Refuse a folder that holds a run of other settings (or another model, once it is known), or things not ours."""
+    held = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if INDEX in held:
+        raise InputError(f"{folder} holds several finished runs of other settings: choose another --out, or remove it.")
+    if RUN not in held:
+        if held - OURS:
+            raise InputError(f"{folder} is not empty and holds no run of geobias: choose another --out.")
         return
-    try:
-        run = json.loads((folder / RUN).read_text(encoding="utf-8"))
-        same = run["settings"] == json.loads(json.dumps(settings))
-        same &= fingerprint is None or run["model"]["fingerprint"] == fingerprint
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{folder} is not empty and holds no run of geobias: choose another --out.") from None
+    run = _read_json(folder / RUN)
+    same = run.get("settings") == json.loads(json.dumps(settings))
+    same &= fingerprint is None or run.get("model", {}).get("fingerprint") == fingerprint
     if not same:
         raise InputError(f"{folder} holds a finished run of other settings: choose another --out, or remove it.")
 
 
-def refuse_other_index(folder: Path, runs: list[str]) -> None:
+def refuse_other_index(folder: Path, runs: Sequence[str]) -> None:
     """The same for a folder of several runs: it may hold nothing, or just these runs."""
-    if (folder / RUN).exists():
+    held = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if RUN in held:
         raise InputError(f"{folder} holds a finished run of other settings: choose another --out, or remove it.")
-    index = folder / INDEX
-    if index.exists():
-        held = [run["path"] for run in json.loads(index.read_text(encoding="utf-8"))["runs"]]
-        if held != runs:
-            raise InputError(f"{folder} holds other runs ({', '.join(held)}): choose another --out, or remove it.")
+    if INDEX in held:
+        paths = [run.get("path") for run in _read_json(folder / INDEX).get("runs", [])]
+        if paths != list(runs):
+            raise InputError(f"{folder} holds other runs ({', '.join(map(str, paths))}): choose another --out.")
+    elif held - {run.split("/")[0] for run in runs}:
+        raise InputError(f"{folder} is not empty and holds no run of geobias: choose another --out.")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        content = None
+    if not isinstance(content, dict):
+        raise InputError(f"{path} is damaged, or not of geobias: choose another --out, or remove it.")
+    return content
 
 
 def save_run(folder: Path, result: RegionsResult, *, seconds: float) -> None:
-    """Write the run beside its place, then move it there."""
+    """Write the run's files aside, then move them into place."""
     refuse_foreign(folder, result.settings, result.model["fingerprint"])
     results = result.to_dict()
     run = {key: results[key] for key in ("schema_version", "audit", "settings", "model", "versions")}
-    run |= {"finished": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "seconds": round(seconds, 1), "work": result.work}
-    aside = folder.with_name(f".{folder.name}.{os.getpid()}")
+    run |= {"finished": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "seconds": seconds, "work": result.work}
+    aside, is_new = folder / PARTIAL, not folder.exists()
     with writing(folder):
         try:
+            shutil.rmtree(aside, ignore_errors=True)  # of a run that was killed while it wrote
             (aside / "tables").mkdir(parents=True)
-            write_json(aside / RUN, run)
             write_json(aside / RESULTS, results)
             for name, rows in (("regions", region_rows), ("words", word_rows), ("topics", topic_rows)):
                 (aside / "tables" / f"{name}.csv").write_text(csv_text(rows(result)), encoding="utf-8")
-            _write_likelihoods(aside / "likelihoods.parquet", result)
-            shutil.rmtree(folder, ignore_errors=True)
-            aside.rename(folder)
-        finally:
+            _write_likelihoods(aside / LIKELIHOODS, result)
+            write_json(aside / RUN, run)
+            _move_in(aside, folder)
+        except BaseException:
             shutil.rmtree(aside, ignore_errors=True)
+            if is_new and folder.exists() and not any(folder.iterdir()):
+                folder.rmdir()
+            raise
+
+
+def _move_in(aside: Path, folder: Path) -> None:
+    """Every file to its place, the one that makes it a run last."""
+    (folder / RUN).unlink(missing_ok=True)
+    (folder / "tables").mkdir(exist_ok=True)
+    for file in sorted(aside.rglob("*"), key=lambda path: path.name == RUN):
+        if file.is_file():
+            file.replace(folder / file.relative_to(aside))
+    shutil.rmtree(aside)
 
 
 def save_index(folder: Path, index: Mapping[str, Any]) -> None:

@@ -4,16 +4,33 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 
 from geobias.audits.regions import RegionsResult
 
 NO_DATA = "no data"
 WORDS_SHOWN = 3
+NARROW = 76
+
+
+class QuietConsole(Console):
+    """A terminal whose reader may leave early (`| head`): the results are saved, so that is no failure."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0)
+
+
+def console() -> Console:
+    return QuietConsole(highlight=False)
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -77,26 +94,32 @@ def _named(result: RegionsResult, i: int) -> dict[str, Any]:
     return {"id": region.id, "name": region.name, "level": region.level}
 
 
-def overview(result: RegionsResult) -> Table:
-    """The terminal's table: the root and what lies directly below it, balanced first, the paper's form beside it."""
+def overview(result: RegionsResult, *, width: int) -> Table:
+    """The terminal's table: the root and what lies directly below it, balanced first, the paper's form beside it.
+
+    Numbers are never cut: where the terminal is narrow the words are left out.
+    """
+    with_words = width >= NARROW
     several = len(result.question.templates) > 1
     table = _table(f"How differently {result.model['name']} speaks of sub-regions, by {result.model['score']}")
-    table.add_column("region")
-    table.add_column("sub-\nregions", justify="right")
-    table.add_column("balanced\nC_w", justify="right", style="bold")
+    table.add_column("region", overflow="fold")
+    table.add_column("sub-\nregions", justify="right", no_wrap=True)
+    table.add_column("balanced\nC_w", justify="right", style="bold", no_wrap=True)
     if several:
-        table.add_column("± over\ntemplates", justify="right")
-    table.add_column("balanced\nC_z", justify="right")
-    table.add_column("flat", justify="right")
-    table.add_column("paper\nC_w×1000", justify="right", style="dim")
-    table.add_column("words that\ndiffer most")
-    for i in _top_rows(result):
+        table.add_column("± over\ntemplates", justify="right", no_wrap=True)
+    table.add_column("balanced\nC_z", justify="right", no_wrap=True)
+    table.add_column("flat", justify="right", no_wrap=True)
+    table.add_column("paper\nC_w×1000", justify="right", style="dim", no_wrap=True)
+    if with_words:
+        table.add_column("words that\ndiffer most")
+    for i in top_rows(result):
         entry = result.regions[i]
         cells = [entry["name"], f"{entry['children']:,}", digits(entry["c_w"]["balanced"])]
         if several:
             cells.append(digits(entry["spread"]["c_w"]["balanced"]))
         cells += [digits(entry["c_z"]["balanced"]), digits(entry["flat"]), digits(entry["c_w"]["paper"], 1000)]
-        cells.append(", ".join(result.differing_words(i, WORDS_SHOWN)))
+        if with_words:
+            cells.append(", ".join(result.differing_words(i, WORDS_SHOWN)))
         table.add_row(*cells, end_section=i == 0)
     return table
 
@@ -104,10 +127,10 @@ def overview(result: RegionsResult) -> Table:
 def side_by_side(results: Sequence[RegionsResult], names: Sequence[str]) -> Table:
     """Balanced C_w of several models or scores, a column each."""
     table = _table("Balanced C_w side by side")
-    table.add_column("region")
+    table.add_column("region", overflow="fold")
     for name in names:
-        table.add_column(name, justify="right")
-    for i in _top_rows(results[0]):
+        table.add_column(name, justify="right", no_wrap=True)
+    for i in top_rows(results[0]):
         cells = [digits(result.regions[i]["c_w"]["balanced"]) for result in results]
         table.add_row(results[0].regions[i]["name"], *cells, end_section=i == 0)
     return table
@@ -117,7 +140,7 @@ def _table(title: str) -> Table:
     return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
 
 
-def _top_rows(result: RegionsResult) -> list[int]:
+def top_rows(result: RegionsResult) -> list[int]:
     """The root, then the inner regions directly below it; where all of those are leaves the root stands alone."""
     below = result.question.tree.children[0]
     return [0, *(int(i) for i in below if len(result.question.tree.children[i]))]

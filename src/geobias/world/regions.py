@@ -145,17 +145,22 @@ def _chosen(asked: Iterable[str], known: Mapping[str, str], kind: str) -> set[st
 def read_tree(path: Path) -> RegionTree:
     """A tree of the user's own, of any depth: CSV with the columns id, name, parent (empty for the root)."""
     what = "region file"
-    reader = csv.DictReader(io.StringIO(read_text(path, what)))
+    reader = csv.DictReader(io.StringIO(read_text(path, what)), strict=True)
+    try:
+        rows = [(reader.line_num, row) for row in reader]
+    except csv.Error as error:
+        raise InputError(f"The {what} {path} cannot be read as CSV near line {reader.line_num}: {error}.") from None
     missing = {"id", "name", "parent"} - set(reader.fieldnames or ())
     if missing:
         raise InputError(
-            f"The {what} {path} lacks the column {', '.join(sorted(missing))}: "
-            "its first line must be 'id,name,parent' (parent empty for the root)."
+            f"The {what} {path} lacks the column {', '.join(sorted(missing))}: its first line must be "
+            "'id,name,parent', separated by commas (parent empty for the root)."
         )
     names: dict[str, str] = {}
     parents: dict[str, str] = {}
-    for row in reader:
-        line = reader.line_num
+    for line, row in rows:
+        if None in row:
+            raise InputError(f"The {what} {path} has too many cells in line {line}: put a name with a comma in quotes.")
         key, name, parent = ((row[column] or "").strip() for column in ("id", "name", "parent"))
         if not key or not name:
             raise InputError(f"The {what} {path} has no id or no name in line {line}.")
@@ -193,6 +198,4 @@ def _grown(names: dict[str, str], parents: dict[str, str], roots: list[str], pat
         raise InputError(
             f"The region file {path} has a cycle through {stranded!r}: following the parents must end at the root."
         )
-    if len(regions) < 3:
-        raise InputError(f"The region file {path} needs a root with at least two sub-regions: one alone has no pair.")
     return RegionTree(tuple(regions))

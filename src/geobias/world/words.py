@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
@@ -13,6 +13,7 @@ from pathlib import Path
 from geobias.errors import InputError, read_text
 
 NO_TOPIC = "words"
+log = logging.getLogger("geobias")
 
 
 @dataclass(frozen=True)
@@ -35,20 +36,33 @@ def herb_words() -> tuple[Word, ...]:
 
 
 def read_words(path: Path) -> tuple[Word, ...]:
-    """The user's words: one a line, or CSV with the columns word and (optionally) topic."""
-    lines = read_text(path, "word file").splitlines()
-    header = [cell.strip().lower() for cell in lines[0].split(",")]
-    if "word" in header:
-        rows = csv.DictReader(io.StringIO("\n".join([",".join(header), *lines[1:]])))
-        words = [Word((row["word"] or "").strip(), (row.get("topic") or "").strip() or NO_TOPIC) for row in rows]
+    """The user's words: one a line, or a table (commas, semicolons or tabs) with the columns word and perhaps topic."""
+    lines = [line for line in read_text(path, "word file").splitlines() if line.strip()]
+    for delimiter in (",", ";", "\t"):
+        rows = list(csv.reader(lines, delimiter=delimiter))
+        header = [cell.strip().lower() for cell in rows[0]]
+        if "word" in header:
+            table = [dict(zip(header, row, strict=False)) for row in rows[1:]]
+            words = [
+                Word(row["word"].strip(), row.get("topic", "").strip() or NO_TOPIC) for row in table if row.get("word")
+            ]
+            break
     else:
+        if any(mark in lines[0] for mark in ',;\t"'):
+            raise InputError(f"The word file {path} has no column 'word': its first line is {lines[0]!r}.")
         words = [Word(line.strip()) for line in lines]
-    return checked([word for word in words if word.word], f"The word file {path}")
+    distinct = checked(words, f"The word file {path}")
+    if len(distinct) < len(words):
+        log.warning("%d repeated word(s) in %s count once.", len(words) - len(distinct), path)
+    return distinct
 
 
 def checked(words: Iterable[Word], source: str = "The list of words") -> tuple[Word, ...]:
     """Words without repeats within a topic; at least two, since a normalised vector of one number says nothing."""
     distinct = tuple(dict.fromkeys(words))
+    empty = [word for word in distinct if not isinstance(word.word, str) or not word.word.strip()]
+    if empty:
+        raise InputError(f"{source} holds something that is no word: {empty[0].word!r}.")
     if len(distinct) < 2:
         raise InputError(f"{source} has {len(distinct)} word(s): a comparison needs at least two different ones.")
     return distinct
