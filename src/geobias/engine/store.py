@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from geobias.errors import writing
+from geobias.files import write_whole, writing
 
 KEY = "text_digest"
 KEY_BYTES = 16
@@ -47,35 +47,30 @@ def text_keys(texts: Iterable[str]) -> pa.FixedSizeBinaryArray:
 
 
 class ScoreStore:
-    """The scores of one scorer. Without a fingerprint nothing is kept beyond this object."""
+    """The scores of one scorer, as they were when it was opened. Without a fingerprint nothing is known or kept."""
 
     def __init__(self, fingerprint: str | None, columns: Sequence[str], *, name: str = "") -> None:
         self.columns = list(columns)
         self.folder: Path | None = None
         self._known = self._table(text_keys([]), np.empty((0, len(self.columns))))
-        self._new: list[pa.Table] = []
         if fingerprint is not None:
             about = {"fingerprint": fingerprint, "columns": self.columns, "name": name}
             self.folder = cache_folder() / "scores" / _digest(json.dumps([fingerprint, self.columns]).encode())
             with writing(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
-                _write_whole(self.folder / "scorer.json", json.dumps(about, indent=1).encode())
+                write_whole(self.folder / "scorer.json", json.dumps(about, indent=1).encode())
             self._known = _distinct(pa.concat_tables([self._known, *self._read_all()]))
 
     def lookup(self, keys: pa.FixedSizeBinaryArray) -> np.ndarray:
         """The scores of these texts, a row each; NaN in the first column where there is none."""
-        if self._new:
-            self._known = _distinct(pa.concat_tables([self._known, *self._take_new()]))
         found = pc.index_in(keys, value_set=self._known[KEY])
         rows = self._known.select(self.columns).take(found)
         return np.column_stack([rows[column].to_numpy() for column in self.columns])
 
     def add(self, keys: pa.FixedSizeBinaryArray, scores: np.ndarray) -> None:
-        """Keep these scores; they are on disk when this returns."""
-        table = self._table(keys, scores)
+        """Keep these scores for later runs; they are on disk when this returns."""
         if self.folder is not None:
-            self._write(table)
-        self._new.append(table)
+            self._write(self._table(keys, scores))
 
     def tidy(self) -> None:
         """Many small files become one; the old ones go only when the new one is there."""
@@ -88,10 +83,6 @@ class ScoreStore:
                 if file != merged:
                     file.unlink(missing_ok=True)
 
-    def _take_new(self) -> list[pa.Table]:
-        new, self._new = self._new, []
-        return new
-
     def _table(self, keys: pa.FixedSizeBinaryArray, scores: np.ndarray) -> pa.Table:
         arrays = [pa.array(np.ascontiguousarray(scores[:, i], dtype=np.float64)) for i in range(len(self.columns))]
         return pa.table([keys, *arrays], names=[KEY, *self.columns])
@@ -103,7 +94,7 @@ class ScoreStore:
         content = sink.getvalue().to_pybytes()
         path = self.folder / f"{_digest(content)}.parquet"
         with writing(path):
-            _write_whole(path, content)
+            write_whole(path, content)
         return path
 
     def _read_all(self) -> Iterator[pa.Table]:
@@ -162,17 +153,3 @@ def clear() -> None:
 
 def _digest(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Either the whole file is there under its name, or nothing is."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(aside, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise

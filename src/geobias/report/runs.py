@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.regions import RegionsResult
-from geobias.errors import InputError, writing
+from geobias.errors import InputError
+from geobias.files import write_whole, writing
 from geobias.report.tables import csv_text, region_rows, topic_rows, word_rows
 
 RUN, RESULTS, LIKELIHOODS, INDEX, PARTIAL = "run.json", "results.json", "likelihoods.parquet", "index.json", ".partial"
@@ -128,7 +129,8 @@ def save_index(folder: Path, index: Mapping[str, Any]) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_whole(path, text.encode())
 
 
 def _write_likelihoods(path: Path, result: RegionsResult) -> None:

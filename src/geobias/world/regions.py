@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from geobias.errors import InputError, read_text
+from geobias.errors import InputError
+from geobias.files import read_text
 
 ROOT_LEVEL = "earth"
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from geobias.errors import InputError, read_text
+from geobias.errors import InputError
+from geobias.files import read_text
 
 NO_TOPIC = "words"
 log = logging.getLogger("geobias")
