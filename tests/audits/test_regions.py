@@ -152,6 +152,17 @@ def test_out_leaves_the_folder_of_the_command(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_out_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+
+    class NeverAsked(Planted):
+        def score(self, texts: Sequence[str]) -> np.ndarray:
+            raise AssertionError("asked although the folder cannot be used")
+
+    with pytest.raises(InputError, match="no run of geobias"):
+        geobias.audit_regions(NeverAsked({}), cities=0, countries="FR,DE", words=WORDS, out=tmp_path)
+
+
 def test_nothing_silent_about_texts_cut_or_unknown(small_models: dict[str, Path], tmp_path: Path) -> None:
     tree = tmp_path / "tree.csv"
     tree.write_text(f"id,name,parent\nr,Land,\na,東京,r\nb,{'France ' * 50},r\n", encoding="utf-8")

@@ -44,6 +44,10 @@ class Question:
     templates: tuple[str, ...]
     settings: dict[str, Any] = field(repr=False)
 
+    def settings_for(self, model: str, score: str) -> dict[str, Any]:
+        """What tells a run from another: this question, put to that model by that score."""
+        return {**self.settings, "model": model, "score": score}
+
 
 @dataclass(frozen=True)
 class RegionsResult:
@@ -58,7 +62,7 @@ class RegionsResult:
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {**self.question.settings, "model": self.model["name"], "score": self.model["score"]}
+        return self.question.settings_for(self.model["name"], self.model["score"])
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -70,9 +74,9 @@ class RegionsResult:
     def region(self, name: str) -> dict[str, Any]:
         """One region's entry by id or name; of several at different levels, the highest."""
         found = [entry for entry in self.regions if name in (entry["id"], entry["name"])]
-        same = [entry for entry in found if entry["level"] == found[0]["level"]]
         if not found:
             raise InputError(f"No region {name!r} in this result.")
+        same = [entry for entry in found if entry["level"] == found[0]["level"]]
         if len(same) > 1:
             ids = ", ".join(f"{entry['id']} (in {entry['parent']})" for entry in same)
             raise InputError(f"{len(same)} regions are called {name!r}: give one of the ids {ids}.")

@@ -43,7 +43,7 @@ def run_regions(
     if several:
         runs.refuse_other_index(top, list(paths.values()))
     for (name, score), path in paths.items():
-        runs.refuse_foreign(top / path, {**asked.settings, "model": name, "score": score})
+        runs.refuse_foreign(top / path, asked.settings_for(name, score))
 
     results: dict[str, RegionsResult] = {}
     for name in names:
@@ -51,7 +51,7 @@ def run_regions(
         for score in (score for owner, score in paths if owner == name):
             path = paths[name, score]
             scorer = model.scorer(score)
-            runs.refuse_foreign(top / path, {**asked.settings, "model": name, "score": score}, scorer.fingerprint)
+            runs.refuse_foreign(top / path, asked.settings_for(name, score), scorer.fingerprint)
             began = time.perf_counter()
             results[path] = answer(asked, scorer)
             runs.save_run(top / path, results[path], seconds=round(time.perf_counter() - began, 1))
