@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich import box
-from rich.table import Table
-
 from geobias.models.catalogue import embedded_folder, embedded_models
-from geobias.report.tables import console
+from geobias.report.tables import console, titled_table
 
 NOTE = (
-    "Small models for trying the tool and for its tests, not for judging the world; each folder has a card (README.md)."
+    "The tweet classifiers share one encoder, counted in the size of each. All are small models for trying the tool and "
+    "for its tests, not for judging the world; each folder has a card (README.md)."
 )
 
 
 def show_models() -> None:
-    table = Table(title="Models inside the package", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table = titled_table("Models inside the package")
     for heading in ("name", "task", "size", "measured on held-out data", "licence"):
         table.add_column(heading, justify="right" if heading == "size" else "left", no_wrap=heading in ("name", "size"))
     for model in embedded_models():

@@ -101,7 +101,7 @@ def overview(result: RegionsResult, *, width: int) -> Table:
     """
     with_words = width >= NARROW
     several = len(result.question.templates) > 1
-    table = _table(f"How differently {result.model['name']} speaks of sub-regions, by {result.model['score']}")
+    table = titled_table(f"How differently {result.model['name']} speaks of sub-regions, by {result.model['score']}")
     table.add_column("region", overflow="fold")
     table.add_column("sub-\nregions", justify="right", no_wrap=True)
     table.add_column("balanced\nC_w", justify="right", style="bold", no_wrap=True)
@@ -126,7 +126,7 @@ def overview(result: RegionsResult, *, width: int) -> Table:
 
 def side_by_side(results: Sequence[RegionsResult], names: Sequence[str]) -> Table:
     """Balanced C_w of several models or scores, a column each."""
-    table = _table("Balanced C_w side by side")
+    table = titled_table("Balanced C_w side by side")
     table.add_column("region", overflow="fold")
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
@@ -136,7 +136,7 @@ def side_by_side(results: Sequence[RegionsResult], names: Sequence[str]) -> Tabl
     return table
 
 
-def _table(title: str) -> Table:
+def titled_table(title: str) -> Table:
     return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
 
 
