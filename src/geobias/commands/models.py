@@ -8,7 +8,7 @@ from geobias.models.catalogue import embedded_folder, embedded_models
 from geobias.report.tables import console, titled_table
 
 NOTE = (
-    "The tweet classifiers share one encoder, counted in the size of each. All are small models for trying the tool and "
+    "The tweet classifiers share one encoder, counted in the size of each. All are small, for trying the tool and "
     "for its tests, not for judging the world; each folder has a card (README.md)."
 )
 
