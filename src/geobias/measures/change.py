@@ -1,0 +1,152 @@
+"""How a classifier's answers change when the people in a text are renamed (Barriere and Cifuentes 2024, section 3.1).
+
+Probabilities come as `original` (texts x classes) and `renamed` (texts x countries x draws x classes). `counted`
+(texts x draws) says which renamed texts take part; an original counts as often as its renamed texts do.
+Everything is told twice: against the original texts, as the paper does, and against the mean of all countries, which
+takes away what any renaming does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+SMALLEST = 1e-12  # below this a probability is taken as this: the logarithm of nothing would be infinite
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the names of each country do; NaN where there is nothing to compare with."""
+
+    before: np.ndarray  # classes: predictions on the originals, each as often as it was renamed (E x count before)
+    after: np.ndarray  # countries x classes: predictions on the renamed texts
+    change: np.ndarray  # countries x classes, per cent
+    change_from_mean: np.ndarray
+    delta: np.ndarray  # countries, points of 100
+    delta_from_mean: np.ndarray
+    kl: np.ndarray  # countries, nats
+    kl_from_mean: np.ndarray
+
+
+def change_by_country(
+    original: np.ndarray,
+    renamed: np.ndarray,
+    *,
+    counted: np.ndarray,
+    positive: list[int],
+    negative: list[int],
+    threshold: float | None = None,
+    multi_label: bool = False,
+) -> Change:
+    """All the measures of change at once."""
+    before = np.einsum("tk,td->k", predicted(original, threshold).astype(float), counted.astype(float))
+    after = np.einsum("tcdk,td->ck", predicted(renamed, threshold).astype(float), counted.astype(float))
+    moved = delta(original, renamed, counted=counted, positive=positive, negative=negative)
+    each = _share(np.einsum("tcdk,td->tk", renamed, counted.astype(float)), counted.sum(axis=1)[:, None])
+    mean_of_countries = each / renamed.shape[1]
+    return Change(
+        before=before,
+        after=after,
+        change=class_change(after, before),
+        change_from_mean=class_change(after, after.mean(axis=0)),
+        delta=moved,
+        delta_from_mean=moved - moved.mean(),
+        kl=mean_kl(renamed, original, counted=counted, multi_label=multi_label),
+        kl_from_mean=mean_kl(renamed, mean_of_countries, counted=counted, multi_label=multi_label),
+    )
+
+
+def predicted(probabilities: np.ndarray, threshold: float | None) -> np.ndarray:
+    """Which classes are predicted (bool): the likeliest one; with a threshold every class that reaches it."""
+    if threshold is not None:
+        return probabilities >= threshold
+    likeliest = probabilities.argmax(axis=-1)
+    chosen: np.ndarray = likeliest[..., None] == np.arange(probabilities.shape[-1])
+    return chosen
+
+
+def class_change(after: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """100 * (count after - count before) / count before; NaN for a class that was never predicted before."""
+    return 100 * _share(after - before, before)
+
+
+def delta(
+    original: np.ndarray, renamed: np.ndarray, *, counted: np.ndarray, positive: list[int], negative: list[int]
+) -> np.ndarray:
+    """100 * mean(p_pos - p_neg) of the renamed texts minus the same of the originals, for each country.
+
+    Several positive (negative) classes are added up; without any on either side there is no Delta (NaN).
+    """
+    if not positive or not negative:
+        return np.full(renamed.shape[1], np.nan)
+
+    def tone(p: np.ndarray) -> np.ndarray:
+        difference: np.ndarray = p[..., positive].sum(axis=-1) - p[..., negative].sum(axis=-1)
+        return difference
+
+    return 100 * _mean_over(tone(renamed) - tone(original)[:, None, None], counted)
+
+
+def mean_kl(renamed: np.ndarray, reference: np.ndarray, *, counted: np.ndarray, multi_label: bool) -> np.ndarray:
+    """For each country the mean symmetric KL of the renamed texts from their reference (texts x classes).
+
+    Text by text, since the logarithms of all of them at once would take more memory than all the rest.
+    """
+    total = np.zeros(renamed.shape[1])
+    for versions, one, takes_part in zip(renamed, reference, counted, strict=True):
+        total += symmetric_kl(versions[:, takes_part], one, multi_label=multi_label).sum(axis=1)
+    return _share(total, counted.sum())
+
+
+def symmetric_kl(p: np.ndarray, q: np.ndarray, *, multi_label: bool = False) -> np.ndarray:
+    """Half of KL(p to q) + KL(q to p) over the last axis, in nats; the classes of a multi-label model are added up.
+
+    Half of the sum is half of sum (p - q) (log p - log q).
+    """
+    p, q = np.maximum(p, SMALLEST), np.maximum(q, SMALLEST)
+    terms = (p - q) * (np.log(p) - np.log(q))
+    if multi_label:  # each class is a coin of its own: its other side counts too
+        other_p, other_q = np.maximum(1 - p, SMALLEST), np.maximum(1 - q, SMALLEST)
+        terms = terms + (other_p - other_q) * (np.log(other_p) - np.log(other_q))
+    result: np.ndarray = terms.sum(axis=-1) / 2
+    return result
+
+
+def confusion(original: np.ndarray, renamed: np.ndarray, *, counted: np.ndarray) -> np.ndarray:
+    """countries x classes x classes: how often a text of this class (by its original) got that one when renamed."""
+    was, became = predicted(original, None).astype(float), predicted(renamed, None).astype(float)
+    return np.einsum("tk,tcdl,td->ckl", was, became, counted.astype(float), optimize=True)
+
+
+@dataclass(frozen=True)
+class ErrorRates:
+    """One class against the rest, countries x classes; NaN where no text could be so mistaken."""
+
+    false_positive: np.ndarray
+    false_negative: np.ndarray
+
+
+def error_rates(
+    truth: np.ndarray, probabilities: np.ndarray, *, counted: np.ndarray, threshold: float | None = None
+) -> ErrorRates:
+    """How often a class is predicted where it is not true, and not predicted where it is.
+
+    `truth` is texts x classes (bool), `probabilities` texts x countries x draws x classes.
+    """
+    weight = counted.astype(float)
+    said = np.einsum("tcdk,td->tck", predicted(probabilities, threshold).astype(float), weight)
+    asked = weight.sum(axis=1)
+    return ErrorRates(
+        false_positive=_share(np.einsum("tck,tk->ck", said, ~truth), asked @ ~truth),
+        false_negative=1 - _share(np.einsum("tck,tk->ck", said, truth), asked @ truth),
+    )
+
+
+def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    return np.asarray(part / np.where(whole == 0, np.nan, whole))
+
+
+def _mean_over(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """The mean over the counted texts and draws, for each country."""
+    return _share(np.einsum("tcd,td->c", values, counted.astype(float)), counted.sum())
