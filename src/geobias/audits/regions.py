@@ -23,7 +23,7 @@ from geobias.measures.herb import (
     word_sparseness,
 )
 from geobias.measures.pairs import pair_count
-from geobias.models.scorer import Scorer, load
+from geobias.models.scorer import Scorer
 from geobias.prompts.templates import DEFAULT_TEMPLATE, Sentences, checked_template, mark
 from geobias.world.regions import RegionTree, read_tree, world
 from geobias.world.words import Word, checked, herb_words, read_words
@@ -162,21 +162,6 @@ class RegionsResult:
             "counts": self.counts,
             "regions": self.regions,
         }
-
-
-def scorer_for(model: Any, score: str | None, *, device: str = "auto", dtype: str = "auto") -> Scorer:
-    """The scorer behind whatever names a model."""
-    if model is None or isinstance(model, (str, Path)):
-        model = load(model, device=device, dtype=dtype)
-    if hasattr(model, "scorer"):
-        scorer: Scorer = model.scorer(score or "aul")
-        return scorer
-    if score is not None:
-        raise InputError(
-            f"The score {score!r} is for a model's name or folder; {type(model).__name__} scores by itself."
-        )
-    own: Scorer = model
-    return own
 
 
 def question(

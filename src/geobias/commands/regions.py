@@ -13,7 +13,8 @@ from geobias.audits.regions import RegionsResult, answer, question
 from geobias.measures.agreement import rank_agreement
 from geobias.models.scorer import EMBEDDED_LM, checked_method, load
 from geobias.report import runs
-from geobias.report.tables import console, digits, overview, side_by_side, top_rows
+from geobias.report.regions import overview, side_by_side, top_rows, write_files
+from geobias.report.tables import console, digits
 
 MEANING = (
     "Balanced C_w is a weighted mean distance between what the model says of the sub-regions: higher means that it "
@@ -51,10 +52,10 @@ def run_regions(
         for score in (score for owner, score in paths if owner == name):
             path = paths[name, score]
             scorer = model.scorer(score)
-            runs.refuse_foreign(top / path, asked.settings_for(name, score), scorer.fingerprint)
+            runs.refuse_foreign(top / path, asked.settings_for(name, score), [scorer.fingerprint])
             began = time.perf_counter()
             results[path] = answer(asked, scorer)
-            runs.save_run(top / path, results[path], seconds=round(time.perf_counter() - began, 1))
+            runs.save_run(top / path, results[path], write_files, seconds=round(time.perf_counter() - began, 1))
     agreement = _agreement(results)
     if several:
         index = {"schema_version": 1, "runs": [{"path": path, **_run_names(r)} for path, r in results.items()]}

@@ -4,20 +4,61 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import huggingface_hub
+import numpy as np
 import torch
 import transformers
 from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
 from geobias.errors import InputError
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, PROBE
 
-PROBE = "The quick brown fox."
 NO_LIMIT = 2**20  # tokens, where neither tokenizer nor model names a limit
+TOKEN_BUDGET = {"cpu": 4096, "cuda": 65536}
+
+
+class LoadedModel:
+    """A model with its tokenizer, and what tells it apart: all that is alike for every kind of model."""
+
+    auto_class: ClassVar[Any]
+    kind: ClassVar[str]
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
+        self.name = name
+        self.fingerprint = fingerprint
+        self.model = model
+        self.tokenizer = tokenizer
+        self.device = next(model.parameters()).device
+        self.dtype = str(model.dtype).removeprefix("torch.")
+        self.max_length = longest_input(model, tokenizer)
+        self.parameters = sum(parameter.numel() for parameter in model.parameters())
+        self.architecture = type(model).__name__
+
+    @classmethod
+    def from_pretrained(cls, name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> Self:
+        where = resolve_device(device)
+        model, tokenizer = pretrained(cls.auto_class, name, source, dtype=resolve_dtype(dtype, where), kind=cls.kind)
+        identity = fingerprint(model, tokenizer)
+        return cls(name, model.to(where).eval(), tokenizer, fingerprint=identity)
+
+    @property
+    def token_budget(self) -> int:
+        """How many tokens go through the model together."""
+        return TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])
+
+    def encode(self, texts: Sequence[str]) -> tuple[list[Any], np.ndarray]:
+        """The texts as tokens, as many as the model can read, and how many were cut off each."""
+        encodings = self.tokenizer(list(texts), truncation=True, max_length=self.max_length).encodings
+        cut = [sum(part.special_tokens_mask.count(0) for part in encoding.overflowing) for encoding in encodings]
+        return encodings, np.array(cut)
+
+    def tensor(self, array: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
 
 def resolve_device(device: str) -> str:
@@ -138,3 +179,20 @@ def fingerprint(model: Any, tokenizer: Any) -> str:
         backend.pop(state, None)
     digest.update(json.dumps(backend, sort_keys=True).encode())
     return digest.hexdigest()[:32]
+
+
+def base_model(name: str, source: str) -> str | None:
+    """The language model that this one was fine-tuned from, as its card names it; None where nothing tells."""
+    if name in EMBEDDED_CLASSIFIERS:
+        return EMBEDDED_LM
+    try:
+        if Path(source).is_dir():
+            card: Any = huggingface_hub.ModelCard.load(Path(source) / "README.md").data
+        else:
+            card = huggingface_hub.model_info(source, timeout=10).card_data
+    except Exception:  # no card, a broken one, no hub: the base is worth naming, never worth failing for
+        return None
+    base = getattr(card, "base_model", None)
+    if isinstance(base, list) and base:
+        base = base[0]
+    return base if isinstance(base, str) else None

@@ -25,38 +25,23 @@ import transformers
 
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches
-from geobias.models.loading import PROBE, fingerprint, longest_input, pretrained, resolve_device, resolve_dtype
-from geobias.models.scorer import LOG_LIKELIHOOD, checked_method
+from geobias.models.loading import LoadedModel
+from geobias.models.scorer import LOG_LIKELIHOOD, PROBE, StreamingScorer, checked_method
 from geobias.prompts.templates import unmark
 
-TOKEN_BUDGET = {"cpu": 4096, "cuda": 65536}
 LOGITS_HELD = 2**24  # numbers of the vocabulary projection held at once: 64 MB in float32
 BATCHES_COMPARED = 4  # batches of masked texts looked through together for equal ones
 
 
-class MaskedLM:
+class MaskedLM(LoadedModel):
     """A loaded model with its tokenizer; `scorer(method)` gives the ways of asking it."""
 
-    def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
-        self.name = name
-        self.fingerprint = fingerprint
-        self.model = model
-        self.tokenizer = tokenizer
-        self.device = next(model.parameters()).device
-        self.dtype = str(model.dtype).removeprefix("torch.")
-        self.max_length = longest_input(model, tokenizer)
-        self.parameters = sum(parameter.numel() for parameter in model.parameters())
-        self.architecture = type(model).__name__
-        self._check_head()
+    auto_class = transformers.AutoModelForMaskedLM
+    kind = "masked-LM"
 
-    @classmethod
-    def from_pretrained(cls, name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
-        where = resolve_device(device)
-        model, tokenizer = pretrained(
-            transformers.AutoModelForMaskedLM, name, source, dtype=resolve_dtype(dtype, where), kind="masked-LM"
-        )
-        identity = fingerprint(model, tokenizer)
-        return cls(name, model.to(where).eval(), tokenizer, fingerprint=identity)
+    def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
+        super().__init__(name, model, tokenizer, fingerprint=fingerprint)
+        self._check_head()
 
     def scorer(self, method: str = "aul") -> MaskedScorer:
         return MaskedScorer(self, method)
@@ -82,9 +67,6 @@ class MaskedLM:
             rows, columns = self.tensor(which[here] - start), self.tensor(targets[here])
             values[here] = (logits[rows, columns] - logits.logsumexp(1)[rows]).double().cpu().numpy()
         return values
-
-    def tensor(self, array: np.ndarray) -> torch.Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
     def _head(self, states: torch.Tensor) -> torch.Tensor:
         """The model's own head on single positions: its forward pass with these states in place of the encoder's.
@@ -128,7 +110,7 @@ class _Encoded:
     cut: np.ndarray
 
 
-class MaskedScorer:
+class MaskedScorer(StreamingScorer):
     """One way of asking one masked LM; columns beside the score: tokens counted, unknown ones, tokens cut off."""
 
     columns = (LOG_LIKELIHOOD, "tokens", "unknown", "cut")
@@ -145,18 +127,11 @@ class MaskedScorer:
     def fingerprint(self) -> str:
         return f"{self.lm.fingerprint}:{self.method}:{self.lm.dtype}:{self.lm.max_length}"
 
-    def score(self, texts: Sequence[str]) -> np.ndarray:
-        rows = np.empty((len(texts), len(self.columns)))
-        for some, scores in self.batches(texts):
-            rows[some] = scores
-        return rows
-
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Scores as they come: the positions of some of the texts, and their rows."""
         encoded = self._encode(texts)
         masked = self.method not in ("aul", "aula")
         passes = encoded.tokens if masked else np.ones(len(texts), dtype=np.int64)
-        budget = TOKEN_BUDGET.get(self.lm.device.type, TOKEN_BUDGET["cpu"])
+        budget = self.lm.token_budget
         total = self._masked_total if masked else self._unmasked_total
         with _attention(self.lm.model, "eager" if self.method == "aula" else None):
             for some in equal_length_batches(
@@ -168,9 +143,7 @@ class MaskedScorer:
 
     def _encode(self, texts: Sequence[str]) -> _Encoded:
         plain = [unmark(text) for text in texts]
-        batch = self.lm.tokenizer(
-            [text for text, _, _ in plain], truncation=True, max_length=self.lm.max_length
-        ).encodings
+        batch, cut = self.lm.encode([text for text, _, _ in plain])
         ids, counted, mask_end = [], [], []
         for encoding, (_, start, end) in zip(batch, plain, strict=True):
             own = np.array(encoding.special_tokens_mask) == 0
@@ -189,7 +162,7 @@ class MaskedScorer:
             lengths=np.array([len(row) for row in ids]),
             tokens=np.array([len(positions) for positions in counted]),
             unknown=np.array([(row[at] == unknown_id).sum() for row, at in zip(ids, counted, strict=True)]),
-            cut=np.array([sum(part.special_tokens_mask.count(0) for part in e.overflowing) for e in batch]),
+            cut=cut,
         )
 
     def _mask_ends(self, positions: np.ndarray, word_ids: Sequence[int | None]) -> np.ndarray:

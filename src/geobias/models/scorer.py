@@ -1,4 +1,4 @@
-"""The one protocol of all models, and `load()`, which finds the right one for a name.
+"""The one protocol of all models, and `load()` and `load_classifier()`, which find the right one for a name.
 
 Anything with these three attributes is a scorer; a model of your own needs no more than
 
@@ -11,9 +11,10 @@ With a string for `fingerprint` its scores are kept for ever; change the string 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 LOG_LIKELIHOOD = "log_likelihood"
 EMBEDDED_LM = "embedded/lm"
+EMBEDDED_CLASSIFIERS = ("embedded/sentiment", "embedded/emotion", "embedded/hate", "embedded/offensive")
+PROBE = "The quick brown fox."  # what a model is asked first, to see how it answers
 METHODS = ("aul", "aula", "pll", "pll-word", "conditional")
 
 
@@ -48,12 +51,100 @@ class Scorer(Protocol):
     def score(self, texts: Sequence[str]) -> np.ndarray: ...
 
 
+@runtime_checkable
+class LabelScorer(Scorer, Protocol):
+    """A classifier: a scorer whose columns are p(label) for each of its `labels`, and "cut", the tokens cut off.
+
+    With `multi_label` the labels do not exclude each other, and a row need not sum to one. `base` names the
+    language model that the classifier was made from; None where nobody knows.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def labels(self) -> Sequence[str]: ...
+
+    @property
+    def multi_label(self) -> bool: ...
+
+    @property
+    def base(self) -> str | None: ...
+
+
+class StreamingScorer(ABC):
+    """A scorer that has its rows batch by batch; `score` puts them into the order of the texts."""
+
+    columns: Sequence[str]
+
+    @abstractmethod
+    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Scores as they come: the positions of some of the texts, and their rows."""
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        rows = np.empty((len(texts), len(self.columns)))
+        for some, scores in self.batches(texts):
+            rows[some] = scores
+        return rows
+
+
+def probability_columns(labels: Sequence[str]) -> tuple[str, ...]:
+    """The columns of every classifier: a probability for each label, and the number of tokens cut off."""
+    return (*(f"p({label})" for label in labels), "cut")
+
+
 def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
     """A masked language model by Hugging Face id, by folder, or the embedded one (`embedded/lm`, the default)."""
     from geobias.models.masked import MaskedLM  # torch only when a model is loaded
 
     name = str(name or EMBEDDED_LM)
     return MaskedLM.from_pretrained(name, location(name), device=device, dtype=dtype)
+
+
+def scorer_for(model: Any, score: str | None, *, device: str = "auto", dtype: str = "auto") -> Scorer:
+    """The scorer behind whatever names a masked language model; one that is a scorer already has its own score."""
+    if model is None or isinstance(model, (str, Path)):
+        model = load(model, device=device, dtype=dtype)
+    if hasattr(model, "scorer"):
+        scorer: Scorer = model.scorer(score or "aul")
+        return scorer
+    if score is not None:
+        raise InputError(
+            f"The score {score!r} is for a model's name or folder; {type(model).__name__} scores by itself."
+        )
+    own: Scorer = model
+    return own
+
+
+def load_classifier(
+    model: str | Path | Callable[[list[str]], Any] | LabelScorer, *, device: str = "auto", dtype: str = "auto"
+) -> LabelScorer:
+    """A classifier by Hugging Face id, by folder, an embedded one, or a function: itself or `package.module:function`.
+
+    A classifier that is loaded already is given back as it is.
+    """
+    from geobias.models.function import FunctionClassifier, named_function
+
+    if isinstance(model, Scorer) and hasattr(model, "labels"):
+        if not isinstance(model, LabelScorer) or tuple(model.columns) != probability_columns(model.labels):
+            raise InputError(
+                f"{type(model).__name__} is not a whole classifier: it needs name, labels, multi_label and base, and "
+                "the columns p(label) for each label, then cut; or give a function instead."
+            )
+        return model
+    if callable(model):
+        return FunctionClassifier(model)
+    if not isinstance(model, str | Path):
+        raise InputError(
+            f"Something of type {type(model).__name__} is not a classifier: "
+            "give a Hugging Face id, a folder, or a function."
+        )
+    name = str(model)
+    if ":" in name and not Path(name).expanduser().is_dir():
+        return FunctionClassifier(named_function(name), name=name)
+    from geobias.models.classifier import Classifier  # torch only when a model is loaded
+
+    return Classifier.from_pretrained(name, location(name), device=device, dtype=dtype)
 
 
 def location(name: str) -> str:

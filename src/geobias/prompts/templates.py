@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
 
 from geobias.errors import InputError
+from geobias.prompts.lazy import LazyTexts, Shape
 
 DEFAULT_TEMPLATE = "People in {region} are {description}."
 REGION, DESCRIPTION = "{region}", "{description}"
@@ -42,11 +42,8 @@ def checked_template(template: str) -> str:
 
 
 @dataclass(frozen=True)
-class Sentences(Sequence[str]):
-    """Every template with every region and every word, written out only when looked at: the world is millions.
-
-    Sentence number i is that of template i // (regions * words), region (i // words) % regions, word i % words.
-    """
+class Sentences(LazyTexts):
+    """Every template with every region and every word."""
 
     templates: Sequence[str]
     regions: Sequence[str]
@@ -54,24 +51,10 @@ class Sentences(Sequence[str]):
     marked: bool = False
 
     @property
-    def shape(self) -> tuple[int, int, int]:
+    def shape(self) -> Shape:
         return len(self.templates), len(self.regions), len(self.words)
 
-    def __len__(self) -> int:
-        templates, regions, words = self.shape
-        return templates * regions * words
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        rest, word = divmod(index, len(self.words))
-        template, region = divmod(rest, len(self.regions))
+    def at(self, template: int, region: int, word: int) -> str:
         description = mark(self.words[word]) if self.marked else self.words[word]
         # The description goes in last and once, so a region named "{description}" stays what it is.
         before, after = self.templates[template].split(DESCRIPTION)

@@ -1,4 +1,4 @@
-"""A run is a folder: run.json, results.json, tables/*.csv, likelihoods.parquet.
+"""A run is a folder: run.json, results.json, tables/*.csv, and the answers behind them as Parquet.
 
 Its files are written aside (in `.partial`) and moved into place, run.json last: a folder without it is no run. Only
 files of these names are ever replaced; whatever else lies in the folder stays.
@@ -10,20 +10,28 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
-from geobias.audits.regions import RegionsResult
 from geobias.errors import InputError
 from geobias.files import write_whole, writing
-from geobias.report.tables import csv_text, region_rows, topic_rows, word_rows
 
-RUN, RESULTS, LIKELIHOODS, INDEX, PARTIAL = "run.json", "results.json", "likelihoods.parquet", "index.json", ".partial"
-OURS = {RUN, RESULTS, LIKELIHOODS, PARTIAL, "tables"}
+RUN, RESULTS, INDEX, PARTIAL = "run.json", "results.json", "index.json", ".partial"
+OURS = {RUN, RESULTS, PARTIAL, "tables", "likelihoods.parquet", "counterfactuals.parquet"}
+
+
+class Result(Protocol):
+    """What every audit gives: the content of results.json, and what it had to compute for it."""
+
+    @property
+    def work(self) -> dict[str, int]: ...
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+Found = TypeVar("Found", bound=Result)
 
 
 def slug(name: str) -> str:
@@ -50,8 +58,8 @@ def place_for(out: str | Path) -> Path:
     return folder
 
 
-def refuse_foreign(folder: Path, settings: Mapping[str, Any], fingerprint: str | None = None) -> None:
-    """Refuse a folder that holds a run of other settings (or another model, once it is known), or things not ours."""
+def refuse_foreign(folder: Path, settings: Mapping[str, Any], fingerprints: Sequence[str | None] = ()) -> None:
+    """Refuse a folder that holds a run of other settings (or other models, once they are known), or things not ours."""
     held = {path.name for path in folder.iterdir()} if folder.exists() else set()
     if INDEX in held:
         raise InputError(f"{folder} holds several finished runs of other settings: choose another --out, or remove it.")
@@ -61,7 +69,7 @@ def refuse_foreign(folder: Path, settings: Mapping[str, Any], fingerprint: str |
         return
     run = _read_json(folder / RUN)
     same = run.get("settings") == json.loads(json.dumps(settings))
-    same &= fingerprint is None or run.get("model", {}).get("fingerprint") == fingerprint
+    same &= not fingerprints or _fingerprints(run) == list(fingerprints)
     if not same:
         raise InputError(f"{folder} holds a finished run of other settings: choose another --out, or remove it.")
 
@@ -89,11 +97,17 @@ def _read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def save_run(folder: Path, result: RegionsResult, *, seconds: float) -> None:
+def _fingerprints(results: Mapping[str, Any]) -> list[str | None]:
+    models = results.get("models") or [results.get("model", {})]
+    return [model.get("fingerprint") for model in models]
+
+
+def save_run(folder: Path, result: Found, write_files: Callable[[Path, Found], None], *, seconds: float) -> None:
     """Write the run's files aside, then move them into place."""
-    refuse_foreign(folder, result.settings, result.model["fingerprint"])
     results = result.to_dict()
-    run = {key: results[key] for key in ("schema_version", "audit", "settings", "model", "versions")}
+    refuse_foreign(folder, results["settings"], _fingerprints(results))
+    described = ("schema_version", "audit", "settings", "model", "models", "versions")
+    run = {key: results[key] for key in described if key in results}
     run |= {"finished": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "seconds": seconds, "work": result.work}
     aside, is_new = folder / PARTIAL, not folder.exists()
     with writing(folder):
@@ -101,9 +115,7 @@ def save_run(folder: Path, result: RegionsResult, *, seconds: float) -> None:
             shutil.rmtree(aside, ignore_errors=True)  # of a run that was killed while it wrote
             (aside / "tables").mkdir(parents=True)
             write_json(aside / RESULTS, results)
-            for name, rows in (("regions", region_rows), ("words", word_rows), ("topics", topic_rows)):
-                (aside / "tables" / f"{name}.csv").write_text(csv_text(rows(result)), encoding="utf-8")
-            _write_likelihoods(aside / LIKELIHOODS, result)
+            write_files(aside, result)
             write_json(aside / RUN, run)
             _move_in(aside, folder)
         except BaseException:
@@ -131,23 +143,3 @@ def save_index(folder: Path, index: Mapping[str, Any]) -> None:
 def write_json(path: Path, content: Any) -> None:
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     write_whole(path, text.encode())
-
-
-def _write_likelihoods(path: Path, result: RegionsResult) -> None:
-    """f of every sentence (Eq. 1): a row for each template and region, a column for each word."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    regions = result.question.tree.regions[1:]
-    templates = result.question.templates
-    columns: dict[str, Any] = {
-        "template": [template for template in templates for _ in regions],
-        "id": [region.id for _ in templates for region in regions],
-        "level": [region.level for _ in templates for region in regions],
-        "name": [region.name for _ in templates for region in regions],
-        "name_likelihood": np.tile(result.name_likelihoods[1:], len(templates)),
-    }
-    values = result.likelihoods[:, 1:].reshape(-1, len(result.question.words))
-    for k, word in enumerate(result.question.words):
-        columns[f"{word.topic}/{word.word}"] = values[:, k]
-    pq.write_table(pa.table(columns), path, compression="zstd")

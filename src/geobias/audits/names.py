@@ -1,0 +1,316 @@
+"""The names study: rename the people in real texts, country after country, and see how a classifier changes its mind.
+
+After Barriere and Cifuentes 2024. `question()` settles whom to rename and how, `answer()` asks classifiers and language
+models; what follows from their answers is in `names_result`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geobias.audits.identity import model_identity
+from geobias.audits.names_result import Judgement, NamesResult, Perplexity
+from geobias.audits.tone import toned_labels
+from geobias.engine.ask import Answers, ask
+from geobias.errors import InputError
+from geobias.models.finder import EMBEDDED_FINDER, load_finder
+from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, LabelScorer, Scorer, scorer_for
+from geobias.prompts.counterfactuals import Counterfactuals
+from geobias.prompts.persons import people, places
+from geobias.prompts.texts import Texts, joined, read_texts, sample_texts
+from geobias.world.names import ENOUGH, PAPER_COUNTRIES, Gazetteer, city_gazetteer, gazetteer, read_gazetteer
+
+ENTITIES = ("person", "place")
+PERPLEXITIES = ("pll", "pll-word")
+FORMS = ("mean", "sum")
+SAMPLE_SHOWN = 100  # of the tweets inside, where no texts are given and no limit is set
+MOST_UNKNOWN = 0.05  # share of a language's tokens: with more, its perplexity means nothing
+
+
+@dataclass(frozen=True)
+class NamesQuestion:
+    """What is asked of every classifier alike: the texts, and those of them in which somebody is renamed."""
+
+    texts: Texts = field(repr=False)
+    named: np.ndarray = field(repr=False)  # positions of the texts that name somebody
+    renamed: Counterfactuals = field(repr=False)
+    left_out: tuple[str, ...]  # countries with too few names
+    settings: dict[str, Any] = field(repr=False)
+
+    def settings_for(self, classifiers: Sequence[str], how: Asked) -> dict[str, Any]:
+        """What tells a run from another: this question, put to these classifiers in that way."""
+        return {**self.settings, **how.settings, "classifiers": list(classifiers)}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How the classifiers are asked, and how their answers are read."""
+
+    positive: tuple[str, ...] = ()
+    negative: tuple[str, ...] = ()
+    threshold: float | None = None
+    lm: Any = None  # a name or a loaded model; None: each classifier's own base model, else the embedded one
+    perplexity: str = "pll"
+    form: str = "mean"
+    perplexity_draws: int = 5
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not 0 < self.threshold < 1:
+            raise InputError(f"--threshold is a probability between 0 and 1, not {self.threshold}.")
+        if self.perplexity not in PERPLEXITIES:
+            raise InputError(f"Unknown perplexity {self.perplexity!r}: choose {' or '.join(PERPLEXITIES)}.")
+        if self.form not in FORMS:
+            raise InputError(f"--perplexity-form is {' or '.join(FORMS)}, not {self.form!r}.")
+        if self.perplexity_draws < 0:
+            raise InputError("--perplexity-draws is a number of draws; 0 takes no perplexity.")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {
+            "positive": list(self.positive) or "by name",
+            "negative": list(self.negative) or "by name",
+            "threshold": self.threshold,
+            "lm": self.lm if isinstance(self.lm, str) or self.lm is None else model_name(self.lm),
+            "perplexity": self.perplexity,
+            "perplexity_form": self.form,
+            "perplexity_draws": self.perplexity_draws,
+        }
+
+
+def model_name(model: Any) -> str:
+    return str(getattr(model, "name", None) or type(model).__name__)
+
+
+def question(
+    *,
+    texts: Any = None,
+    column: str = "text",
+    spans: str | None = None,
+    label: str | None = None,
+    subsets: Sequence[str] = (),
+    limit: int | None = None,
+    finder: str | None = None,
+    entity: str = "person",
+    countries: str | Sequence[str] | None = None,
+    draws: int = 50,
+    seed: int = 0,
+    scripts: str = "latin",
+    names: str | Path | None = None,
+    device: str = "auto",
+) -> NamesQuestion:
+    """Resolve the options into texts, people and countries; what is wrong with them is found here, before any work."""
+    if entity not in ENTITIES:
+        raise InputError(f"--entity is {' or '.join(ENTITIES)}, not {entity!r}.")
+    if draws < 1 or (limit is not None and limit < 1):
+        raise InputError("--draws and --limit are numbers from 1 on.")
+    listed = _gazetteer(entity, names, scripts)
+    chosen, left_out = _countries(listed, countries)
+    given = _texts(texts, column, spans, label, subsets, limit, entity)
+    if finder is not None and given.spans is not None:
+        raise InputError("The texts bring spans of their own: leave out --finder, or --spans.")
+    found = given.spans
+    if found is None:
+        found = tuple(map(tuple, load_finder(finder or EMBEDDED_FINDER, entity=entity, device=device)(given.texts)))
+    persons = [
+        people(text, spans, listed) if entity == "person" else places(text, spans)
+        for text, spans in zip(given.texts, found, strict=True)
+    ]
+    named = np.flatnonzero([bool(somebody) for somebody in persons])
+    if not len(named):
+        raise InputError(f"No {entity} was found in any of the {len(given)} texts of {given.source}.")
+    renamed = Counterfactuals(
+        [given.texts[i] for i in named], [persons[i] for i in named], listed, chosen, draws=draws, seed=seed
+    )
+    settings = {
+        "texts": {"source": given.source, "count": len(given), "digest": given.digest},
+        "finder": "given spans" if given.spans is not None else finder or EMBEDDED_FINDER,
+        "entity": entity,
+        "countries": list(chosen),
+        "draws": draws,
+        "seed": seed,
+        "scripts": scripts,
+        "names": listed.digest,
+    }
+    return NamesQuestion(given, named, renamed, left_out, settings)
+
+
+def _gazetteer(entity: str, names: str | Path | None, scripts: str) -> Gazetteer:
+    if entity == "place":
+        if names is not None:
+            raise InputError("--names is a list of people's names: leave it out with --entity place.")
+        return city_gazetteer(scripts)
+    return gazetteer(scripts) if names is None else read_gazetteer(Path(names), scripts)
+
+
+def _countries(listed: Gazetteer, wanted: str | Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The countries to draw names from, and those left out of "all" for want of names."""
+    if wanted == "all" or (wanted is None and not set(PAPER_COUNTRIES) <= set(listed.codes)):
+        left_out = tuple(code for code in listed.codes if listed.lacking(code))
+        chosen = tuple(code for code in listed.codes if code not in left_out)
+        if not chosen:
+            raise InputError(f"No country has {ENOUGH} names of every kind ({', '.join(listed.kinds)}).")
+        return chosen, left_out
+    if isinstance(wanted, str):
+        wanted = [name for name in wanted.split(",") if name.strip()]
+    chosen = (
+        tuple(dict.fromkeys(listed.find(name.strip()) for name in wanted)) if wanted is not None else PAPER_COUNTRIES
+    )
+    if not chosen:
+        raise InputError("--countries is empty: leave it out, or name at least one.")
+    for code in chosen:
+        for kind, count in listed.lacking(code):
+            raise InputError(
+                f"{listed.country(code)} has {count} {kind} names in this script, and {ENOUGH} are needed: leave it "
+                "out, or try --scripts all."
+            )
+    return chosen, ()
+
+
+def _texts(
+    source: Any,
+    column: str,
+    spans: str | None,
+    label: str | None,
+    subsets: Sequence[str],
+    limit: int | None,
+    entity: str,
+) -> Texts:
+    if source is None:
+        if spans or label or subsets or column != "text":
+            raise InputError("--column, --spans, --label and --subset are for texts of your own: give --texts.")
+        return sample_texts(entity).head(limit or SAMPLE_SHOWN)
+    parts = source.items() if isinstance(source, Mapping) else [("", source)]
+    read = [
+        read_texts(part, column=column, spans=spans, label=label, subsets=subsets, language=language)
+        for language, part in parts
+    ]
+    return joined([part.head(limit) if limit else part for part in read])
+
+
+def answer(
+    asked: NamesQuestion,
+    classifiers: Sequence[LabelScorer],
+    how: Asked,
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    progress: bool | None = None,
+) -> NamesResult:
+    """Put the question to every classifier, and to the language models that go with them."""
+    loaded: dict[str, Perplexity | None] = {}
+    judgements = []
+    for classifier in classifiers:
+        judgement = _judged(asked, classifier, how, progress)
+        if how.perplexity_draws:
+            scorer, note = _language_model(classifier, how, device, dtype)
+            key = str(scorer.fingerprint or id(scorer))
+            if key not in loaded:
+                loaded[key] = _perplexity(asked, scorer, how, progress)
+            judgement = replace(judgement, perplexity=loaded[key], lm_note=note)
+        judgements.append(judgement)
+    settings = asked.settings_for([model_name(one) for one in classifiers], how)
+    return NamesResult(asked.texts, asked.named, asked.renamed, asked.left_out, settings, tuple(judgements))
+
+
+def _judged(asked: NamesQuestion, classifier: LabelScorer, how: Asked, progress: bool | None) -> Judgement:
+    labels = tuple(classifier.labels)
+    positive, negative = toned_labels(classifier.name, labels, how.positive, how.negative)
+    truth = None if asked.texts.labels is None else _truth(asked.texts, classifier.name, labels)
+    originals = ask(classifier, asked.texts.texts, label=classifier.name, progress=progress)
+    renamed = ask(classifier, asked.renamed, label=classifier.name, progress=progress)
+    cut = (originals.scores[:, len(labels)], renamed.scores[:, len(labels)])
+    return Judgement(
+        model=model_identity(classifier),
+        labels=labels,
+        multi_label=classifier.multi_label,
+        positive=positive,
+        negative=negative,
+        threshold=how.threshold if how.threshold is not None else 0.5 if classifier.multi_label else None,
+        original=originals.scores[:, : len(labels)],
+        renamed=renamed.scores[:, : len(labels)].reshape(*asked.renamed.shape, len(labels)),
+        truth=truth,
+        counts={
+            "texts_cut": int((cut[0] > 0).sum()),
+            "renamed_texts": len(renamed.scores),
+            "distinct_renamed_texts": renamed.distinct,
+            "renamed_texts_cut": int((cut[1] > 0).sum()),
+        },
+        work={"texts_scored": originals.scored, "renamed_texts_scored": renamed.scored},
+    )
+
+
+def _truth(texts: Texts, classifier: str, labels: Sequence[str]) -> np.ndarray:
+    """texts x labels: which labels are true of each text. Labels are names, or numbers in the classifier's order."""
+    assert texts.labels is not None
+    columns = {label.casefold(): k for k, label in enumerate(labels)}
+    given = {label.casefold() for several in texts.labels for label in several}
+    if not given & set(columns):
+        columns = {str(k): k for k in range(len(labels))}
+    truth = np.zeros((len(texts), len(labels)), dtype=bool)
+    for row, several in enumerate(texts.labels):
+        for label in several:
+            if label.casefold() not in columns:
+                raise InputError(
+                    f"{classifier} has no label {label!r} (text {texts.ids[row]}): its labels are {', '.join(labels)}."
+                )
+            truth[row, columns[label.casefold()]] = True
+    return truth
+
+
+def _language_model(classifier: LabelScorer, how: Asked, device: str, dtype: str) -> tuple[Scorer, str | None]:
+    """The scorer that gives perplexities, and a word on why it is not the classifier's own base model."""
+    if how.lm is not None:
+        is_own = isinstance(how.lm, Scorer) and not hasattr(how.lm, "scorer")
+        return scorer_for(how.lm, None if is_own else how.perplexity, device=device, dtype=dtype), None
+    base = classifier.base
+    if base is not None:
+        try:
+            return scorer_for(base, how.perplexity, device=device, dtype=dtype), None
+        except InputError:
+            note = f"Its base model {base} cannot be asked as a masked LM here, so {EMBEDDED_LM} was."
+    else:
+        note = f"Its base model is not known, so {EMBEDDED_LM} was asked; --lm names another."
+    return scorer_for(EMBEDDED_LM, how.perplexity, device=device, dtype=dtype), note
+
+
+def _perplexity(asked: NamesQuestion, scorer: Scorer, how: Asked, progress: bool | None) -> Perplexity:
+    """Log-perplexities of all originals, and of the first draws of each text and country."""
+    identity = model_identity(scorer)
+    label = f"perplexity by {identity['name']}"
+    originals = ask(scorer, asked.texts.texts, label=label, progress=progress)
+    languages = np.array(asked.texts.languages)
+    shares = {one: _unknown_share(originals, languages == one) for one in dict.fromkeys(asked.texts.languages)}
+    refused = [language for language, share in shares.items() if share > MOST_UNKNOWN]
+    original = _log_perplexity(originals, how.form, identity["name"])
+    original[np.isin(languages, refused)] = np.nan
+    readable = np.flatnonzero(~np.isin(languages[asked.named], refused))
+    some = asked.renamed.part(readable, how.perplexity_draws)
+    values = np.full((len(asked.named), *some.shape[1:]), np.nan)
+    said = ask(scorer, some, label=label, progress=progress)
+    values[readable] = _log_perplexity(said, how.form, identity["name"]).reshape(some.shape)
+    scored = originals.scored + said.scored
+    return Perplexity(identity, how.form, original, values, shares, refused, {"perplexities_taken": scored})
+
+
+def _unknown_share(said: Answers, some: np.ndarray) -> float:
+    """The share of these texts' tokens that the model does not know; 0 where it does not say."""
+    unknown, tokens = said.column("unknown"), said.column("tokens")
+    return 0.0 if unknown is None or tokens is None else float(unknown[some].sum() / max(tokens[some].sum(), 1))
+
+
+def _log_perplexity(said: Answers, form: str, name: str) -> np.ndarray:
+    """Minus the mean of log P of a text's tokens, or minus their sum."""
+    mean = said.column(LOG_LIKELIHOOD)
+    if mean is None:
+        raise InputError(f"{name} gives no {LOG_LIKELIHOOD}: a language model is needed for perplexities.")
+    if form == "mean":
+        return np.asarray(-mean)
+    tokens = said.column("tokens")
+    if tokens is None:
+        raise InputError(f"{name} does not say how many tokens a text has, so there is no sum: use the mean.")
+    return np.asarray(-mean * tokens)

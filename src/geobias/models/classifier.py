@@ -1,0 +1,74 @@
+"""Text classifiers of transformers: which label fits this text, and how surely?
+
+A classifier is its own scorer: there is one way of asking it. Labels that exclude each other share one (softmax); where
+each stands for itself, or there is only one, every label has a probability of its own (sigmoid).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+
+from geobias.errors import InputError
+from geobias.models.batching import equal_length_batches
+from geobias.models.loading import LoadedModel, base_model
+from geobias.models.scorer import StreamingScorer, probability_columns
+
+NO_TOKEN = -1  # an id that no token has
+
+
+class Classifier(LoadedModel, StreamingScorer):
+    """A loaded sequence classifier with its tokenizer; columns: p(label) for each label, and the tokens cut off."""
+
+    auto_class = transformers.AutoModelForSequenceClassification
+    kind = "classifier"
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
+        super().__init__(name, model, tokenizer, fingerprint=fingerprint)
+        config = model.config
+        if config.problem_type == "regression":
+            raise InputError(f"{name} gives a number on a scale, not probabilities of labels: give a classifier.")
+        self.labels = tuple(str(label) for _, label in sorted(config.id2label.items()))
+        if len(set(self.labels)) < len(self.labels):
+            raise InputError(
+                f"{name} has two labels of one name ({', '.join(self.labels)}): tell them apart in its config.json."
+            )
+        self.columns = probability_columns(self.labels)
+        self.multi_label = config.problem_type == "multi_label_classification" or len(self.labels) == 1
+        output = "sigmoid" if self.multi_label else "softmax"
+        self.fingerprint = f"{fingerprint}:classifier:{output}:{self.dtype}:{self.max_length}"
+        # Causal models look for the last token that is not padding, and refuse a batch where they know no padding.
+        # Here nothing is padded: with an id that never occurs they find the last token of each text.
+        text_config = config.get_text_config()
+        if text_config.pad_token_id is None:
+            text_config.pad_token_id = NO_TOKEN
+
+    @cached_property
+    def base(self) -> str | None:
+        """The language model that this classifier was made from, where its card tells; it may ask the hub."""
+        return base_model(self.name, self.model.name_or_path)
+
+    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        encodings, cut = self.encode(texts)
+        lengths = np.array([len(encoding.ids) for encoding in encodings])
+        if not lengths.all():
+            text = texts[int(np.argmin(lengths))]
+            raise InputError(f"{self.name} finds no token in the text {text[:60]!r}: leave it out.")
+        for some in equal_length_batches(lengths, lengths, self.token_budget):
+            yield some, np.column_stack([self._probabilities([encodings[i] for i in some]), cut[some]])
+
+    @torch.inference_mode()
+    def _probabilities(self, encodings: list[Any]) -> np.ndarray:
+        """Texts x labels. Taken in float64, so that rows sum to one whatever the precision of the model."""
+        inputs = {"input_ids": self.tensor(np.array([encoding.ids for encoding in encodings]))}
+        kinds = np.array([encoding.type_ids for encoding in encodings])
+        if kinds.any():  # XLNet and Funnel number their added tokens; other models take zeros for granted, or take none
+            inputs["token_type_ids"] = self.tensor(kinds)
+        logits = self.model(**inputs).logits.double()
+        probabilities: torch.Tensor = logits.sigmoid() if self.multi_label else logits.softmax(1)
+        return probabilities.cpu().numpy()

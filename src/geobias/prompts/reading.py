@@ -1,0 +1,184 @@
+"""A user's data as a table of named columns, from a file or from memory, every value as it stands.
+
+This module knows formats; what the columns mean is for `texts.py` to say. polars and Hugging Face datasets are no
+dependencies of this package, so their data are recognised by what they can do.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import json
+import os
+import zlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from geobias.errors import InputError
+
+LARGEST_FIELD = 2**31 - 1  # what a C long holds on every system
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns that are fetched by name; no names mean that there are texts alone, which any name fetches."""
+
+    source: str  # for settings: the path, or the kind of data
+    title: str  # for messages: how a sentence about it begins
+    names: tuple[str, ...] | None
+    column: Callable[[str], list[Any]]
+
+    def __post_init__(self) -> None:
+        for name, count in Counter(self.names).items():
+            if count > 1 and name:  # spreadsheets leave columns without a name
+                raise InputError(f"{self.title} has {count} columns named {name!r}: rename all but one.")
+
+
+def read_table(source: Any) -> Table:
+    """The table in a file (its suffix tells the format) or in memory."""
+    if isinstance(source, str | os.PathLike):
+        return _from_file(Path(source))
+    return _from_memory(source)
+
+
+def _from_file(path: Path) -> Table:
+    title = f"The text file {path}"
+    name = path.name.lower()
+    packed = name.endswith(".gz")
+    kind = Path(name.removesuffix(".gz")).suffix
+    if kind == ".parquet":
+        if packed:
+            raise InputError(f"{title} is a packed Parquet file: unpack it with gunzip and give the .parquet file.")
+        return _parquet(_content(path, title), str(path), title)
+    text = _decoded(_content(path, title, packed), title)
+    if kind in (".csv", ".tsv"):
+        header, *rows = _cells(text, "," if kind == ".csv" else "\t", title)
+        names = tuple(cell.strip() for cell in header)
+        return Table(str(path), title, names, lambda name: [row[names.index(name)] for row in rows])
+    # Lines end at a line feed only: other marks that Python takes for line ends may stand inside a text.
+    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    if kind in (".jsonl", ".ndjson", ".json"):
+        return _records(_objects(lines, title), str(path), title)
+    return Table(str(path), title, None, lambda _: list(lines))
+
+
+def _content(path: Path, title: str, packed: bool = False) -> bytes:
+    try:
+        if path.is_dir():
+            raise InputError(f"{title} is a folder: give one file.")
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{title} does not exist.") from None
+    except OSError as error:
+        raise InputError(f"{title} cannot be read: {error.strerror or error}.") from None
+    if packed and content:
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{title} is damaged or not packed by gzip ({error}): pack or fetch it again.") from None
+    if not content.removeprefix(codecs.BOM_UTF8).strip():
+        raise InputError(f"{title} is empty.")
+    return content
+
+
+def _decoded(content: bytes, title: str) -> str:
+    try:
+        return content.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{title} is not UTF-8 text (byte {error.start}): save it as UTF-8 and try again.") from None
+
+
+def _cells(text: str, delimiter: str, title: str) -> list[list[str]]:
+    """The rows of a table, the header first, all of one length."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows: list[list[str]] = []
+    begin = 1
+    limit = csv.field_size_limit(LARGEST_FIELD)
+    try:
+        for row in reader:
+            if row and rows and len(row) != len(rows[0]):
+                raise InputError(
+                    f"{title} has {len(row)} cell(s) in line {begin} but {len(rows[0])} in the header: put a text "
+                    "that holds the separator in quotes."
+                )
+            if row:
+                rows.append(row)
+            begin = reader.line_num + 1  # a row may be several lines long, and its first one is where to look
+    except csv.Error as error:
+        raise InputError(
+            f"{title} has broken quoting in the row that begins in line {begin} ({error}): put quotes around the whole "
+            "text and double those inside it."
+        ) from None
+    finally:
+        csv.field_size_limit(limit)
+    return rows
+
+
+def _objects(lines: list[str], title: str) -> list[Mapping[str, Any]]:
+    rows: list[Mapping[str, Any]] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{title} has no JSON in line {number} ({error}): each line must be one object.") from None
+        if not isinstance(row, dict):
+            raise InputError(
+                f"{title} has no object in line {number}: each line must be one, such as " + '{"text": "..."}.'
+            )
+        rows.append(row)
+    return rows
+
+
+def _parquet(content: bytes, source: str, title: str) -> Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.ParquetFile(pa.BufferReader(content)).read()
+        table.validate(full=True)  # finds strings that are not UTF-8 before they are met
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).strip().splitlines()[0].rstrip(".")
+        raise InputError(f"{title} is no Parquet file or a damaged one ({reason}): write it again.") from None
+    return Table(source, title, tuple(table.column_names), lambda name: table[name].to_pylist())
+
+
+def _from_memory(data: Any) -> Table:
+    source = f"the {type(data).__name__} given"
+    title = source[0].upper() + source[1:]
+    if hasattr(data, "__len__") and not isinstance(data, bytes | bytearray):
+        names = data.column_names if hasattr(data, "column_names") else getattr(data, "columns", None)
+        if isinstance(names, Mapping):
+            raise InputError(f"{title} has several splits ({', '.join(names)}): give one of them.")
+        if names is not None:
+            own = {str(name): name for name in names}  # pandas names columns by numbers too
+            return Table(source, title, tuple(map(str, names)), lambda name: _values(data[own[name]]))
+        if isinstance(data, Sequence) or hasattr(data, "tolist") or hasattr(data, "to_list"):
+            values = _values(data)
+            if values and isinstance(values[0], Mapping):
+                for number, row in enumerate(values, 1):
+                    if not isinstance(row, Mapping):
+                        raise InputError(f"{title} has no dict in row {number}: every row must be one.")
+                return _records(values, source, title)
+            return Table(source, title, None, lambda _: values)
+    raise InputError(f"{title} cannot be read: give a path, a list of texts or of dicts, a DataFrame or a Dataset.")
+
+
+def _records(rows: Sequence[Mapping[str, Any]], source: str, title: str) -> Table:
+    names = dict.fromkeys(str(name) for row in rows for name in row)
+    return Table(source, title, tuple(names), lambda name: [row.get(name) for row in rows])
+
+
+def _values(column: Any) -> list[Any]:
+    if hasattr(column, "isna"):  # pandas says in several ways that nothing is there
+        return [None if gone else value for value, gone in zip(column.tolist(), column.isna().tolist(), strict=True)]
+    for method in ("to_list", "to_pylist", "tolist"):  # polars, pyarrow, NumPy
+        if hasattr(column, method):
+            return list(getattr(column, method)())
+    return list(column)

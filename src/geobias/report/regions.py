@@ -1,0 +1,135 @@
+"""The regions audit as a person sees it: the files of its run, and its tables on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from geobias.audits.regions import RegionsResult
+from geobias.report.tables import digits, titled_table, write_csv
+
+LIKELIHOODS = "likelihoods.parquet"
+WORDS_SHOWN = 3
+NARROW = 76
+
+
+def write_files(folder: Path, result: RegionsResult) -> None:
+    """The tables of a run, and the likelihood of every sentence."""
+    for name, rows in (("regions", region_rows), ("words", word_rows), ("topics", topic_rows)):
+        write_csv(folder / "tables" / f"{name}.csv", rows(result))
+    _write_likelihoods(folder / LIKELIHOODS, result)
+
+
+def _write_likelihoods(path: Path, result: RegionsResult) -> None:
+    """f of every sentence (Eq. 1): a row for each template and region, a column for each word."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    regions = result.question.tree.regions[1:]
+    templates = result.question.templates
+    columns: dict[str, Any] = {
+        "template": [template for template in templates for _ in regions],
+        "id": [region.id for _ in templates for region in regions],
+        "level": [region.level for _ in templates for region in regions],
+        "name": [region.name for _ in templates for region in regions],
+        "name_likelihood": np.tile(result.name_likelihoods[1:], len(templates)),
+    }
+    values = result.likelihoods[:, 1:].reshape(-1, len(result.question.words))
+    for k, word in enumerate(result.question.words):
+        columns[f"{word.topic}/{word.word}"] = values[:, k]
+    pq.write_table(pa.table(columns), path, compression="zstd")
+
+
+def region_rows(result: RegionsResult) -> list[dict[str, Any]]:
+    """tables/regions.csv: results.json's regions, a row each."""
+    rows = []
+    for entry in result.regions:
+        row = {key: value for key, value in entry.items() if not isinstance(value, dict)}
+        for variant in ("c_w", "c_z"):
+            row |= {f"{variant}_{form}": value for form, value in entry[variant].items()}
+            spread = entry.get("spread", {}).get(variant, {})
+            row |= {f"{variant}_{form}_spread": value for form, value in spread.items()}
+        rows.append(row)
+    return rows
+
+
+def word_rows(result: RegionsResult) -> list[dict[str, Any]]:
+    """tables/words.csv: how much the sub-regions of each region differ in each word (Eq. 6)."""
+    differences = result.measure("words")
+    return [
+        {**_named(result, i), "word": word.word, "topic": word.topic, "sparseness": float(differences[i, k])}
+        for i in _regions_with_pairs(result)
+        for k, word in enumerate(result.question.words)
+    ]
+
+
+def topic_rows(result: RegionsResult) -> list[dict[str, Any]]:
+    """tables/topics.csv: the same for each topic (Eq. 3 within its words)."""
+    topics = dict.fromkeys(word.topic for word in result.question.words)
+    differences = {topic: result.measure(f"topic.{topic}") for topic in topics}
+    return [
+        {**_named(result, i), "topic": topic, "sparseness": float(differences[topic][i])}
+        for i in _regions_with_pairs(result)
+        for topic in topics
+    ]
+
+
+def _regions_with_pairs(result: RegionsResult) -> list[int]:
+    return [i for i, below in enumerate(result.question.tree.children) if len(below) > 1]
+
+
+def _named(result: RegionsResult, i: int) -> dict[str, Any]:
+    region = result.question.tree.regions[i]
+    return {"id": region.id, "name": region.name, "level": region.level}
+
+
+def overview(result: RegionsResult, *, width: int) -> Table:
+    """The terminal's table: the root and what lies directly below it, balanced first, the paper's form beside it.
+
+    Numbers are never cut: where the terminal is narrow the words are left out.
+    """
+    with_words = width >= NARROW
+    several = len(result.question.templates) > 1
+    table = titled_table(f"How differently {result.model['name']} speaks of sub-regions, by {result.model['score']}")
+    table.add_column("region", overflow="fold")
+    table.add_column("sub-\nregions", justify="right", no_wrap=True)
+    table.add_column("balanced\nC_w", justify="right", style="bold", no_wrap=True)
+    if several:
+        table.add_column("± over\ntemplates", justify="right", no_wrap=True)
+    table.add_column("balanced\nC_z", justify="right", no_wrap=True)
+    table.add_column("flat", justify="right", no_wrap=True)
+    table.add_column("paper\nC_w×1000", justify="right", style="dim", no_wrap=True)
+    if with_words:
+        table.add_column("words that\ndiffer most")
+    for i in top_rows(result):
+        entry = result.regions[i]
+        cells = [entry["name"], f"{entry['children']:,}", digits(entry["c_w"]["balanced"])]
+        if several:
+            cells.append(digits(entry["spread"]["c_w"]["balanced"]))
+        cells += [digits(entry["c_z"]["balanced"]), digits(entry["flat"]), digits(entry["c_w"]["paper"], 1000)]
+        if with_words:
+            cells.append(", ".join(result.differing_words(i, WORDS_SHOWN)))
+        table.add_row(*cells, end_section=i == 0)
+    return table
+
+
+def side_by_side(results: Sequence[RegionsResult], names: Sequence[str]) -> Table:
+    """Balanced C_w of several models or scores, a column each."""
+    table = titled_table("Balanced C_w side by side")
+    table.add_column("region", overflow="fold")
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    for i in top_rows(results[0]):
+        cells = [digits(result.regions[i]["c_w"]["balanced"]) for result in results]
+        table.add_row(results[0].regions[i]["name"], *cells, end_section=i == 0)
+    return table
+
+
+def top_rows(result: RegionsResult) -> list[int]:
+    """The root, then the inner regions directly below it; where all of those are leaves the root stands alone."""
+    below = result.question.tree.children[0]
+    return [0, *(int(i) for i in below if len(result.question.tree.children[i]))]
