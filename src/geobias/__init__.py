@@ -1,25 +1,39 @@
-"""geobias audits language models for bias by place."""
+"""geobias audits language models and text classifiers for bias by place and nationality."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from geobias.api import audit_regions
+    from geobias.api import audit_names, audit_regions
+    from geobias.audits.names_result import NamesResult
     from geobias.audits.regions import RegionsResult
     from geobias.errors import GeobiasError, InputError
-    from geobias.models.scorer import Scorer, load
+    from geobias.models.scorer import Scorer, load, load_classifier
 
-__all__ = ["GeobiasError", "InputError", "RegionsResult", "Scorer", "audit_regions", "load"]
+__all__ = [
+    "GeobiasError",
+    "InputError",
+    "NamesResult",
+    "RegionsResult",
+    "Scorer",
+    "audit_names",
+    "audit_regions",
+    "load",
+    "load_classifier",
+]
 __version__ = "0.1.0"
 
 _HOME = {
     "GeobiasError": "geobias.errors",
     "InputError": "geobias.errors",
+    "NamesResult": "geobias.audits.names_result",
     "RegionsResult": "geobias.audits.regions",
     "Scorer": "geobias.models.scorer",
+    "audit_names": "geobias.api",
     "audit_regions": "geobias.api",
     "load": "geobias.models.scorer",
+    "load_classifier": "geobias.models.scorer",
 }
 
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from geobias.audits.identity import model_identity
+from geobias.audits.names import Asked
+from geobias.audits.names import answer as names_answer
+from geobias.audits.names import question as names_question
+from geobias.audits.names_result import NamesResult
 from geobias.audits.regions import DEFAULT_CITIES, RegionsResult, answer, question
-from geobias.models.scorer import Scorer, scorer_for
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Scorer, load_classifier, scorer_for
 from geobias.prompts.templates import DEFAULT_TEMPLATE
-from geobias.report.regions import write_files
+from geobias.report.names_files import write_files as write_names
+from geobias.report.regions import write_files as write_regions
 from geobias.report.runs import place_for, refuse_foreign, save_run
 from geobias.world.regions import RegionTree
 from geobias.world.words import Word
@@ -52,5 +57,79 @@ def audit_regions(
     began = time.perf_counter()
     result = answer(asked, scorer, progress=progress)
     if folder is not None:
-        save_run(folder, result, write_files, seconds=round(time.perf_counter() - began, 1))
+        save_run(folder, result, write_regions, seconds=round(time.perf_counter() - began, 1))
+    return result
+
+
+def audit_names(
+    classifier: Any = EMBEDDED_CLASSIFIERS[0],
+    texts: Any = None,
+    *,
+    column: str = "text",
+    spans: str | None = None,
+    label: str | None = None,
+    subsets: Sequence[str] = (),
+    limit: int | None = None,
+    finder: str | None = None,
+    entity: str = "person",
+    countries: str | Sequence[str] | None = None,
+    draws: int = 50,
+    seed: int = 0,
+    scripts: str = "latin",
+    gazetteer: str | Path | None = None,
+    positive: Sequence[str] = (),
+    negative: Sequence[str] = (),
+    threshold: float | None = None,
+    lm: str | Path | Scorer | MaskedLM | None = None,
+    perplexity: str = "pll",
+    perplexity_form: str = "mean",
+    perplexity_draws: int = 5,
+    perplexity_texts: int | None = None,
+    device: str = "auto",
+    dtype: str = "auto",
+    out: str | Path | None = None,
+    progress: bool | None = None,
+) -> NamesResult:
+    """How a classifier treats people by the country that their names come from (Barriere and Cifuentes 2024).
+
+    `classifier` is a Hugging Face id, a folder, a function from texts to probabilities (itself, or as
+    "package.module:function"), a loaded classifier, or a list of such. `texts` is a file, a list of texts, a pandas or
+    polars frame or column, a Hugging Face dataset, or {language: any of these}; by default 100 tweets that ship inside.
+    The options are those of `geobias names`; with `out` the same folder is left.
+    """
+    how = Asked(
+        positive=tuple(positive),
+        negative=tuple(negative),
+        threshold=threshold,
+        lm=lm,
+        perplexity=perplexity,
+        form=perplexity_form,
+        perplexity_draws=perplexity_draws,
+        perplexity_texts=perplexity_texts,
+    )
+    asked = names_question(
+        texts=texts,
+        column=column,
+        spans=spans,
+        label=label,
+        subsets=subsets,
+        limit=limit,
+        finder=finder,
+        entity=entity,
+        countries=countries,
+        draws=draws,
+        seed=seed,
+        scripts=scripts,
+        names=gazetteer,
+        device=device,
+    )
+    several = classifier if isinstance(classifier, list | tuple) else [classifier]
+    classifiers = [load_classifier(one, device=device, dtype=dtype) for one in several]
+    folder = None if out is None else place_for(out)
+    if folder is not None:
+        refuse_foreign(folder, asked.settings_for([one.name for one in classifiers], how))
+    began = time.perf_counter()
+    result = names_answer(asked, classifiers, how, device=device, dtype=dtype, progress=progress)
+    if folder is not None:
+        save_run(folder, result, write_names, seconds=round(time.perf_counter() - began, 1))
     return result

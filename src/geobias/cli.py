@@ -142,6 +142,9 @@ def names(
     perplexity_draws: Annotated[
         int, typer.Option(help="Draws of each text and country whose perplexity is taken; it is slow. 0: none.")
     ] = 5,
+    perplexity_texts: Annotated[
+        int | None, typer.Option(help="Texts whose renamed versions' perplexity is taken, chosen by the seed (all).")
+    ] = None,
     preview: Annotated[int | None, typer.Option(help="Show N texts with their renamed versions, and stop.")] = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
@@ -182,6 +185,7 @@ def names(
             perplexity=perplexity,
             form=perplexity_form,
             perplexity_draws=perplexity_draws,
+            perplexity_texts=perplexity_texts,
         ),
         device=device,
         dtype=dtype,
@@ -193,6 +197,17 @@ def names(
 
 def _listed(names: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (names or "").split(",") if name.strip())
+
+
+@app.command()
+def audit(
+    out: Out = None,
+    debug: Debug = False,
+) -> None:
+    """A first look in three minutes: both audits on the models that ship inside, with as much as fits."""
+    from geobias.commands.audit import run_audit
+
+    run_audit(out)
 
 
 @app.command()

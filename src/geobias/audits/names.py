@@ -58,6 +58,7 @@ class Asked:
     perplexity: str = "pll"
     form: str = "mean"
     perplexity_draws: int = 5
+    perplexity_texts: int | None = None  # of those that name somebody; None: all of them
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 < self.threshold < 1:
@@ -68,6 +69,8 @@ class Asked:
             raise InputError(f"--perplexity-form is {' or '.join(FORMS)}, not {self.form!r}.")
         if self.perplexity_draws < 0:
             raise InputError("--perplexity-draws is a number of draws; 0 takes no perplexity.")
+        if self.perplexity_texts is not None and self.perplexity_texts < 1:
+            raise InputError("--perplexity-texts is a number from 1 on.")
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -79,6 +82,7 @@ class Asked:
             "perplexity": self.perplexity,
             "perplexity_form": self.form,
             "perplexity_draws": self.perplexity_draws,
+            "perplexity_texts": self.perplexity_texts or "all",
         }
 
 
@@ -279,7 +283,7 @@ def _language_model(classifier: LabelScorer, how: Asked, device: str, dtype: str
 
 
 def _perplexity(asked: NamesQuestion, scorer: Scorer, how: Asked, progress: bool | None) -> Perplexity:
-    """Log-perplexities of all originals, and of the first draws of each text and country."""
+    """Log-perplexities of all originals, and of the first draws of each country for all or some of the texts."""
     identity = model_identity(scorer)
     label = f"perplexity by {identity['name']}"
     originals = ask(scorer, asked.texts.texts, label=label, progress=progress)
@@ -288,13 +292,20 @@ def _perplexity(asked: NamesQuestion, scorer: Scorer, how: Asked, progress: bool
     refused = [language for language, share in shares.items() if share > MOST_UNKNOWN]
     original = _log_perplexity(originals, how.form, identity["name"])
     original[np.isin(languages, refused)] = np.nan
-    readable = np.flatnonzero(~np.isin(languages[asked.named], refused))
+    readable = _some(np.flatnonzero(~np.isin(languages[asked.named], refused)), asked, how.perplexity_texts)
     some = asked.renamed.part(readable, how.perplexity_draws)
     values = np.full((len(asked.named), *some.shape[1:]), np.nan)
     said = ask(scorer, some, label=label, progress=progress)
     values[readable] = _log_perplexity(said, how.form, identity["name"]).reshape(some.shape)
     scored = originals.scored + said.scored
     return Perplexity(identity, how.form, original, values, shares, refused, {"perplexities_taken": scored})
+
+
+def _some(texts: np.ndarray, asked: NamesQuestion, count: int | None) -> np.ndarray:
+    """A seeded choice of so many texts, in their order."""
+    if count is None or count >= len(texts):
+        return texts
+    return np.sort(np.random.default_rng(asked.renamed.seed).choice(texts, count, replace=False))
 
 
 def _unknown_share(said: Answers, some: np.ndarray) -> float:

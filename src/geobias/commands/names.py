@@ -18,9 +18,9 @@ from geobias.report.names_files import write_files
 from geobias.report.tables import console, titled_table
 
 MEANING = (
-    "Δ is the mean of p(positive) - p(negative), in points of 100, minus the same on the texts as they were; the change "
-    "of a class is in per cent of its predictions. Any renaming changes texts: what sets countries apart stands against "
-    "their mean. It speaks of the models and of lists of common names, not of people: names cross borders."
+    "Δ is the mean of p(positive) - p(negative), in points of 100, minus the same on the texts as they were; the "
+    "change of a class is in per cent of its predictions. Any renaming changes texts: what sets countries apart stands "
+    "against their mean. It speaks of the models and of lists of common names, not of people: names cross borders."
 )
 WARNING = "These are real texts. Some may be offensive; they are shown to check the renaming, nothing else."
 COUNTRIES_PREVIEWED = 3

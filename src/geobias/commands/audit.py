@@ -1,0 +1,41 @@
+"""`geobias audit`: both audits on the models that ship inside, cut to what two cores do in three minutes.
+
+How much is asked is fixed, not fitted to the machine: the same command gives the same numbers everywhere.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from geobias.audits.names import Asked
+from geobias.audits.names import question as names_question
+from geobias.commands import names, regions
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM
+from geobias.report import runs
+from geobias.report.tables import console
+
+TEXTS, DRAWS = 36, 8
+PERPLEXITY = Asked(perplexity_draws=3, perplexity_texts=8)
+REGIONS = {"cities": 0}
+CHOSEN = (
+    "A first look at the models inside, in less than three minutes on two cores. Chosen so that it fits: countries "
+    f"without their cities, by the score aul; {TEXTS} tweets with {DRAWS} draws of names for each of 17 countries, and of "
+    f"{PERPLEXITY.perplexity_texts} of them the perplexity of {PERPLEXITY.perplexity_draws} draws. "
+    "`geobias regions` and `geobias names` ask for more, of any model."
+)
+
+
+def run_audit(out: Path | None) -> None:
+    top = runs.place_for(out or runs.new_folder("audit"))
+    runs.refuse_other_index(top, ["regions", "names"])
+    shown = console()
+    shown.print(CHOSEN)
+    shown.print()
+    regions.run_regions(
+        [EMBEDDED_LM], ["aul"], REGIONS, device="auto", dtype="auto", out=top / "regions", as_json=False
+    )
+    shown.print()
+    asked = names_question(limit=TEXTS, draws=DRAWS)
+    found = names.audit_into(top / "names", asked, EMBEDDED_CLASSIFIERS, PERPLEXITY, device="auto", dtype="auto")
+    names.show(found, top / "names")
+    runs.save_index(top, {"schema_version": 1, "runs": [{"path": "regions"}, {"path": "names"}]})
