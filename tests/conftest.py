@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from geobias import cli
+
 CORPUS = [
     "People in France are kind.",
     "People in Nigeria are hard-working and inquisitive.",
@@ -21,6 +25,24 @@ CORPUS = [
     "São Tomé, Curaçao and Åland are islands.",
     "The quick brown fox jumps over the lazy dog.",
 ] * 4
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Run the command in this process, in an empty folder: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["geobias", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        shown = capsys.readouterr()
+        return int(stopped.value.code or 0), shown.out, shown.err
+
+    return command
 
 
 @pytest.fixture(autouse=True)

@@ -10,31 +10,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from geobias import cli
+from tests.conftest import Run
 
-Run = Callable[..., tuple[int, str, str]]
 FEW = ("--cities", "0", "--countries", "FR,DE,NG,KE")
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Run the command in this process, in an empty folder: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-
-    def command(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["geobias", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        shown = capsys.readouterr()
-        return int(stopped.value.code or 0), shown.out, shown.err
-
-    return command
 
 
 @pytest.fixture
@@ -268,6 +252,7 @@ def test_help_imports_nothing_heavy() -> None:
     code = """
 import sys
 from geobias import cli
+from tests.conftest import Run
 sys.argv = ["geobias", "regions", "--help"]
 try:
     cli.main()

@@ -146,7 +146,7 @@ def question(
 def _gazetteer(entity: str, names: str | Path | None, scripts: str) -> Gazetteer:
     if entity == "place":
         if names is not None:
-            raise InputError("--names is a list of people's names: leave it out with --entity place.")
+            raise InputError("--gazetteer is a list of people's names: leave it out with --entity place.")
         return city_gazetteer(scripts)
     return gazetteer(scripts) if names is None else read_gazetteer(Path(names), scripts)
 

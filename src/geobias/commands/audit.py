@@ -19,7 +19,7 @@ PERPLEXITY = Asked(perplexity_draws=3, perplexity_texts=8)
 REGIONS = {"cities": 0}
 CHOSEN = (
     "A first look at the models inside, in less than three minutes on two cores. Chosen so that it fits: countries "
-    f"without their cities, by the score aul; {TEXTS} tweets with {DRAWS} draws of names for each of 17 countries, and of "
+    f"without their cities, by the score aul; {TEXTS} tweets, {DRAWS} draws of names for each of 17 countries, and of "
     f"{PERPLEXITY.perplexity_texts} of them the perplexity of {PERPLEXITY.perplexity_draws} draws. "
     "`geobias regions` and `geobias names` ask for more, of any model."
 )
