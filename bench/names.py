@@ -1,0 +1,64 @@
+"""What the names audit costs beside the classifier: some 1,000 texts x 17 countries x 50 draws.
+
+    python bench/names.py
+
+The tool's own work (finding people, renaming, deduplicating, storing, measuring, writing) is timed with a function that
+answers at once; then the embedded sentiment classifier scores a part of the same texts, so that both are
+known from one run on one machine.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import geobias
+from geobias.prompts.texts import sample_texts
+
+TEXTS, DRAWS, SCORED = 1170, 50, 4000  # people are found in about 1,000 of so many
+
+
+def at_once(texts: list[str]) -> np.ndarray:
+    positive = np.fromiter((len(text) % 7 / 7 for text in texts), float, len(texts))
+    return np.column_stack([1 - positive, positive])
+
+
+at_once.fingerprint = "1"  # type: ignore[attr-defined]
+at_once.labels = ["negative", "positive"]  # type: ignore[attr-defined]
+
+
+def peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def main() -> None:
+    texts = list(sample_texts().texts[:TEXTS])
+    classifier = geobias.load_classifier("embedded/sentiment")
+    before = peak()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["GEOBIAS_CACHE"] = f"{folder}/cache"
+        began = time.perf_counter()
+        result = geobias.audit_names(at_once, texts, draws=DRAWS, perplexity_draws=0, out=f"{folder}/run")
+        tool = time.perf_counter() - began
+        size = sum(file.stat().st_size for file in Path(folder).rglob("*.parquet")) / 1e6
+    counts = result.judgements[0].counts
+    print(f"{counts['renamed_texts']:,} renamed texts, {counts['distinct_renamed_texts']:,} distinct ({size:.0f} MB kept)")
+    print(f"the tool's own work: {tool:.1f} s; memory above the loaded model: {peak() - before:.2f} GB at most")
+
+    step = len(result.renamed) // SCORED
+    part = [result.renamed[i * step] for i in range(SCORED)]
+    began = time.perf_counter()
+    classifier.score(part)
+    rate = SCORED / (time.perf_counter() - began)
+    scoring = counts["distinct_renamed_texts"] / rate
+    print(f"embedded/sentiment: {rate:,.0f} texts a second, so {scoring:,.0f} s for all of them")
+    print(f"the tool's own work beside that: {100 * tool / scoring:.1f} %")
+
+
+if __name__ == "__main__":
+    main()
