@@ -47,7 +47,9 @@ def main() -> None:
         tool = time.perf_counter() - began
         size = sum(file.stat().st_size for file in Path(folder).rglob("*.parquet")) / 1e6
     counts = result.judgements[0].counts
-    print(f"{counts['renamed_texts']:,} renamed texts, {counts['distinct_renamed_texts']:,} distinct ({size:.0f} MB kept)")
+    print(
+        f"{counts['renamed_texts']:,} renamed texts, {counts['distinct_renamed_texts']:,} distinct ({size:.0f} MB kept)"
+    )
     print(f"the tool's own work: {tool:.1f} s; memory above the loaded model: {peak() - before:.2f} GB at most")
 
     step = len(result.renamed) // SCORED
