@@ -252,7 +252,6 @@ def test_help_imports_nothing_heavy() -> None:
     code = """
 import sys
 from geobias import cli
-from tests.conftest import Run
 sys.argv = ["geobias", "regions", "--help"]
 try:
     cli.main()

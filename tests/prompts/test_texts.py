@@ -118,7 +118,7 @@ def test_packed_files_and_byte_order_marks(tmp_path: Path, kind: str) -> None:
     WRITERS[kind](plain)
     content = b"\xef\xbb\xbf" + plain.read_bytes()
     assert_all(read_texts(file(tmp_path, f"marked.{kind}", content), **ALL))
-    assert_all(read_texts(file(tmp_path, f"Packed.{kind.upper()}.GZ", gzip.compress(content)), **ALL))
+    assert_all(read_texts(file(tmp_path, f"Packed.{kind.upper()}.GZ", gzip.compress(content, mtime=0)), **ALL))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_text_a_line(tmp_path: Path, name: str) -> None:
     path = file(tmp_path, name, '\ufeffa, "b"\r\n\n \x85北京\u2028 \nNA\n')
     texts = read_texts(path, column="ignored")
     assert (texts.texts, texts.ids, texts.left_out) == (('a, "b"', " \x85北京\u2028 ", "NA"), ("1", "3", "4"), 1)
-    packed = read_texts(file(tmp_path, f"{name}.gz", gzip.compress(path.read_bytes())))
+    packed = read_texts(file(tmp_path, f"{name}.gz", gzip.compress(path.read_bytes(), mtime=0)))
     assert packed.digest == texts.digest
 
 
@@ -216,7 +216,7 @@ BAD_FILES: list[tuple[str, str | bytes, str]] = [
     ("a.txt", "\ufeff \n\n", "is empty"),
     ("a.parquet", "", "is empty"),
     ("a.csv.gz", "", "is empty"),
-    ("a.csv.gz", gzip.compress(b""), "is empty"),
+    ("a.csv.gz", gzip.compress(b"", mtime=0), "is empty"),
     ("a.csv", "text\n", "no text: all 0 row"),
     ("a.csv", 'text,n\n,1\n" ",2\n', "no text: all 2 row"),
     ("a.csv", "tweet,n\na,1\n", "no column 'text': it has tweet, n"),
@@ -229,10 +229,10 @@ BAD_FILES: list[tuple[str, str | bytes, str]] = [
     ("a.csv", 'text,n\n"a,1\nb,2\n', "broken quoting in the row that begins in line 2"),
     ("a.txt", b"good\n\xe9t\xe9\n", "not UTF-8 text (byte 5)"),
     ("a.csv", "text\nété\n".encode("utf-16"), "not UTF-8 text (byte 0)"),
-    ("a.txt.gz", gzip.compress(b"\xff"), "not UTF-8 text (byte 0)"),
+    ("a.txt.gz", gzip.compress(b"\xff", mtime=0), "not UTF-8 text (byte 0)"),
     ("a.txt.gz", b"plain", "damaged or not packed by gzip"),
-    ("a.txt.gz", gzip.compress(b"some text")[:-9], "damaged or not packed by gzip"),
-    ("a.txt.gz", gzip.compress(b"some text")[:12] + b"\xff" * 20, "damaged or not packed by gzip"),
+    ("a.txt.gz", gzip.compress(b"some text", mtime=0)[:-9], "damaged or not packed by gzip"),
+    ("a.txt.gz", gzip.compress(b"some text", mtime=0)[:12] + b"\xff" * 20, "damaged or not packed by gzip"),
     ("a.jsonl", '{"text": "a"}\n{"text": \n', "no JSON in line 2"),
     ("a.jsonl", '{"text": "a"}\n\n["b"]\n', "no object in line 3"),
     ("a.json", '[\n{"text": "a"}\n]\n', "no JSON in line 1"),
