@@ -35,6 +35,9 @@ def audit_regions(
     tree: str | Path | RegionTree | None = None,
     words: str | Path | Sequence[str | Word] | None = None,
     templates: str | Sequence[str] = DEFAULT_TEMPLATE,
+    ablate: str | Sequence[str] = (),
+    substitute: str | None = None,
+    vectors: str | Path | None = None,
     device: str = "auto",
     dtype: str = "auto",
     out: str | Path | None = None,
@@ -47,7 +50,15 @@ def audit_regions(
     The options are those of `geobias regions`; with `out` the same folder is left.
     """
     asked = question(
-        cities=cities, continents=continents, countries=countries, tree=tree, words=words, templates=templates
+        cities=cities,
+        continents=continents,
+        countries=countries,
+        tree=tree,
+        words=words,
+        templates=templates,
+        ablate=ablate,
+        substitute=substitute,
+        vectors=vectors,
     )
     scorer = scorer_for(model, score, device=device, dtype=dtype)
     folder = None if out is None else place_for(out)

@@ -59,6 +59,17 @@ def regions(
     countries: Annotated[str | None, typer.Option(help="Only these, by code or name: FR,DE,Nigeria")] = None,
     tree: Annotated[Path | None, typer.Option(help="Your own regions: CSV with id, name, parent.")] = None,
     words: Annotated[Path | None, typer.Option(help="Your own words: one a line, or CSV with word, topic.")] = None,
+    ablate: Annotated[
+        list[str] | None,
+        typer.Option(help="Also the score without each topic, or without each word: topics, words, or topics,words."),
+    ] = None,
+    substitute: Annotated[
+        str | None,
+        typer.Option(help="Also the score with each topic's words replaced: by their substitutes (topics) or nearest."),
+    ] = None,
+    vectors: Annotated[
+        Path | None, typer.Option(help="Word vectors for --substitute nearest: word2vec's or GloVe's text form.")
+    ] = None,
     template: Annotated[
         list[str] | None,
         typer.Option(help=f"Default: {DEFAULT_TEMPLATE} Several: give it several times; the score is then the mean."),
@@ -86,6 +97,9 @@ def regions(
             "tree": tree,
             "words": words,
             "templates": template or DEFAULT_TEMPLATE,
+            "ablate": ablate or (),
+            "substitute": substitute,
+            "vectors": vectors,
         },
         device=device,
         dtype=dtype,

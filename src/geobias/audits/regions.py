@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geobias.audits.identity import model_identity, versions
+from geobias.audits.wording import Substitutes, Wording, checked_ablations, substitutes, wordings
+from geobias.audits.wording import to_dict as wording_dict
 from geobias.engine.ask import Answers, ask
 from geobias.errors import InputError
 from geobias.measures.herb import (
@@ -43,6 +45,8 @@ class Question:
     words: tuple[Word, ...] = field(repr=False)
     templates: tuple[str, ...]
     settings: dict[str, Any] = field(repr=False)
+    ablate: tuple[str, ...] = ()
+    substitutes: Substitutes | None = field(default=None, repr=False)
 
     def settings_for(self, model: str, score: str) -> dict[str, Any]:
         """What tells a run from another: this question, put to that model by that score."""
@@ -58,6 +62,7 @@ class RegionsResult:
     counts: dict[str, int]
     likelihoods: np.ndarray = field(repr=False)  # templates x regions x words; the root's row is NaN
     name_likelihoods: np.ndarray = field(repr=False)  # f of each region's bare name
+    substituted: np.ndarray | None = field(default=None, repr=False)  # likelihoods with every word's substitute
     work: dict[str, int] = field(default_factory=dict)  # what this run had to compute; the rest was known
 
     @property
@@ -143,6 +148,11 @@ class RegionsResult:
             entries.append(entry)
         return entries
 
+    @cached_property
+    def wordings(self) -> list[Wording]:
+        """The scores with words left out or replaced, as far as that was asked; the first is the score as it is."""
+        return list(wordings(self)) if self.question.ablate or self.substituted is not None else []
+
     def differing_words(self, region: int, count: int) -> list[str]:
         """The words in which a region's sub-regions differ most, without repeats; none where there is no pair."""
         differences = self.measure("words")[region]
@@ -153,7 +163,7 @@ class RegionsResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The content of results.json: the same for the same question and model, whenever and wherever it is asked."""
-        return {
+        results = {
             "schema_version": SCHEMA_VERSION,
             "audit": "regions",
             "settings": self.settings,
@@ -162,6 +172,7 @@ class RegionsResult:
             "counts": self.counts,
             "regions": self.regions,
         }
+        return results | ({"wording": wording_dict(self, self.wordings)} if self.wordings else {})
 
 
 def question(
@@ -172,6 +183,9 @@ def question(
     tree: str | Path | RegionTree | None = None,
     words: str | Path | Sequence[str | Word] | None = None,
     templates: str | Sequence[str] = DEFAULT_TEMPLATE,
+    ablate: str | Sequence[str] = (),
+    substitute: str | None = None,
+    vectors: str | Path | None = None,
 ) -> Question:
     """Resolve the options into regions, words and templates; what is wrong with them is found here, before any work."""
     continents, countries = _listed(continents, "--continents"), _listed(countries, "--countries")
@@ -204,7 +218,12 @@ def question(
         "templates": [checked_template(template) for template in wanted],
         "regions_digest": regions.digest,
     }
-    return Question(regions, chosen, wanted, settings)
+    left_out, replaced = checked_ablations(ablate), substitutes(chosen, substitute, vectors)
+    if left_out:
+        settings["ablate"] = list(left_out)
+    if replaced is not None:
+        settings |= {"substitute": substitute, "substitutes": list(replaced.words)}
+    return Question(regions, chosen, wanted, settings, left_out, replaced)
 
 
 def answer(asked: Question, scorer: Scorer, *, progress: bool | None = None) -> RegionsResult:
@@ -216,14 +235,26 @@ def answer(asked: Question, scorer: Scorer, *, progress: bool | None = None) -> 
     model = model_identity(scorer)
     label = f"{model['name']} {model['score']}"
     said = ask(scorer, sentences, label=label, progress=progress)
+    substituted = scored = None
+    if asked.substitutes is not None:
+        others = Sentences(asked.templates, names, asked.substitutes.words, marked=marked)
+        replaced = ask(scorer, others, label=f"{label} substitutes", progress=progress)
+        substituted, scored = _by_region(replaced, others.shape), replaced.scored
     bare = ask(scorer, [mark(name) for name in names] if marked else names, label=label, progress=progress)
 
-    templates, _, words = sentences.shape
-    likelihoods = np.full((templates, len(asked.tree), words), np.nan)
-    likelihoods[:, 1:] = said.scores[:, 0].reshape(sentences.shape)
     name_likelihoods = np.append(np.nan, bare.scores[:, 0])
     work = {"sentences_scored": said.scored, "names_scored": bare.scored}
-    return RegionsResult(asked, model, _counts(asked, said, bare), likelihoods, name_likelihoods, work)
+    work |= {} if scored is None else {"substitute_sentences_scored": scored}
+    likelihoods = _by_region(said, sentences.shape)
+    return RegionsResult(asked, model, _counts(asked, said, bare), likelihoods, name_likelihoods, substituted, work)
+
+
+def _by_region(said: Answers, shape: tuple[int, int, int]) -> np.ndarray:
+    """templates x regions x words; the root, which nobody was asked about, is NaN."""
+    templates, regions, words = shape
+    likelihoods = np.full((templates, regions + 1, words), np.nan)
+    likelihoods[:, 1:] = said.scores[:, 0].reshape(shape)
+    return likelihoods
 
 
 def _counts(asked: Question, said: Answers, bare: Answers) -> dict[str, int]:

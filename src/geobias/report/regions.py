@@ -10,6 +10,7 @@ import numpy as np
 from rich.table import Table
 
 from geobias.audits.regions import RegionsResult
+from geobias.audits.wording import FULL, WITHOUT_WORD
 from geobias.report.tables import digits, titled_table, write_csv
 
 LIKELIHOODS = "likelihoods.parquet"
@@ -21,6 +22,8 @@ def write_files(folder: Path, result: RegionsResult) -> None:
     """The tables of a run, and the likelihood of every sentence."""
     for name, rows in (("regions", region_rows), ("words", word_rows), ("topics", topic_rows)):
         write_csv(folder / "tables" / f"{name}.csv", rows(result))
+    if result.wordings:
+        write_csv(folder / "tables" / "wording.csv", wording_rows(result))
     _write_likelihoods(folder / LIKELIHOODS, result)
 
 
@@ -78,6 +81,20 @@ def topic_rows(result: RegionsResult) -> list[dict[str, Any]]:
     ]
 
 
+def wording_rows(result: RegionsResult) -> list[dict[str, Any]]:
+    """tables/wording.csv: the scores with words left out or replaced."""
+    return [
+        {
+            "what": wording.what,
+            "name": wording.name,
+            **{f"region_{key}": value for key, value in _named(result, i).items()},
+        }
+        | {measure.replace(".", "_"): float(values[i]) for measure, values in wording.scores.items()}
+        for wording in result.wordings
+        for i in _regions_with_pairs(result)
+    ]
+
+
 def _regions_with_pairs(result: RegionsResult) -> list[int]:
     return [i for i, below in enumerate(result.question.tree.children) if len(below) > 1]
 
@@ -127,6 +144,32 @@ def side_by_side(results: Sequence[RegionsResult], names: Sequence[str]) -> Tabl
         cells = [digits(result.regions[i]["c_w"]["balanced"]) for result in results]
         table.add_row(results[0].regions[i]["name"], *cells, end_section=i == 0)
     return table
+
+
+def wording_table(result: RegionsResult) -> Table:
+    """Balanced C_w with topics left out or replaced (the paper's Tables 3 and 6), a column for each region at the top."""
+    table = titled_table(f"What the words do to the balanced C_w of {result.model['name']}, by {result.model['score']}")
+    table.add_column("words", overflow="fold")
+    root, *below = [i for i in top_rows(result) if len(result.question.tree.children[i]) > 1]
+    for i in (*below, root):
+        table.add_column(result.regions[i]["name"], justify="right")
+    for wording in result.wordings:
+        if wording.what != WITHOUT_WORD:
+            cells = [digits(float(wording.scores["c_w.balanced"][i])) for i in (*below, root)]
+            table.add_row(f"{wording.what} {wording.name}".strip(), *cells, end_section=wording.what == FULL)
+    return table
+
+
+def carrying_words(result: RegionsResult, count: int) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+    """The words without which the root's balanced C_w is lowest, and those without which it is highest."""
+    full = result.wordings[0].scores["c_w.balanced"][0]
+    changes = [
+        (wording.name, float(wording.scores["c_w.balanced"][0] - full))
+        for wording in result.wordings
+        if wording.what == WITHOUT_WORD
+    ]
+    ranked = sorted(changes, key=lambda change: change[1])
+    return ranked[:count], ranked[::-1][:count]
 
 
 def top_rows(result: RegionsResult) -> list[int]:

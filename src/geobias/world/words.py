@@ -37,7 +37,10 @@ def herb_words() -> tuple[Word, ...]:
 
 
 def read_words(path: Path) -> tuple[Word, ...]:
-    """The user's words: one a line, or a table (commas, semicolons or tabs) with the columns word and perhaps topic."""
+    """The user's words: one a line, or a table (commas, semicolons or tabs) with the columns word, topic, substitute.
+
+    Only the column word is needed.
+    """
     lines = [line for line in read_text(path, "word file").splitlines() if line.strip()]
     for delimiter in (",", ";", "\t"):
         rows = list(csv.reader(lines, delimiter=delimiter))
@@ -45,7 +48,13 @@ def read_words(path: Path) -> tuple[Word, ...]:
         if "word" in header:
             table = [dict(zip(header, row, strict=False)) for row in rows[1:]]
             words = [
-                Word(row["word"].strip(), row.get("topic", "").strip() or NO_TOPIC) for row in table if row.get("word")
+                Word(
+                    row["word"].strip(),
+                    row.get("topic", "").strip() or NO_TOPIC,
+                    row.get("substitute", "").strip() or None,
+                )
+                for row in table
+                if row.get("word")
             ]
             break
     else:

@@ -1,0 +1,132 @@
+"""What the words do to the score: topics or single words left out (HERB, Table 3), topics replaced (Table 6).
+
+Nothing is asked again for what is left out: the likelihoods are there, only the vectors are made anew from fewer of
+them. For what is replaced, the sentences with the substitutes are asked once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geobias.errors import InputError
+from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores
+from geobias.world.vectors import nearest_words
+from geobias.world.words import Word
+
+if TYPE_CHECKING:
+    from geobias.audits.regions import RegionsResult
+
+ABLATIONS = ("topics", "words")
+SUBSTITUTIONS = ("topics", "nearest")
+FULL, WITHOUT_TOPIC, WITHOUT_WORD, REPLACED = "full", "without topic", "without word", "replaced topic"
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The scores of every region with other words: `what` was done to the topic or word `name`."""
+
+    what: str
+    name: str
+    scores: dict[str, np.ndarray]  # c_w.balanced, c_w.paper, c_z.balanced, c_z.paper; the mean over templates
+
+
+@dataclass(frozen=True)
+class Substitutes:
+    """A word in place of each word; words without one stand for themselves, and are counted."""
+
+    words: tuple[str, ...]
+    lacking: tuple[str, ...]
+
+
+def checked_ablations(ablate: str | Sequence[str]) -> tuple[str, ...]:
+    wanted = [ablate] if isinstance(ablate, str) else ablate
+    listed = tuple(dict.fromkeys(name.strip() for text in wanted for name in text.split(",") if name.strip()))
+    for name in listed:
+        if name not in ABLATIONS:
+            raise InputError(f"--ablate is {' or '.join(ABLATIONS)}, not {name!r}.")
+    return listed
+
+
+def substitutes(words: Sequence[Word], kind: str | None, vectors: str | Path | None) -> Substitutes | None:
+    """The words to put in the others' place: their own substitutes, or nearest neighbours in a file of vectors."""
+    if kind is None:
+        if vectors is not None:
+            raise InputError("--vectors is for --substitute nearest: give both, or neither.")
+        return None
+    if kind not in SUBSTITUTIONS:
+        raise InputError(f"--substitute is {' or '.join(SUBSTITUTIONS)}, not {kind!r}.")
+    if kind == "nearest":
+        if vectors is None:
+            raise InputError(
+                "--substitute nearest needs word vectors: --vectors FILE (word2vec's or GloVe's text form)."
+            )
+        near = nearest_words(Path(vectors), [word.word for word in words])
+        found = [near.get(word.word) for word in words]
+    else:
+        if vectors is not None:
+            raise InputError("--vectors is for --substitute nearest: give both, or neither.")
+        found = [word.substitute for word in words]
+        if not any(found):
+            raise InputError("Your words have no substitutes: give their file a column 'substitute', or use nearest.")
+    lacking = tuple(word.word for word, other in zip(words, found, strict=True) if not other)
+    return Substitutes(tuple(other or word.word for word, other in zip(words, found, strict=True)), lacking)
+
+
+def wordings(result: RegionsResult) -> Iterator[Wording]:
+    """The score as it is, then with everything that was asked to be left out or replaced."""
+    words = result.question.words
+    topics = np.array([word.topic for word in words])
+    names = list(dict.fromkeys(topics))
+    everything = np.ones(len(words), dtype=bool)
+    yield _scored(result, result.likelihoods, FULL, "")
+    if "topics" in result.question.ablate and len(names) > 1:
+        for name in names:
+            yield _scored(result, result.likelihoods[..., topics != name], WITHOUT_TOPIC, name)
+    if result.substituted is not None:
+        for name in names:
+            replaced = np.where(topics == name, result.substituted, result.likelihoods)
+            yield _scored(result, replaced, REPLACED, name)
+    if "words" in result.question.ablate and len(words) > 2:
+        for k, word in enumerate(words):
+            rest = everything.copy()
+            rest[k] = False
+            yield _scored(result, result.likelihoods[..., rest], WITHOUT_WORD, f"{word.word} ({word.topic})")
+
+
+def _scored(result: RegionsResult, likelihoods: np.ndarray, what: str, name: str) -> Wording:
+    found: dict[str, list[np.ndarray]] = {}
+    for of_template in likelihoods:
+        scores = herb_scores(descriptive_vectors(of_template), result.name_likelihoods, result.question.tree.children)
+        for form in FORMS:
+            found.setdefault(f"c_w.{form}", []).append(scores.c_w[form])
+            found.setdefault(f"c_z.{form}", []).append(scores.c_z[form])
+    return Wording(what, name, {measure: np.mean(values, axis=0) for measure, values in found.items()})
+
+
+def to_dict(result: RegionsResult, found: Sequence[Wording]) -> dict[str, Any]:
+    """The part of results.json: the root and the regions directly below it; tables/wording.csv has all."""
+    tree = result.question.tree
+    top = [0, *map(int, tree.children[0])]
+    rows = [
+        {
+            "what": wording.what,
+            "name": wording.name,
+            "regions": [
+                {"id": tree.regions[i].id, **{measure: float(v[i]) for measure, v in wording.scores.items()}}
+                for i in top
+                if len(tree.children[i]) > 1
+            ],
+        }
+        for wording in found
+    ]
+    replaced = result.question.substitutes
+    return {
+        "wordings": rows,
+        "substitutes": None if replaced is None else list(replaced.words),
+        "words_without_substitute": [] if replaced is None else list(replaced.lacking),
+    }

@@ -1,0 +1,88 @@
+"""Word vectors in text form (word2vec's with a first line of counts, GloVe's without): the nearest neighbour of a word.
+
+The file is read twice and never held: once for the vectors of the words asked about, once to compare all others
+with them. Files of this kind have gigabytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from geobias.errors import InputError
+
+WORDS_AT_ONCE = 20_000
+
+
+def nearest_words(path: Path, words: Sequence[str]) -> dict[str, str]:
+    """For each word that the file has, the other word whose vector is nearest (cosine); capitals make no other word."""
+    folded = {word.casefold() for word in words}
+    known: dict[str, np.ndarray] = {}
+    for listed, vectors in _blocks(path):
+        for word, vector in zip(listed, vectors, strict=True):
+            if word.casefold() in folded:
+                known.setdefault(word.casefold(), vector)
+    targets = [word for word in dict.fromkeys(words) if word.casefold() in known]
+    if not targets:
+        raise InputError(f"The vectors {path} have none of the {len(folded)} words: is it the right file or language?")
+    wanted = _unit(np.array([known[word.casefold()] for word in targets]))
+    best = np.full(len(targets), -np.inf)
+    nearest = [""] * len(targets)
+    for listed, vectors in _blocks(path):
+        similarity = wanted @ _unit(vectors).T
+        position: dict[str, list[int]] = {}
+        for i, word in enumerate(listed):
+            position.setdefault(word.casefold(), []).append(i)
+        for t, target in enumerate(targets):
+            similarity[t, position.get(target.casefold(), [])] = -np.inf
+        at = similarity.argmax(axis=1)
+        for t in np.flatnonzero(similarity.max(axis=1) > best):
+            best[t], nearest[t] = similarity[t, at[t]], listed[int(at[t])]
+    return {target: other for target, other in zip(targets, nearest, strict=True) if other}
+
+
+def _blocks(path: Path) -> Iterator[tuple[list[str], np.ndarray]]:
+    """Words and their vectors, many at a time."""
+    words: list[str] = []
+    rows: list[str] = []
+    size = None
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                word, _, numbers = line.rstrip("\n").partition(" ")
+                count = numbers.count(" ") + 1 - numbers.endswith(" ")
+                if number == 1 and count == 1:
+                    continue  # word2vec's line of counts
+                size = size or count
+                if count != size or not numbers:
+                    raise InputError(f"The vectors {path} have {count} numbers in line {number}, not {size}: mend it.")
+                words.append(word)
+                rows.append(numbers)
+                if len(words) == WORDS_AT_ONCE:
+                    yield words, _numbers(path, rows, size)
+                    words, rows = [], []
+    except FileNotFoundError:
+        raise InputError(f"The file of vectors {path} does not exist.") from None
+    except UnicodeDecodeError:
+        raise InputError(f"The vectors {path} are not UTF-8 text: give word2vec's or GloVe's text form.") from None
+    except OSError as error:
+        raise InputError(f"The vectors {path} cannot be read: {error.strerror or error}.") from None
+    if words and size:
+        yield words, _numbers(path, rows, size)
+    elif size is None:
+        raise InputError(f"The file of vectors {path} holds none.")
+
+
+def _numbers(path: Path, rows: list[str], size: int) -> np.ndarray:
+    try:
+        return np.array(" ".join(rows).split(), dtype=np.float32).reshape(len(rows), size)
+    except ValueError:
+        raise InputError(f"The vectors {path} hold something that is no number: give the text form.") from None
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(norms == 0, 1, norms)
