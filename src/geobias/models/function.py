@@ -158,6 +158,8 @@ def _rows(answer: Any) -> list[Any] | None:
     """The rows of an array, a frame, a tensor or a list; None for anything else."""
     if isinstance(answer, list | tuple):
         return list(answer)
+    if hasattr(answer, "columns") and hasattr(answer, "to_dict"):  # a DataFrame names its labels
+        return list(answer.to_dict("records"))
     try:
         return list(np.asarray(answer))
     except (TypeError, RuntimeError):  # a single value; a tensor that still has its gradient, or lies on a GPU

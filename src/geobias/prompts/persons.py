@@ -1,5 +1,6 @@
 """The people in a text: from spans that a finder marked to persons whose every mention can be renamed.
 
+* A span of two people ("Mary and John") is two, and ends before a bracket or a possessive inside it.
 * A span's title stays ("President Obama"), and so does what follows a name ("Jr."); marks and a possessive 's
   around it stay. Handles, hashtags, links and e-mail addresses are never names.
 * Two words or more are a first and a last name; middle names and initials go. A lone word that the gazetteer knows
@@ -13,22 +14,28 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from geobias.world.names import Gazetteer
 
 Span = tuple[int, int]
 
-NEVER_NAMES = re.compile(r"(?:https?:|www\.)\S+|[@#＠＃]\w+|[\w.+-]+@[\w-]+\.\w+")
+NEVER_NAMES = re.compile(
+    r"(?:https?:|www\.)\S+|[@#＠＃]\w+|[\w.+-]+@[\w-]+\.\w+|\w[\w.-]*\.(?:com|org|net|edu|gov|io|tv|co|uk|ly)\b\S*"
+)
+BETWEEN_PEOPLE = re.compile(r"\s+(?:and|y|und|et)\s+|\s*[&/+]\s*")
+SPAN_ENDS = re.compile(r"\s*[(\[{]|['’`][sS]?\s")
 POSSESSIVE = re.compile(r"['’`][sS]$")
 TITLES = frozenset(
-    "mr mrs ms miss mx dr doctor prof professor sir madam dame lord lady president vice prime minister pm mp senator "
-    "sen congressman congresswoman rep governor gov mayor judge justice captain capt colonel col general gen major maj "
-    "lieutenant lt sergeant sgt officer rev reverend father fr sister brother pope archbishop bishop cardinal imam "
-    "sheikh shaikh rabbi king queen prince princess saint st coach chancellor secretary ambassador chief uncle aunt "
-    "auntie aunty".split()
+    "mr mrs ms miss mx dr doctor crown prof professor sir madam dame lord lady president vice prime minister pm "
+    "mp senator sen congressman congresswoman rep governor gov mayor judge justice captain capt colonel col "
+    "general gen major maj lieutenant lt sergeant sgt officer rev reverend father fr sister brother pope "
+    "archbishop bishop cardinal imam sheikh shaikh rabbi king queen prince princess saint st coach chancellor "
+    "secretary ambassador chief uncle aunt auntie aunty".split()
 )
+INITIALS = re.compile(r"\w(?:\.\w)*")
+SHORT = 3  # letters
 SUFFIXES = frozenset("jr sr ii iii iv phd md esq".split())
 
 
@@ -60,7 +67,9 @@ class Person:
 
 def people(text: str, spans: Iterable[Span], gazetteer: Gazetteer) -> tuple[Person, ...]:
     """The persons of a text, in the order in which they are first named."""
-    names = [name for span in spans if (name := _name_words(text, span, gazetteer))]
+    found = [_name(text, span) for span in usable_spans(text, spans)]
+    longer = set[str]().union(*(name.folded for name in found if len(name.words) > 1))
+    names = [_singular(name, longer, gazetteer) for name in found if not _is_title_alone(name, longer, gazetteer)]
     persons = []
     for group in _one_person_each(names):
         fullest = max(group, key=lambda name: len(name.words))
@@ -74,9 +83,8 @@ def people(text: str, spans: Iterable[Span], gazetteer: Gazetteer) -> tuple[Pers
 
 def places(text: str, spans: Iterable[Span]) -> tuple[Person, ...]:
     """The places of a text; mentions of one change together as those of a person do."""
-    names = [_Name(text, _words(text, span)) for span in usable_spans(text, spans)]
     found = []
-    for group in _one_person_each([name for name in names if name.words]):
+    for group in _one_person_each([_Name(text, _words(text, span)) for span in usable_spans(text, spans)]):
         fullest = max(group, key=lambda name: len(name.words))
         mentions = tuple(
             Mention(name.words_at[0][0], name.words_at[-1][1], ("city",), _case(text, name)) for name in group
@@ -86,16 +94,26 @@ def places(text: str, spans: Iterable[Span]) -> tuple[Person, ...]:
 
 
 def usable_spans(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Spans without the marks and possessives at their ends; none that lies in a link, a handle or a hashtag."""
+    """One span for each name: without marks and possessives at its ends, and without links, handles and hashtags."""
     never = [match.span() for match in NEVER_NAMES.finditer(text)]
     usable = []
     for start, end in spans:
-        if any(start < stop and begin < end for begin, stop in never):
-            continue
-        start, end = _trimmed(text, start, end)
-        if start < end:
-            usable.append((start, end))
+        for begin, stop in never:
+            if start < stop and begin < end:
+                end = max(begin, start)  # what stands before it may be a name
+        for piece in _pieces(text, start, end):
+            closing = SPAN_ENDS.search(text, piece[0] + 1, piece[1])
+            first, last = _trimmed(text, piece[0], closing.start() if closing else piece[1])
+            if first < last:
+                usable.append((first, last))
     return usable
+
+
+def _pieces(text: str, start: int, end: int) -> Iterable[Span]:
+    for between in BETWEEN_PEOPLE.finditer(text, start, end):
+        yield start, between.start()
+        start = between.end()
+    yield start, end
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:
@@ -119,6 +137,7 @@ class _Name:
 
     text: str
     words_at: tuple[Span, ...]
+    titled: bool = False
 
     @property
     def words(self) -> list[str]:
@@ -126,29 +145,56 @@ class _Name:
 
     @property
     def folded(self) -> frozenset[str]:
-        return frozenset(word.casefold() for word in self.words)
+        return frozenset(_folded(self.text, span) for span in self.words_at)
 
 
 def _words(text: str, span: Span) -> tuple[Span, ...]:
-    found = (_trimmed(text, *match.span()) for match in re.compile(r"\S+").finditer(text, *span))
-    return tuple((start, end) for start, end in found if start < end)
+    """Where the words of a span stand; an initial keeps its full stop, a title is parted from what it is joined to."""
+    at = []
+    for match in re.compile(r"\S+").finditer(text, *span):
+        start, end = _trimmed(text, *match.span())
+        title = text[start:end].partition(".")[0]
+        if title.casefold() in TITLES and len(title) + 1 < end - start:
+            at.append((start, start + len(title)))
+            start, end = _trimmed(text, start + len(title), end)
+        if INITIALS.fullmatch(text, start, end) and text[end : end + 1] == ".":
+            end += 1
+        if start < end:
+            at.append((start, end))
+    return tuple(at)
 
 
-def _name_words(text: str, span: Span, gazetteer: Gazetteer) -> _Name | None:
-    usable = usable_spans(text, [span])
-    if not usable:
-        return None
-    at = list(_words(text, usable[0]))
-    while len(at) > 1 and _folded(text, at[0]) in TITLES:
+def _name(text: str, span: Span) -> _Name:
+    at = list(_words(text, span))
+    while len(at) > 1 and _folded(text, at[0]).partition("-")[0] in TITLES:
         at.pop(0)
     while len(at) > 1 and _folded(text, at[-1]) in SUFFIXES:
         at.pop()
-    is_title_alone = len(at) == 1 and _folded(text, at[0]) in TITLES and not gazetteer.is_first(text[slice(*at[0])])
-    return None if not at or is_title_alone else _Name(text, tuple(at))
+    return _Name(text, tuple(at), titled=at[0] != _words(text, span)[0])
+
+
+def _is_title_alone(name: _Name, longer: Set[str], gazetteer: Gazetteer) -> bool:
+    """ "The President" is nobody; "Mr Bishop" is somebody, and so is "Major" beside "John Major"."""
+    return (
+        len(name.words) == 1
+        and not name.titled
+        and name.folded <= TITLES
+        and not name.folded <= longer
+        and not gazetteer.is_first(name.words[0])
+    )
+
+
+def _singular(name: _Name, longer: Set[str], gazetteer: Gazetteer) -> _Name:
+    """ "the Obamas" are people called Obama: the s stays where it is."""
+    word, (start, end) = name.words[0], name.words_at[0]
+    is_plural = len(name.words) == 1 and word[-1:] == "s" and name.text[:start].casefold().endswith("the ")
+    if is_plural and (word[:-1].casefold() in longer or gazetteer.is_last(word[:-1])):
+        return _Name(name.text, ((start, end - 1),))
+    return name
 
 
 def _folded(text: str, span: Span) -> str:
-    return text[slice(*span)].casefold()
+    return text[slice(*span)].strip(".").casefold()
 
 
 def _one_person_each(names: Sequence[_Name]) -> list[list[_Name]]:
@@ -176,7 +222,7 @@ def _mention(text: str, name: _Name, fullest: _Name, gazetteer: Gazetteer) -> Me
     if len(name.words) > 1:
         parts: tuple[str, ...] = ("first", "last")
     elif len(fullest.words) > 1:
-        parts = ("last",) if name.words[0].casefold() == fullest.words[-1].casefold() else ("first",)
+        parts = ("last",) if name.folded == {_folded(text, fullest.words_at[-1])} else ("first",)
     else:
         only_last = gazetteer.is_last(name.words[0]) and not gazetteer.is_first(name.words[0])
         parts = ("last",) if only_last else ("first",)
@@ -184,7 +230,14 @@ def _mention(text: str, name: _Name, fullest: _Name, gazetteer: Gazetteer) -> Me
 
 
 def _case(text: str, name: _Name) -> str:
-    """Whether a name is written in capitals or small letters throughout; an initial tells nothing."""
-    written = text[name.words_at[0][0] : name.words_at[-1][1]]
-    letters = sum(char.isalpha() for char in written)
-    return "upper" if written.isupper() and letters > 1 else "lower" if written.islower() else ""
+    """Whether a name is written in capitals or small letters throughout.
+
+    Up to three capitals may be initials (JFK, U.S.): they count only in a text that is written in capitals itself.
+    """
+    start, end = name.words_at[0][0], name.words_at[-1][1]
+    written = text[start:end]
+    if written.isupper():
+        rest = [char for char in text[:start] + text[end:] if char.isalpha()]
+        shouting = sum(char.isupper() for char in rest) * 2 > len(rest)
+        return "upper" if shouting or sum(char.isalpha() for char in written) > SHORT else ""
+    return "lower" if written.islower() else ""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
 
 from geobias.audits.names_result import NamesResult
+from geobias.measures.correlation import FEWEST_DRAWS
 from geobias.prompts.counterfactuals import GENDERS
 from geobias.report.tables import titled_table
 
@@ -15,85 +17,133 @@ MOST_ROWS = 24  # with more countries the terminal shows both ends of the list; 
 ENDS_SHOWN = 8
 NOTHING = "–"
 NONE_BEFORE = "none before"
+KINDS, LAST_ROWS = ("within", "pooled"), ("Overall", "Overall, pooled")
 
 Row = dict[str, Any]
 
 
-def tables(result: NamesResult) -> Iterator[Table]:
-    """Every table, in the order in which they are read."""
+def tables(result: NamesResult, *, width: int) -> Iterator[Table]:
+    """Every table, in the order in which they are read; where labels are many, in several parts that fit the width."""
     for entry in result.classifiers:
         name = entry["model"]["name"]
         for part in (entry, *entry["subsets"]):
+            if not part["texts_with_names"]:
+                continue
             where = f", {part['column']} {part['value']}" if "column" in part else ""
-            yield _changes(f"{name}{where}: change against the texts as they were", entry, part)
-            yield _against_mean(f"{name}{where}: the same against the mean of the countries", entry, part)
+            yield from _parted(f"{name}{where}: change against the texts as they were", _changes(entry), part, width)
+            title = f"{name}{where}: the same against the mean of the countries"
+            yield from _parted(title, _against_mean(entry, part), part, width)
             if "original_errors" in part:
-                yield _errors(f"{name}{where}: errors, per cent", entry, part)
-        if "correlations" in entry and entry["correlations"]["within"]["countries"]:
-            yield _local(entry)
+                title = f"{name}{where}: errors, one class against the rest, per cent"
+                yield from _parted(title, _errors(entry, part), part, width)
+        if "correlations" in entry and entry["correlations"]["draws"] >= FEWEST_DRAWS:
+            found = entry["correlations"]
+            title = (
+                f"{name}: do stranger names change it? Correlation x 100 with log-perplexity by {found['lm']} within "
+                f"{found['draws']} draws of {found['texts']} texts"
+            )
+            yield from _parted(title, _local(entry), entry, width)
     if any("correlations" in entry for entry in result.classifiers):
         yield _global(result)
 
 
-def _changes(title: str, entry: Row, part: Row) -> Table:
-    table = _by_country(title)
-    _columns(table, ["Δ", *(f"{label}\n%" for label in entry["labels"]), "KL"])
-    for row in _shown(part["countries"]):
-        if row is None:
-            table.add_row("...")
-            continue
-        changes = [_signed(row["change"][label], 1, NONE_BEFORE) for label in entry["labels"]]
-        table.add_row(row["country"], _signed(row["delta"], 2), *changes, _plain(row["kl"]))
-    return table
+@dataclass(frozen=True)
+class _Column:
+    """A column of a table by country: its heading, a cell for a country, and cells for rows before or after them."""
+
+    heading: str
+    cell: Callable[[Row], str]
+    first: str | None = None
+    last: tuple[str, ...] = ()
 
 
-def _against_mean(title: str, entry: Row, part: Row) -> Table:
-    table = _by_country(title)
-    headings = [f"{label}\n%" for label in entry["labels"]]
-    _columns(table, ["Δ", *headings, *(f"Δ {gender}\nnames" for gender in GENDERS)])
+def _parted(title: str, columns: list[_Column], part: Row, width: int) -> Iterator[Table]:
+    """The columns in as few tables as the width allows: a number is never cut, and every table names the countries."""
+    rows = _shown(part["countries"])
+    names = ["..." if row is None else row["country"] for row in rows]
+    has_first, lasts = any(column.first for column in columns), max(len(column.last) for column in columns)
+    room = width - max(map(len, (*names, *LAST_ROWS[:lasts], "as they were"))) - 3
+    left, group = room, list[_Column]()
+    groups = [group]
+    for column in columns:
+        cells = [column.cell(row) for row in rows if row is not None]
+        needed = max(map(len, (*column.heading.split("\n"), *cells, *column.last, column.first or ""))) + 2
+        if needed > left and group:
+            group, left = [], room
+            groups.append(group)
+        group.append(column)
+        left -= needed
+    for k, group in enumerate(groups):
+        table = titled_table(title + (f" ({k + 1} of {len(groups)})" if len(groups) > 1 else ""))
+        table.add_column("country", no_wrap=True)
+        for column in group:
+            table.add_column(column.heading, justify="right", no_wrap=True)
+        if has_first:
+            table.add_row("as they were", *(column.first or "" for column in group), end_section=True)
+        for name, row in zip(names, rows, strict=True):
+            table.add_row(name, *(column.cell(row) if row is not None else "" for column in group))
+        table.add_section()
+        for i in range(lasts):
+            table.add_row(LAST_ROWS[i], *(column.last[i] if column.last else "" for column in group))
+        yield table
+
+
+def _changes(entry: Row) -> list[_Column]:
+    def change(label: str) -> Callable[[Row], str]:
+        return lambda row: _signed(row["change"][label], 1, NONE_BEFORE)
+
+    return [
+        _Column("Δ", lambda row: _signed(row["delta"], 2)),
+        *(_Column(f"{label}\n%", change(label)) for label in entry["labels"]),
+        _Column("KL", lambda row: _plain(row["kl"])),
+    ]
+
+
+def _against_mean(entry: Row, part: Row) -> list[_Column]:
     by_gender = {(row["code"], row["gender"]): row["against_mean"]["delta"] for row in part["by_gender"]}
-    for row in _shown(part["countries"]):
-        if row is None:
-            table.add_row("...")
-            continue
-        found = row["against_mean"]
-        changes = [_signed(found["change"][label], 1) for label in entry["labels"]]
-        genders = [_signed(by_gender[row["code"], gender], 2) for gender in GENDERS]
-        table.add_row(row["country"], _signed(found["delta"], 2), *changes, *genders)
-    return table
+
+    def change(label: str) -> Callable[[Row], str]:
+        return lambda row: _signed(row["against_mean"]["change"][label], 1)
+
+    def of_gender(gender: str) -> Callable[[Row], str]:
+        return lambda row: _signed(by_gender[row["code"], gender], 2)
+
+    shown = [
+        gender for gender in GENDERS if any(by_gender[row["code"], gender] is not None for row in part["countries"])
+    ]
+    return [
+        _Column("Δ", lambda row: _signed(row["against_mean"]["delta"], 2)),
+        *(_Column(f"{label}\n%", change(label)) for label in entry["labels"]),
+        *(_Column(f"Δ {gender}\nnames", of_gender(gender)) for gender in shown),
+    ]
 
 
-def _errors(title: str, entry: Row, part: Row) -> Table:
-    """One class against the rest: how often it is predicted where it is not true, and not predicted where it is."""
-    table = _by_country(title)
-    kinds = (("false_positive", "false +"), ("false_negative", "false -"))
-    _columns(table, [f"{label}\n{short}" for label in entry["labels"] for _, short in kinds])
-    rows = [("as they were", part["original_errors"])]
-    rows += [("...", None) if row is None else (row["country"], row["errors"]) for row in _shown(part["countries"])]
-    for i, (name, errors) in enumerate(rows):
-        cells = [_percent(errors[kind][label]) for label in entry["labels"] for kind, _ in kinds] if errors else []
-        table.add_row(name, *cells, end_section=i == 0)
-    return table
+def _errors(entry: Row, part: Row) -> list[_Column]:
+    """How often a class is predicted where it is not true, and not predicted where it is."""
+
+    def rate(kind: str, label: str) -> Callable[[Row], str]:
+        return lambda row: _percent(row["errors"][kind][label])
+
+    return [
+        _Column(f"{label}\n{short}", rate(kind, label), first=_percent(part["original_errors"][kind][label]))
+        for label in entry["labels"]
+        for kind, short in (("false_positive", "false +"), ("false_negative", "false -"))
+    ]
 
 
-def _local(entry: Row) -> Table:
+def _local(entry: Row) -> list[_Column]:
     found = entry["correlations"]
-    table = _by_country(
-        f"{entry['model']['name']}: do stranger names change it? Correlation x 100 with log-perplexity by {found['lm']}"
-    )
-    _columns(table, [*entry["labels"], "texts"])
-    order = {row["code"]: row for row in found["within"]["countries"]}
-    for row in _shown(entry["countries"]):
-        if row is None:
-            table.add_row("...")
-            continue
-        here = order[row["code"]]
-        cells = [_hundred(here["pearson"][label]) for label in entry["labels"]]
-        table.add_row(row["country"], *cells, f"{max(here['texts'].values()):,}")
-    table.add_section()
-    for name, kind in (("Overall", "within"), ("Overall, pooled", "pooled")):
-        table.add_row(name, *(_hundred(found[kind]["overall"][label]) for label in entry["labels"]), "")
-    return table
+    here = {row["code"]: row for row in found["within"]["countries"]}
+
+    def pearson(label: str) -> Callable[[Row], str]:
+        return lambda row: _hundred(here[row["code"]]["pearson"][label])
+
+    return [
+        _Column(
+            label, pearson(label), last=tuple(_hundred(found[kind]["overall"][label]) for kind in ("within", "pooled"))
+        )
+        for label in entry["labels"]
+    ]
 
 
 def _global(result: NamesResult) -> Table:
@@ -116,11 +166,11 @@ def notes(result: NamesResult) -> list[str]:
     """What was asked, and what was left out or could not be compared, in words."""
     counts, listed = result.counts, result.renamed.gazetteer
     said = [
-        f"{counts['texts']:,} texts, {counts['texts_with_names']:,} of them with names: {counts['people']:,} in "
-        f"{counts['mentions']:,} mentions; {counts['countries']} countries x {counts['draws']} draws."
+        f"{counts['texts']:,} texts, {counts['texts_with_names']:,} of them with names: {counts['people']:,} people or "
+        f"places in {counts['mentions']:,} mentions; {counts['countries']} countries x {counts['draws']} draws."
     ]
     if counts["rows_without_text"]:
-        said.append(f"Rows without a text, left out: {counts['rows_without_text']:,}.")
+        said.append(f"Rows without a text in the files, left out: {counts['rows_without_text']:,}.")
     if counts["countries_left_out"]:
         left = counts["countries_left_out"]
         said.append(f"Countries with too few names in this script, left out: {len(left)} ({', '.join(left)}).")
@@ -140,9 +190,13 @@ def notes(result: NamesResult) -> list[str]:
 
 def _notes_of(entry: Row) -> Iterator[str]:
     name = entry["model"]["name"]
-    cut = entry["counts"]["texts_cut"] + entry["counts"]["renamed_texts_cut"]
-    if cut:
-        yield f"{name}: {cut:,} texts were longer than the model takes, and cut."
+    cut, renamed_cut = entry["counts"]["texts_cut"], entry["counts"]["renamed_texts_cut"]
+    if cut or renamed_cut:
+        yield f"{name}: longer than the model takes, and cut: {cut:,} texts and {renamed_cut:,} renamed versions."
+    yield from (f"{name}: {note}" for note in entry["notes"])
+    empty = [f"{part['column']} {part['value']}" for part in entry["subsets"] if not part["texts_with_names"]]
+    if empty:
+        yield f"Nobody is named in the texts of: {', '.join(empty)}."
     if not entry["positive"] or not entry["negative"]:
         yield f"{name}: no Δ, since its labels do not tell good from bad; name them with --positive and --negative."
     never = [label for label, count in entry["countries"][0]["before"].items() if not count]
@@ -150,8 +204,13 @@ def _notes_of(entry: Row) -> Iterator[str]:
         yield f"{name}: never predicted on the texts as they were, so without a change: {', '.join(never)}."
     found = entry.get("correlations")
     if found:
-        if found["note"]:
-            yield f"{name}: {found['note']}"
+        if found["draws"] < FEWEST_DRAWS:
+            yield f"No local correlations: they need perplexities of {FEWEST_DRAWS} draws or more (--perplexity-draws)."
+        still = max(max(row["texts_without_variance"].values()) for row in found["within"]["countries"])
+        if still and found["draws"] >= FEWEST_DRAWS:
+            yield f"{name}: up to {still:,} texts a country do not vary between draws, and have no local correlation."
+        if found["texts_cut"]:
+            yield f"{found['lm']}: longer than the model takes, and cut: {found['texts_cut']:,} texts."
         for language in found["languages_refused"]:
             share = found["unknown_tokens"][language]
             yield (
@@ -164,19 +223,8 @@ def _shown(countries: list[Row]) -> list[Row | None]:
     """All countries; of very many both ends by Delta (by KL where there is none), and None for those between."""
     if len(countries) <= MOST_ROWS:
         return list(countries)
-    ranked = sorted(countries, key=lambda row: row["kl"] if row["delta"] is None else row["delta"])
+    ranked = sorted(countries, key=lambda row: row["kl"] if row["delta"] is None else row["delta"])  # never both None
     return [*ranked[:ENDS_SHOWN], None, *ranked[-ENDS_SHOWN:]]
-
-
-def _by_country(title: str) -> Table:
-    table = titled_table(title)
-    table.add_column("country", overflow="fold")
-    return table
-
-
-def _columns(table: Table, headings: list[str]) -> None:
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
 
 
 def _signed(value: float | None, places: int, nothing: str = NOTHING) -> str:

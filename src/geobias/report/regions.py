@@ -147,7 +147,7 @@ def side_by_side(results: Sequence[RegionsResult], names: Sequence[str]) -> Tabl
 
 
 def wording_table(result: RegionsResult) -> Table:
-    """Balanced C_w with topics left out or replaced (the paper's Tables 3 and 6), a column for each region at the top."""
+    """Balanced C_w with topics left out or replaced (the paper's Tables 3 and 6), for the regions at the top."""
     table = titled_table(f"What the words do to the balanced C_w of {result.model['name']}, by {result.model['score']}")
     table.add_column("words", overflow="fold")
     root, *below = [i for i in top_rows(result) if len(result.question.tree.children[i]) > 1]

@@ -27,7 +27,7 @@ class QuietConsole(Console):
 
 
 def console() -> Console:
-    return QuietConsole(highlight=False, markup=False)  # a user's [text] is no markup
+    return QuietConsole(highlight=False, markup=False, emoji=False)  # a user's [text] :here: is shown as it is
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -11,6 +11,8 @@ Names come from CheckList, which took them from Wikidata, and are cleaned when t
 * A note in brackets, or another form after "/" or ",", is the encyclopaedia's; only the first form is kept
   ("Guedes (sobrenome)" is Guedes, "Ioannou / Joannou" is Ioannou).
 * A first name begins with a capital ("ion" is Ion); a last name stays as it is ("da Silva").
+* No name is in capitals throughout ("IRA" is Ira).
+* A few entries that are no names are left away.
 * A name that is then a second time in the same list goes.
 """
 
@@ -49,6 +51,9 @@ OTHER_NAMES = dict(
         "united states of america=US;usa=US;vatican city=VA;viet nam=VN"
     ).split(";")
 )
+
+# What the lists hold that is no name at all.
+NOT_NAMES = frozenset(("Ankita yadav mean", "Secretary", "Lauw-Sim-Zecha family", "นามสกุล"))
 
 Lists = Mapping[tuple[str, str], tuple[str, ...]]
 
@@ -249,7 +254,11 @@ def _world() -> dict[str, str]:
 def _lists(codes: Iterable[str], names: Mapping[tuple[str, str], list[str]]) -> Lists:
     """Cleaned names of every country and kind, in their order and each once; a kind may have none."""
     return {
-        (code, kind): tuple(dict.fromkeys(_cleaned(name, kind) for name in names.get((code, kind), ())))
+        (code, kind): tuple(
+            name
+            for name in dict.fromkeys(_cleaned(name, kind) for name in names.get((code, kind), ()))
+            if name not in NOT_NAMES
+        )
         for code in codes
         for kind in KINDS
     }
@@ -257,6 +266,8 @@ def _lists(codes: Iterable[str], names: Mapping[tuple[str, str], list[str]]) -> 
 
 def _cleaned(name: str, kind: str) -> str:
     form = re.split("[(/,]", name, maxsplit=1)[0].strip()
+    if form.isupper() and len(form) > 2 and is_latin(form):
+        form = form.title()
     return form if kind == "last" else form[:1].title() + form[1:]
 
 

@@ -39,7 +39,7 @@ def nearest_words(path: Path, words: Sequence[str]) -> dict[str, str]:
         for t, target in enumerate(targets):
             similarity[t, position.get(target.casefold(), [])] = -np.inf
         at = similarity.argmax(axis=1)
-        for t in np.flatnonzero(similarity.max(axis=1) > best):
+        for t in np.flatnonzero(similarity.max(axis=1) > best).tolist():
             best[t], nearest[t] = similarity[t, at[t]], listed[int(at[t])]
     return {target: other for target, other in zip(targets, nearest, strict=True) if other}
 

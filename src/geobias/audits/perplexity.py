@@ -1,0 +1,110 @@
+"""What language models find strange in the texts of a names audit: which model is asked, and its perplexities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geobias.audits.identity import model_identity
+from geobias.engine.ask import Answers, ask
+from geobias.errors import InputError
+from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, LabelScorer, Scorer, scorer_for
+
+if TYPE_CHECKING:
+    from geobias.audits.names import Asked, NamesQuestion
+
+NOT_ITS_OWN = f"its base model is not known, or is no masked LM, so {EMBEDDED_LM} was asked; --lm names another."
+MOST_UNKNOWN = 0.05  # share of a language's tokens: with more, its perplexity means nothing
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """What a language model finds strange. NaN where it was not asked, or does not read the language."""
+
+    model: dict[str, Any]
+    form: str
+    original: np.ndarray = field(repr=False)  # all texts
+    renamed: np.ndarray = field(repr=False)  # texts with names x countries x the draws that were taken
+    unknown: dict[str, float]  # language -> share of its tokens that the model does not know
+    refused: list[str]  # languages of which too many are unknown
+    cut: int  # texts longer than the model takes
+    work: dict[str, int] = field(default_factory=dict)
+
+
+def language_models(
+    classifiers: Sequence[LabelScorer], how: Asked, device: str, dtype: str
+) -> dict[str, tuple[Scorer, tuple[str, ...]]]:
+    """For each classifier the scorer that gives perplexities, and a word on why it is not its own base model."""
+    loaded: dict[str, Scorer] = {}
+
+    def scorer(name: str) -> Scorer:
+        if name not in loaded:
+            loaded[name] = scorer_for(name, how.perplexity, device=device, dtype=dtype)
+        return loaded[name]
+
+    if how.lm is not None:
+        is_own = isinstance(how.lm, Scorer) and not hasattr(how.lm, "scorer")
+        given = scorer_for(how.lm, None if is_own else how.perplexity, device=device, dtype=dtype)
+        return {classifier.name: (given, ()) for classifier in classifiers}
+    found: dict[str, tuple[Scorer, tuple[str, ...]]] = {}
+    for classifier in classifiers:
+        try:
+            own = None if classifier.base is None else scorer(classifier.base)
+        except InputError:
+            own = None
+        found[classifier.name] = (own, ()) if own else (scorer(EMBEDDED_LM), (NOT_ITS_OWN,))
+    return found
+
+
+def take_perplexity(asked: NamesQuestion, scorer: Scorer, how: Asked, progress: bool | None) -> Perplexity:
+    """Log-perplexities of all originals, and of the first draws of each country for all or some of the texts."""
+    identity = model_identity(scorer)
+    label = f"perplexity by {identity['name']}"
+    originals = ask(scorer, asked.texts.texts, label=label, progress=progress)
+    languages = np.array(asked.texts.languages)
+    shares = {one: _unknown_share(originals, languages == one) for one in dict.fromkeys(asked.texts.languages)}
+    refused = [language for language, share in shares.items() if share > MOST_UNKNOWN]
+    original = _log_perplexity(originals, how.form, identity["name"])
+    original[np.isin(languages, refused)] = np.nan
+    readable = _some(np.flatnonzero(~np.isin(languages[asked.named], refused)), asked, how.perplexity_texts)
+    some = asked.renamed.part(readable, how.perplexity_draws)
+    values = np.full((len(asked.named), *some.shape[1:]), np.nan)
+    said = ask(scorer, some, label=label, progress=progress)
+    values[readable] = _log_perplexity(said, how.form, identity["name"]).reshape(some.shape)
+    scored = originals.scored + said.scored
+    cut = texts_cut(originals) + texts_cut(said)
+    return Perplexity(identity, how.form, original, values, shares, refused, cut, {"perplexities_taken": scored})
+
+
+def _some(texts: np.ndarray, asked: NamesQuestion, count: int | None) -> np.ndarray:
+    """A seeded choice of so many texts, in their order."""
+    if count is None or count >= len(texts):
+        return texts
+    return np.sort(np.random.default_rng(asked.renamed.seed).choice(texts, count, replace=False))
+
+
+def _unknown_share(said: Answers, some: np.ndarray) -> float:
+    """The share of these texts' tokens that the model does not know; 0 where it does not say."""
+    unknown, tokens = said.column("unknown"), said.column("tokens")
+    return 0.0 if unknown is None or tokens is None else float(unknown[some].sum() / max(tokens[some].sum(), 1))
+
+
+def _log_perplexity(said: Answers, form: str, name: str) -> np.ndarray:
+    """Minus the mean of log P of a text's tokens, or minus their sum."""
+    mean = said.column(LOG_LIKELIHOOD)
+    if mean is None:
+        raise InputError(f"{name} gives no {LOG_LIKELIHOOD}: a language model is needed for perplexities.")
+    if form == "mean":
+        return np.asarray(-mean)
+    tokens = said.column("tokens")
+    if tokens is None:
+        raise InputError(f"{name} does not say how many tokens a text has, so there is no sum: use the mean.")
+    return np.asarray(-mean * tokens)
+
+
+def texts_cut(said: Answers) -> int:
+    cut = said.column("cut")
+    return 0 if cut is None else int((cut > 0).sum())
