@@ -1,0 +1,118 @@
+"""What the words do to the score: left out or replaced, as if they had been asked so from the start."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import geobias
+from geobias.world.words import Word
+from tests.conftest import Run
+
+WORDS = [
+    Word("kind", "manners", "nice"),
+    Word("rude", "manners", "gruff"),
+    Word("tall", "looks", "big"),
+    Word("old", "looks"),
+]
+PLACES = {"cities": 1, "countries": ["FR", "DE", "NG", "KE"]}
+
+
+class Spelling:
+    """A number for every text from its letters, and a count of how often it is asked."""
+
+    fingerprint, columns = None, ("log_likelihood",)
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        self.asked += texts
+        return np.array([[-1.0 - sum(map(ord, text)) % 97 / 97] for text in texts])
+
+
+def scores(words: Sequence[Word]) -> np.ndarray:
+    """Balanced C_w of every region with just these words."""
+    return geobias.audit_regions(Spelling(), words=words, **PLACES).measure("c_w.balanced")  # type: ignore[arg-type]
+
+
+def test_every_wording_is_what_asking_with_those_words_gives() -> None:
+    result = geobias.audit_regions(
+        Spelling(),
+        words=WORDS,
+        ablate="topics,words",
+        substitute="topics",
+        **PLACES,  # type: ignore[arg-type]
+    )
+    found = {(w.what, w.name): w.scores["c_w.balanced"] for w in result.wordings}
+    expected = {
+        ("full", ""): WORDS,
+        ("without topic", "manners"): WORDS[2:],
+        ("without topic", "looks"): WORDS[:2],
+        ("replaced topic", "manners"): [Word("nice"), Word("gruff"), Word("tall"), Word("old")],
+        ("replaced topic", "looks"): [Word("kind"), Word("rude"), Word("big"), Word("old")],
+        ("without word", "kind (manners)"): WORDS[1:],
+        ("without word", "rude (manners)"): [WORDS[0], *WORDS[2:]],
+        ("without word", "tall (looks)"): [*WORDS[:2], WORDS[3]],
+        ("without word", "old (looks)"): WORDS[:3],
+    }
+    assert list(found) == list(expected)
+    for key, words in expected.items():
+        np.testing.assert_allclose(found[key], scores(words), err_msg=str(key))
+    assert result.question.substitutes is not None and result.question.substitutes.lacking == ("old",)
+
+
+def test_nothing_is_scored_twice(tmp_path: Path) -> None:
+    class Kept(Spelling):
+        fingerprint = "1"  # type: ignore[assignment]
+
+    scorer = Kept()
+    geobias.audit_regions(scorer, words=WORDS, ablate=["topics", "words"], **PLACES)  # type: ignore[arg-type]
+    plain = len(scorer.asked)
+    assert len(set(scorer.asked)) == plain
+    geobias.audit_regions(scorer, words=WORDS, substitute="topics", **PLACES)  # type: ignore[arg-type]
+    more = scorer.asked[plain:]
+    assert len(set(scorer.asked)) == len(scorer.asked)  # "old" has no substitute and is not asked again
+    assert {text.rstrip(".").split()[-1] for text in more} == {"nice", "gruff", "big"}
+
+
+def test_one_topic_cannot_be_left_out() -> None:
+    result = geobias.audit_regions(Spelling(), words=["kind", "rude", "tall"], ablate="topics", **PLACES)  # type: ignore[arg-type]
+    assert [wording.what for wording in result.wordings] == ["full"]
+
+
+def test_the_command_writes_and_shows_it(run: Run, small_models: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "words.csv").write_text("word,topic,substitute\nkind,a,nice\nrude,a,gruff\ntall,b,big\nold,b,\n")
+    (tmp_path / "vectors.txt").write_text("kind 1 0\nnice 1 0.1\ntall 0 1\nhigh 0.1 1\n")
+    code, out, err = run("regions", small_models["bert"], "--cities", "0", "--countries", "FR,DE,NG,KE",
+                         "--words", "words.csv", "--ablate", "topics,words", "--substitute", "nearest",
+                         "--vectors", "vectors.txt", "--out", "here")  # fmt: skip
+    assert code == 0, err
+    assert "without topic a" in out and "replaced topic b" in out and "falls most without" in out
+    assert "left as they are: 2 (rude, old)" in out
+    with open(tmp_path / "here/tables/wording.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == (1 + 2 + 2 + 4) * 3  # Earth, Africa, Europe
+    earth = next(row for row in rows if row["region_id"] == "Earth")
+    assert (earth["what"], earth["name"]) == ("full", "") and float(earth["c_w_balanced"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ablate": "letters"}, "--ablate is topics or words"),
+        ({"substitute": "random"}, "--substitute is topics or nearest"),
+        ({"substitute": "nearest"}, "--vectors FILE"),
+        ({"vectors": "v.txt"}, "--substitute nearest"),
+        ({"substitute": "topics", "vectors": "v.txt"}, "--substitute nearest"),
+        ({"substitute": "topics", "words": ["a", "b"]}, "no substitutes"),
+        ({"substitute": "nearest", "vectors": "absent.txt"}, "absent.txt does not exist"),
+    ],
+)
+def test_bad_input(options: dict[str, object], message: str) -> None:
+    with pytest.raises(geobias.InputError, match=message):
+        geobias.audit_regions(Spelling(), **{**PLACES, **options})  # type: ignore[arg-type]
