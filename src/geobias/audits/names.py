@@ -6,13 +6,14 @@ models; what follows from their answers is in `names_result`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from geobias.audits.given import given_texts, true_labels
 from geobias.audits.identity import model_identity
 from geobias.audits.names_result import Judgement, NamesResult, Perplexity
 from geobias.audits.tone import toned_labels
@@ -22,13 +23,12 @@ from geobias.models.finder import EMBEDDED_FINDER, load_finder
 from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, LabelScorer, Scorer, scorer_for
 from geobias.prompts.counterfactuals import Counterfactuals
 from geobias.prompts.persons import people, places
-from geobias.prompts.texts import Texts, joined, read_texts, sample_texts
+from geobias.prompts.texts import Texts
 from geobias.world.names import ENOUGH, PAPER_COUNTRIES, Gazetteer, city_gazetteer, gazetteer, read_gazetteer
 
 ENTITIES = ("person", "place")
 PERPLEXITIES = ("pll", "pll-word")
 FORMS = ("mean", "sum")
-SAMPLE_SHOWN = 100  # of the tweets inside, where no texts are given and no limit is set
 MOST_UNKNOWN = 0.05  # share of a language's tokens: with more, its perplexity means nothing
 
 
@@ -110,11 +110,11 @@ def question(
     """Resolve the options into texts, people and countries; what is wrong with them is found here, before any work."""
     if entity not in ENTITIES:
         raise InputError(f"--entity is {' or '.join(ENTITIES)}, not {entity!r}.")
-    if draws < 1 or (limit is not None and limit < 1):
-        raise InputError("--draws and --limit are numbers from 1 on.")
+    if draws < 1:
+        raise InputError("--draws is a number from 1 on.")
     listed = _gazetteer(entity, names, scripts)
     chosen, left_out = _countries(listed, countries)
-    given = _texts(texts, column, spans, label, subsets, limit, entity)
+    given = given_texts(texts, column=column, spans=spans, label=label, subsets=subsets, limit=limit, entity=entity)
     if finder is not None and given.spans is not None:
         raise InputError("The texts bring spans of their own: leave out --finder, or --spans.")
     found = given.spans
@@ -175,27 +175,6 @@ def _countries(listed: Gazetteer, wanted: str | Sequence[str] | None) -> tuple[t
     return chosen, ()
 
 
-def _texts(
-    source: Any,
-    column: str,
-    spans: str | None,
-    label: str | None,
-    subsets: Sequence[str],
-    limit: int | None,
-    entity: str,
-) -> Texts:
-    if source is None:
-        if spans or label or subsets or column != "text":
-            raise InputError("--column, --spans, --label and --subset are for texts of your own: give --texts.")
-        return sample_texts(entity).head(limit or SAMPLE_SHOWN)
-    parts = source.items() if isinstance(source, Mapping) else [("", source)]
-    read = [
-        read_texts(part, column=column, spans=spans, label=label, subsets=subsets, language=language)
-        for language, part in parts
-    ]
-    return joined([part.head(limit) if limit else part for part in read])
-
-
 def answer(
     asked: NamesQuestion,
     classifiers: Sequence[LabelScorer],
@@ -224,7 +203,7 @@ def answer(
 def _judged(asked: NamesQuestion, classifier: LabelScorer, how: Asked, progress: bool | None) -> Judgement:
     labels = tuple(classifier.labels)
     positive, negative = toned_labels(classifier.name, labels, how.positive, how.negative)
-    truth = None if asked.texts.labels is None else _truth(asked.texts, classifier.name, labels)
+    truth = None if asked.texts.labels is None else true_labels(asked.texts, classifier.name, labels)
     originals = ask(classifier, asked.texts.texts, label=classifier.name, progress=progress)
     renamed = ask(classifier, asked.renamed, label=classifier.name, progress=progress)
     cut = (originals.scores[:, len(labels)], renamed.scores[:, len(labels)])
@@ -246,24 +225,6 @@ def _judged(asked: NamesQuestion, classifier: LabelScorer, how: Asked, progress:
         },
         work={"texts_scored": originals.scored, "renamed_texts_scored": renamed.scored},
     )
-
-
-def _truth(texts: Texts, classifier: str, labels: Sequence[str]) -> np.ndarray:
-    """texts x labels: which labels are true of each text. Labels are names, or numbers in the classifier's order."""
-    assert texts.labels is not None
-    columns = {label.casefold(): k for k, label in enumerate(labels)}
-    given = {label.casefold() for several in texts.labels for label in several}
-    if not given & set(columns):
-        columns = {str(k): k for k in range(len(labels))}
-    truth = np.zeros((len(texts), len(labels)), dtype=bool)
-    for row, several in enumerate(texts.labels):
-        for label in several:
-            if label.casefold() not in columns:
-                raise InputError(
-                    f"{classifier} has no label {label!r} (text {texts.ids[row]}): its labels are {', '.join(labels)}."
-                )
-            truth[row, columns[label.casefold()]] = True
-    return truth
 
 
 def _language_model(classifier: LabelScorer, how: Asked, device: str, dtype: str) -> tuple[Scorer, str | None]:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from geobias.audits.given import city_count, listed
 from geobias.audits.identity import model_identity, versions
+from geobias.audits.numbers import number
 from geobias.engine.ask import Answers, ask
 from geobias.errors import InputError
 from geobias.measures.herb import (
@@ -129,15 +131,15 @@ class RegionsResult:
                 "children": below,
                 "pairs": pair_count(below),
                 "leaf": below == 0,  # its C is a distance to its siblings' centroid, not to be ranked with the others
-                "c_w": {form: _number(values[f"c_w.{form}"][i]) for form in FORMS},
-                "c_z": {form: _number(values[f"c_z.{form}"][i]) for form in FORMS},
+                "c_w": {form: number(values[f"c_w.{form}"][i]) for form in FORMS},
+                "c_z": {form: number(values[f"c_z.{form}"][i]) for form in FORMS},
             }
             if below:
-                entry["flat"] = _number(values["flat"][i])
-                entry["sparseness"] = _number(values["sparseness"][i])
+                entry["flat"] = number(values["flat"][i])
+                entry["sparseness"] = number(values["sparseness"][i])
             if spreads:
                 entry["spread"] = {
-                    variant: {form: _number(spreads[f"{variant}.{form}"][i]) for form in FORMS}
+                    variant: {form: number(spreads[f"{variant}.{form}"][i]) for form in FORMS}
                     for variant in ("c_w", "c_z")
                 }
             entries.append(entry)
@@ -174,9 +176,9 @@ def question(
     templates: str | Sequence[str] = DEFAULT_TEMPLATE,
 ) -> Question:
     """Resolve the options into regions, words and templates; what is wrong with them is found here, before any work."""
-    continents, countries = _listed(continents, "--continents"), _listed(countries, "--countries")
+    continents, countries = listed(continents, "--continents"), listed(countries, "--countries")
     if tree is None:
-        count = _city_count(cities)
+        count = city_count(cities)
         regions = world(cities=count, continents=continents, countries=countries)
         about_tree: dict[str, Any] = {
             "cities": "all" if count is None else count,
@@ -247,26 +249,3 @@ def _resolved_words(words: str | Path | Sequence[str | Word] | None) -> tuple[Wo
     if isinstance(words, (str, Path)):
         return read_words(Path(words))
     return checked(word if isinstance(word, Word) else Word(word) for word in words)
-
-
-def _listed(names: str | Sequence[str], option: str) -> list[str]:
-    """Names given one by one, or as one text with commas; a text without a name is a slip (an unset variable)."""
-    if not isinstance(names, str):
-        return list(names)
-    listed = [name.strip() for name in names.split(",") if name.strip()]
-    if not listed:
-        raise InputError(f"{option} is empty: leave it out, or name at least one.")
-    return listed
-
-
-def _city_count(cities: int | str) -> int | None:
-    if cities == "all":
-        return None
-    try:
-        return int(cities)
-    except (TypeError, ValueError):
-        raise InputError(f"--cities takes a number or 'all', not {cities!r}.") from None
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

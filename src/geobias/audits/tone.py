@@ -34,6 +34,20 @@ def toned_labels(
     return [k for k, said in enumerate(tones) if said > 0], [k for k, said in enumerate(tones) if said < 0]
 
 
+def main_label(classifier: str, labels: Sequence[str], wanted: str | None) -> int:
+    """The class that a study of one class is about: the one asked for, else the only one that speaks ill (hate).
+
+    Else the only one that speaks well, else the last.
+    """
+    if wanted is not None:
+        return _positions(classifier, labels, [wanted])[0]
+    for sign in (-1, 1):
+        toned = [k for k, label in enumerate(labels) if tone(label) == sign]
+        if len(toned) == 1:
+            return toned[0]
+    return len(labels) - 1
+
+
 def tone(label: str) -> int:
     """1 for a label that speaks well, -1 for one that speaks ill, 0 for any other."""
     word = re.sub(r"[\s_-]+", " ", label).strip().casefold()

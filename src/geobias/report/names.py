@@ -9,11 +9,10 @@ from rich.table import Table
 
 from geobias.audits.names_result import NamesResult
 from geobias.prompts.counterfactuals import GENDERS
-from geobias.report.tables import titled_table
+from geobias.report.tables import NOTHING, signed, titled_table
 
 MOST_ROWS = 24  # with more countries the terminal shows both ends of the list; the files have all
 ENDS_SHOWN = 8
-NOTHING = "–"
 NONE_BEFORE = "none before"
 
 Row = dict[str, Any]
@@ -42,8 +41,8 @@ def _changes(title: str, entry: Row, part: Row) -> Table:
         if row is None:
             table.add_row("...")
             continue
-        changes = [_signed(row["change"][label], 1, NONE_BEFORE) for label in entry["labels"]]
-        table.add_row(row["country"], _signed(row["delta"], 2), *changes, _plain(row["kl"]))
+        changes = [signed(row["change"][label], 1, NONE_BEFORE) for label in entry["labels"]]
+        table.add_row(row["country"], signed(row["delta"], 2), *changes, _plain(row["kl"]))
     return table
 
 
@@ -57,9 +56,9 @@ def _against_mean(title: str, entry: Row, part: Row) -> Table:
             table.add_row("...")
             continue
         found = row["against_mean"]
-        changes = [_signed(found["change"][label], 1) for label in entry["labels"]]
-        genders = [_signed(by_gender[row["code"], gender], 2) for gender in GENDERS]
-        table.add_row(row["country"], _signed(found["delta"], 2), *changes, *genders)
+        changes = [signed(found["change"][label], 1) for label in entry["labels"]]
+        genders = [signed(by_gender[row["code"], gender], 2) for gender in GENDERS]
+        table.add_row(row["country"], signed(found["delta"], 2), *changes, *genders)
     return table
 
 
@@ -179,14 +178,6 @@ def _columns(table: Table, headings: list[str]) -> None:
         table.add_column(heading, justify="right", no_wrap=True)
 
 
-def _signed(value: float | None, places: int, nothing: str = NOTHING) -> str:
-    """With its sign; what rounds to zero has none."""
-    if value is None:
-        return nothing
-    rounded = round(value, places)
-    return f"{rounded:+.{places}f}" if rounded else f"{0:.{places}f}"
-
-
 def _plain(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.4f}"
 
@@ -196,4 +187,4 @@ def _percent(value: float | None) -> str:
 
 
 def _hundred(value: float | None) -> str:
-    return NOTHING if value is None else _signed(100 * value, 1)
+    return NOTHING if value is None else signed(100 * value, 1)
