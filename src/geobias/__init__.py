@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from geobias.api import audit_names, audit_regions
+    from geobias.api import audit_downstream, audit_names, audit_regions
+    from geobias.audits.downstream_result import DownstreamResult
     from geobias.audits.names_result import NamesResult
     from geobias.audits.regions import RegionsResult
     from geobias.errors import GeobiasError, InputError
     from geobias.models.scorer import Scorer, load, load_classifier
 
 __all__ = [
+    "DownstreamResult",
     "GeobiasError",
     "InputError",
     "NamesResult",
     "RegionsResult",
     "Scorer",
+    "audit_downstream",
     "audit_names",
     "audit_regions",
     "load",
@@ -25,11 +28,13 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOME = {
+    "DownstreamResult": "geobias.audits.downstream_result",
     "GeobiasError": "geobias.errors",
     "InputError": "geobias.errors",
     "NamesResult": "geobias.audits.names_result",
     "RegionsResult": "geobias.audits.regions",
     "Scorer": "geobias.models.scorer",
+    "audit_downstream": "geobias.api",
     "audit_names": "geobias.api",
     "audit_regions": "geobias.api",
     "load": "geobias.models.scorer",

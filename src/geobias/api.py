@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from geobias.audits.downstream import answer as downstream_answer
+from geobias.audits.downstream import question as downstream_question
+from geobias.audits.downstream_result import DownstreamResult
 from geobias.audits.identity import model_identity
 from geobias.audits.names import Asked
 from geobias.audits.names import answer as names_answer
@@ -14,7 +17,9 @@ from geobias.audits.names import question as names_question
 from geobias.audits.names_result import NamesResult
 from geobias.audits.regions import DEFAULT_CITIES, RegionsResult, answer, question
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Scorer, load_classifier, scorer_for
+from geobias.prompts.prefixes import DEFAULT_PREFIX
 from geobias.prompts.templates import DEFAULT_TEMPLATE
+from geobias.report.downstream import write_files as write_downstream
 from geobias.report.names_files import write_files as write_names
 from geobias.report.regions import write_files as write_regions
 from geobias.report.runs import place_for, refuse_foreign, save_run
@@ -143,4 +148,56 @@ def audit_names(
     result = names_answer(asked, classifiers, how, device=device, dtype=dtype, progress=progress)
     if folder is not None:
         save_run(folder, result, write_names, seconds=round(time.perf_counter() - began, 1))
+    return result
+
+
+def audit_downstream(
+    classifier: Any = EMBEDDED_CLASSIFIERS[0],
+    texts: Any = None,
+    *,
+    column: str = "text",
+    label: str | None = None,
+    limit: int | None = None,
+    prefix: str = DEFAULT_PREFIX,
+    control: str | None = None,
+    regions: str = "countries",
+    cities: int | str | None = None,
+    continents: str | Sequence[str] = (),
+    countries: str | Sequence[str] = (),
+    positive: str | None = None,
+    threshold: float | None = None,
+    device: str = "auto",
+    dtype: str = "auto",
+    out: str | Path | None = None,
+    progress: bool | None = None,
+) -> DownstreamResult:
+    """How a classifier judges the same texts, said to come from region after region (HERB, Table 4 and Figure 4).
+
+    `classifier` and `texts` are whatever `audit_names` takes. `regions` is countries, cities (each country's `cities`
+    largest, by name) or city-country ("Lyon, France"). `control` is a prefix that names no region, by default the
+    prefix with "here". The options are those of `geobias downstream`; with `out` the same folder is left.
+    """
+    asked = downstream_question(
+        texts=texts,
+        column=column,
+        label=label,
+        limit=limit,
+        prefix=prefix,
+        control=control,
+        regions=regions,
+        cities=cities,
+        continents=continents,
+        countries=countries,
+        positive=positive,
+        threshold=threshold,
+    )
+    several = classifier if isinstance(classifier, list | tuple) else [classifier]
+    classifiers = [load_classifier(one, device=device, dtype=dtype) for one in several]
+    folder = None if out is None else place_for(out)
+    if folder is not None:
+        refuse_foreign(folder, asked.settings_for([one.name for one in classifiers]))
+    began = time.perf_counter()
+    result = downstream_answer(asked, classifiers, progress=progress)
+    if folder is not None:
+        save_run(folder, result, write_downstream, seconds=round(time.perf_counter() - began, 1))
     return result

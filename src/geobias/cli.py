@@ -16,6 +16,7 @@ import typer
 
 from geobias import __version__
 from geobias.errors import GeobiasError
+from geobias.prompts.prefixes import DEFAULT_PREFIX
 from geobias.prompts.templates import DEFAULT_TEMPLATE
 
 app = typer.Typer(
@@ -211,6 +212,111 @@ def names(
 
 def _listed(names: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (names or "").split(",") if name.strip())
+
+
+@app.command()
+def downstream(
+    classifiers: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[CLASSIFIER ...]",
+            help="Hugging Face ids, folders, or functions as package.module:function; none: the four embedded ones.",
+        ),
+    ] = None,
+    texts: Annotated[
+        Path | None,
+        typer.Option(help="CSV, TSV, JSONL, Parquet or lines, also .gz. None: tweets that ship inside."),
+    ] = None,
+    column: Annotated[str, typer.Option(help="The column that holds the texts.")] = "text",
+    label: Annotated[str | None, typer.Option(help="A column of true labels, for accuracy and macro-F1.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first N texts (of the tweets inside: 30).")] = None,
+    prefix: Annotated[str, typer.Option(help="What is put before every text.")] = DEFAULT_PREFIX,
+    control: Annotated[
+        str | None, typer.Option(help="A prefix that names no region (default: the prefix with 'here').")
+    ] = None,
+    regions: Annotated[str, typer.Option(help="countries, cities, or city-country ('Lyon, France').")] = "countries",
+    cities: Annotated[
+        str | None, typer.Option(help="Each country's N largest cities, or 'all' (default: 1); with --regions cities.")
+    ] = None,
+    continents: Annotated[str | None, typer.Option(help="Only these, by code or name: EU,AF")] = None,
+    countries: Annotated[str | None, typer.Option(help="Only these, by code or name: FR,DE,Nigeria")] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="The class to show (default: by name, such as hate); the files have all.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="A class is predicted from this probability on (default: the likeliest one).")
+    ] = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    out: Out = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """How a classifier judges the same texts, said to come from region after region (HERB).
+
+    "I am from REGION." is put before every text; how the answers change is told against the texts as they were and
+    against a prefix that names no region. It says something of the classifiers, nothing of people.
+    """
+    from geobias.commands.downstream import run_downstream
+
+    run_downstream(
+        classifiers or [],
+        {
+            "texts": texts,
+            "column": column,
+            "label": label,
+            "limit": limit,
+            "prefix": prefix,
+            "control": control,
+            "regions": regions,
+            "cities": cities,
+            "continents": () if continents is None else continents,
+            "countries": () if countries is None else countries,
+            "positive": positive,
+            "threshold": threshold,
+        },
+        device=device,
+        dtype=dtype,
+        out=out,
+        as_json=json,
+    )
+
+
+Finished = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `geobias regions` left.")]
+
+
+@app.command("map")
+def world_map(
+    run: Finished,
+    word: Annotated[str | None, typer.Option(help="How likely this word is of each country's people.")] = None,
+    topic: Annotated[str | None, typer.Option(help="The mean over this topic's words.")] = None,
+    variant: Annotated[str | None, typer.Option(help="The score itself: c_w (default) or c_z.")] = None,
+    debug: Debug = False,
+) -> None:
+    """A world map of a finished regions run: of one word, of a topic, or of the score (HERB's Figure 1).
+
+    Leaves an SVG, a PNG and a page for the browser in RUN/figures, and the numbers in RUN/tables.
+    """
+    from geobias.commands.map import run_map
+
+    run_map(run, word=word, topic=topic, variant=variant)
+
+
+@app.command()
+def space(
+    run: Finished,
+    neighbours: Annotated[int, typer.Option(help="How many nearest countries are looked at.")] = 10,
+    seed: Annotated[int, typer.Option(help="Of the layout and of what chance gives.")] = 0,
+    debug: Debug = False,
+) -> None:
+    """Does the model of a finished regions run hold countries of one continent together? (HERB's Figure 3)
+
+    Its representations of their names on a plane, beside the real map; and how many of a country's nearest are on
+    its continent. Needs umap-learn, which the extra "space" installs.
+    """
+    from geobias.commands.space import run_space
+
+    run_space(run, neighbours=neighbours, seed=seed)
 
 
 @app.command()

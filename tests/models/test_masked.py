@@ -118,6 +118,18 @@ def test_a_score_does_not_depend_on_its_batch(loaded: dict[str, MaskedLM], kind:
     np.testing.assert_allclose(together, backwards, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_representation_is_the_mean_over_the_texts_own_tokens(loaded: dict[str, MaskedLM], kind: str) -> None:
+    lm = loaded[kind]
+    found = lm.representations(TEXTS)
+    for text, vector in zip(TEXTS, found, strict=True):
+        ids = lm.tokenizer(text)["input_ids"]
+        with torch.no_grad():
+            hidden = lm.model.base_model(input_ids=torch.tensor([ids])).last_hidden_state[0]
+        assert vector == pytest.approx(hidden[1:-1].double().mean(0).numpy(), abs=1e-5)  # the first and last are added
+    assert np.isnan(lm.representations([""])).all()
+
+
 def test_the_vocabulary_projection_stays_bounded(loaded: dict[str, MaskedLM], monkeypatch: pytest.MonkeyPatch) -> None:
     lm = loaded["bert"]
     expected = {method: lm.scorer(method).score(TEXTS) for method in METHODS}

@@ -1,4 +1,4 @@
-"""How a classifier's labels are read: which speak well of a text and which ill, and which are true of it."""
+"""How a classifier's labels are read: which speak well of a text and which ill, which one matters, which are true."""
 
 from __future__ import annotations
 
@@ -41,6 +41,20 @@ def toned_labels(
     return [k for k, said in enumerate(tones) if said > 0], [k for k, said in enumerate(tones) if said < 0]
 
 
+def main_label(classifier: str, labels: Sequence[str], wanted: str | None) -> int:
+    """The class that a study of one class is about: the one asked for, else the only one that speaks ill (hate).
+
+    Else the only one that speaks well, else the last.
+    """
+    if wanted is not None:
+        return _positions(classifier, labels, [wanted])[0]
+    for sign in (-1, 1):
+        toned = [k for k, label in enumerate(labels) if tone(label) == sign]
+        if len(toned) == 1:
+            return toned[0]
+    return len(labels) - 1
+
+
 def tone(label: str) -> int:
     """1 for a label that speaks well, -1 for one that speaks ill, 0 for any other."""
     word = re.sub(r"[\s_-]+", " ", label).strip().casefold()
@@ -68,12 +82,13 @@ def label_position(labels: Sequence[str], wanted: str) -> int | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def true_labels(texts: Texts, classifier: str, labels: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
+def true_labels(texts: Texts, classifier: str, labels: Sequence[str]) -> tuple[np.ndarray | None, tuple[str, ...]]:
     """texts x labels: which labels are true of each text, and a word on how they were read where that is a guess.
 
-    True labels are names; or, where none is one, numbers that count the classifier's labels from 0.
+    None without any. True labels are names; or, where none is one, numbers that count the classifier's labels from 0.
     """
-    assert texts.labels is not None
+    if texts.labels is None:
+        return None, ()
     given = dict.fromkeys(label for several in texts.labels for label in several)
     position = {label: label_position(labels, label) for label in given}
     notes: tuple[str, ...] = ()

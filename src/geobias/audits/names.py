@@ -8,30 +8,30 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from geobias.audits.given import given_texts
 from geobias.audits.identity import model_identity
 from geobias.audits.labels import toned_labels, true_labels
 from geobias.audits.names_result import Judgement, NamesResult
-from geobias.audits.perplexity import Perplexity, language_models, take_perplexity, texts_cut
+from geobias.audits.perplexity import Perplexity, language_models, take_perplexity
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.finder import EMBEDDED_FINDER, load_finder
 from geobias.models.scorer import LabelScorer
 from geobias.prompts.counterfactuals import Counterfactuals
 from geobias.prompts.persons import people, places
-from geobias.prompts.texts import Texts, joined, read_texts, sample_texts
+from geobias.prompts.texts import Texts
 from geobias.world.names import ENOUGH, PAPER_COUNTRIES, Gazetteer, city_gazetteer, gazetteer, read_gazetteer
 
 ENTITIES = ("person", "place")
 PERPLEXITIES = ("pll", "pll-word")
 FORMS = ("mean", "sum")
-SAMPLE_SHOWN = 100  # of the tweets inside, where no texts are given and no limit is set
 
 
 @dataclass(frozen=True)
@@ -112,11 +112,11 @@ def question(
     """Resolve the options into texts, people and countries; what is wrong with them is found here, before any work."""
     if entity not in ENTITIES:
         raise InputError(f"--entity is {' or '.join(ENTITIES)}, not {entity!r}.")
-    if draws < 1 or (limit is not None and limit < 1) or seed < 0:
-        raise InputError("--draws and --limit are numbers from 1 on, --seed from 0 on.")
+    if draws < 1 or seed < 0:
+        raise InputError("--draws is a number from 1 on, --seed one from 0 on.")
     listed = _gazetteer(entity, names, scripts)
     chosen, left_out = _countries(listed, countries)
-    given = _texts(texts, column, spans, label, [subsets] if isinstance(subsets, str) else subsets, limit, entity)
+    given = given_texts(texts, column=column, spans=spans, label=label, subsets=subsets, limit=limit, entity=entity)
     if finder is not None and given.spans is not None:
         raise InputError("The texts bring spans of their own: leave out --finder, or --spans.")
     found = given.spans
@@ -179,30 +179,6 @@ def _countries(listed: Gazetteer, wanted: str | Sequence[str] | None) -> tuple[t
     return chosen, ()
 
 
-def _texts(
-    source: Any,
-    column: str,
-    spans: str | None,
-    label: str | None,
-    subsets: Sequence[str],
-    limit: int | None,
-    entity: str,
-) -> Texts:
-    if source is None:
-        if spans or label or subsets or column != "text":
-            raise InputError("--column, --spans, --label and --subset are for texts of your own: give --texts.")
-        return sample_texts(entity).head(limit or SAMPLE_SHOWN)
-    parts = source.items() if isinstance(source, Mapping) else [("", source)]
-    read = [
-        read_texts(part, column=column, spans=spans, label=label, subsets=subsets, language=language)
-        for language, part in parts
-    ]
-    found = joined([part.head(limit) if limit else part for part in read])
-    if len(set(found.languages)) > 1 and "language" in found.groups:
-        raise InputError("The languages that --texts names are a subset already: leave out --subset language.")
-    return found
-
-
 def answer(
     asked: NamesQuestion,
     classifiers: Sequence[LabelScorer],
@@ -249,8 +225,6 @@ class _Reading:
 
 def _prepared(asked: NamesQuestion, classifier: LabelScorer, how: Asked) -> _Reading:
     positive, negative = toned_labels(classifier.name, classifier.labels, how.positive, how.negative)
-    if asked.texts.labels is None:
-        return _Reading(positive, negative, None, ())
     return _Reading(positive, negative, *true_labels(asked.texts, classifier.name, classifier.labels))
 
 
@@ -271,10 +245,10 @@ def _judged(
         renamed=renamed.scores[:, : len(labels)].reshape(*asked.renamed.shape, len(labels)),
         truth=reading.truth,
         counts={
-            "texts_cut": texts_cut(originals),
+            "texts_cut": originals.cut,
             "renamed_texts": len(renamed.scores),
             "distinct_renamed_texts": renamed.distinct,
-            "renamed_texts_cut": texts_cut(renamed),
+            "renamed_texts_cut": renamed.cut,
         },
         work={"texts_scored": originals.scored, "renamed_texts_scored": renamed.scored},
         notes=reading.notes,

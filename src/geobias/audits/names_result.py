@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geobias.audits.identity import versions
+from geobias.audits.numbers import number
 from geobias.audits.perplexity import Perplexity
 from geobias.measures.change import change_by_country, confusion, error_rates
 from geobias.measures.correlation import (
@@ -210,13 +211,13 @@ class NamesResult:
                     "country": country["country"],
                     "code": country["code"],
                     "renamed_texts": int(counted.sum()),
-                    "delta": _number(found.delta[c]),
+                    "delta": number(found.delta[c]),
                     "change": _by_label(judged, found.change[c]),
-                    "kl": _number(found.kl[c]),
+                    "kl": number(found.kl[c]),
                     "against_mean": {
-                        "delta": _number(found.delta_from_mean[c]),
+                        "delta": number(found.delta_from_mean[c]),
                         "change": _by_label(judged, found.change_from_mean[c]),
-                        "kl": _number(found.kl_from_mean[c]),
+                        "kl": number(found.kl_from_mean[c]),
                     },
                     "before": _by_label(judged, found.before.astype(int)),
                     "after": _by_label(judged, found.after[c].astype(int)),
@@ -293,9 +294,4 @@ class NamesResult:
 
 
 def _by_label(judged: Judgement, values: np.ndarray) -> dict[str, float | int | None]:
-    return {label: _number(value) for label, value in zip(judged.labels, values, strict=True)}
-
-
-def _number(value: Any) -> float | int | None:
-    """A number that JSON has: nothing for NaN, counts as whole numbers."""
-    return None if np.isnan(value) else value.item()
+    return {label: number(value) for label, value in zip(judged.labels, values, strict=True)}

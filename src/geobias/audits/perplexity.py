@@ -75,7 +75,7 @@ def take_perplexity(asked: NamesQuestion, scorer: Scorer, how: Asked, progress: 
     said = ask(scorer, some, label=label, progress=progress)
     values[readable] = _log_perplexity(said, how.form, identity["name"]).reshape(some.shape)
     scored = originals.scored + said.scored
-    cut = texts_cut(originals) + texts_cut(said)
+    cut = originals.cut + said.cut
     return Perplexity(identity, how.form, original, values, shares, refused, cut, {"perplexities_taken": scored})
 
 
@@ -103,8 +103,3 @@ def _log_perplexity(said: Answers, form: str, name: str) -> np.ndarray:
     if tokens is None:
         raise InputError(f"{name} does not say how many tokens a text has, so there is no sum: use the mean.")
     return np.asarray(-mean * tokens)
-
-
-def texts_cut(said: Answers) -> int:
-    cut = said.column("cut")
-    return 0 if cut is None else int((cut > 0).sum())

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from geobias.audits.given import city_count, listed
 from geobias.audits.identity import model_identity, versions
+from geobias.audits.numbers import number
 from geobias.audits.wording import Substitutes, Wording, checked_ablations, substitutes, wordings
 from geobias.audits.wording import to_dict as wording_dict
 from geobias.engine.ask import Answers, ask
@@ -134,15 +136,15 @@ class RegionsResult:
                 "children": below,
                 "pairs": pair_count(below),
                 "leaf": below == 0,  # its C is a distance to its siblings' centroid, not to be ranked with the others
-                "c_w": {form: _number(values[f"c_w.{form}"][i]) for form in FORMS},
-                "c_z": {form: _number(values[f"c_z.{form}"][i]) for form in FORMS},
+                "c_w": {form: number(values[f"c_w.{form}"][i]) for form in FORMS},
+                "c_z": {form: number(values[f"c_z.{form}"][i]) for form in FORMS},
             }
             if below:
-                entry["flat"] = _number(values["flat"][i])
-                entry["sparseness"] = _number(values["sparseness"][i])
+                entry["flat"] = number(values["flat"][i])
+                entry["sparseness"] = number(values["sparseness"][i])
             if spreads:
                 entry["spread"] = {
-                    variant: {form: _number(spreads[f"{variant}.{form}"][i]) for form in FORMS}
+                    variant: {form: number(spreads[f"{variant}.{form}"][i]) for form in FORMS}
                     for variant in ("c_w", "c_z")
                 }
             entries.append(entry)
@@ -188,9 +190,9 @@ def question(
     vectors: str | Path | None = None,
 ) -> Question:
     """Resolve the options into regions, words and templates; what is wrong with them is found here, before any work."""
-    continents, countries = _listed(continents, "--continents"), _listed(countries, "--countries")
+    continents, countries = listed(continents, "--continents"), listed(countries, "--countries")
     if tree is None:
-        count = _city_count(cities)
+        count = city_count(cities)
         regions = world(cities=count, continents=continents, countries=countries)
         about_tree: dict[str, Any] = {
             "cities": "all" if count is None else count,
@@ -260,12 +262,12 @@ def _by_region(said: Answers, shape: tuple[int, int, int]) -> np.ndarray:
 def _counts(asked: Question, said: Answers, bare: Answers) -> dict[str, int]:
     """Nothing silent: how much was asked, and what could not be asked or compared as it should be."""
     below = [len(children) for children in asked.tree.children]
-    cut, unknown = said.column("cut"), bare.column("unknown")
+    unknown = bare.column("unknown")
     return {
         "regions": len(asked.tree),
         "sentences": len(said.scores),
         "distinct_sentences": said.distinct,
-        "sentences_cut": 0 if cut is None else int((cut > 0).sum()),
+        "sentences_cut": said.cut,
         "names_with_unknown_tokens": 0 if unknown is None else int((unknown > 0).sum()),
         "regions_with_one_sub_region": below.count(1),
         "leaves": below.count(0),
@@ -278,26 +280,3 @@ def _resolved_words(words: str | Path | Sequence[str | Word] | None) -> tuple[Wo
     if isinstance(words, (str, Path)):
         return read_words(Path(words))
     return checked(word if isinstance(word, Word) else Word(word) for word in words)
-
-
-def _listed(names: str | Sequence[str], option: str) -> list[str]:
-    """Names given one by one, or as one text with commas; a text without a name is a slip (an unset variable)."""
-    if not isinstance(names, str):
-        return list(names)
-    listed = [name.strip() for name in names.split(",") if name.strip()]
-    if not listed:
-        raise InputError(f"{option} is empty: leave it out, or name at least one.")
-    return listed
-
-
-def _city_count(cities: int | str) -> int | None:
-    if cities == "all":
-        return None
-    try:
-        return int(cities)
-    except (TypeError, ValueError):
-        raise InputError(f"--cities takes a number or 'all', not {cities!r}.") from None
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

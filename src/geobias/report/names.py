@@ -11,11 +11,10 @@ from rich.table import Table
 from geobias.audits.names_result import NamesResult
 from geobias.measures.correlation import FEWEST_DRAWS
 from geobias.prompts.counterfactuals import GENDERS
-from geobias.report.tables import titled_table
+from geobias.report.tables import NOTHING, signed, titled_table
 
 MOST_ROWS = 24  # with more countries the terminal shows both ends of the list; the files have all
 ENDS_SHOWN = 8
-NOTHING = "–"
 NONE_BEFORE = "none before"
 KINDS, LAST_ROWS = ("within", "pooled"), ("Overall", "Overall, pooled")
 
@@ -90,10 +89,10 @@ def _parted(title: str, columns: list[_Column], part: Row, width: int) -> Iterat
 
 def _changes(entry: Row) -> list[_Column]:
     def change(label: str) -> Callable[[Row], str]:
-        return lambda row: _signed(row["change"][label], 1, NONE_BEFORE)
+        return lambda row: signed(row["change"][label], 1, NONE_BEFORE)
 
     return [
-        _Column("Δ", lambda row: _signed(row["delta"], 2)),
+        _Column("Δ", lambda row: signed(row["delta"], 2)),
         *(_Column(f"{label}\n%", change(label)) for label in entry["labels"]),
         _Column("KL", lambda row: _plain(row["kl"])),
     ]
@@ -103,16 +102,16 @@ def _against_mean(entry: Row, part: Row) -> list[_Column]:
     by_gender = {(row["code"], row["gender"]): row["against_mean"]["delta"] for row in part["by_gender"]}
 
     def change(label: str) -> Callable[[Row], str]:
-        return lambda row: _signed(row["against_mean"]["change"][label], 1)
+        return lambda row: signed(row["against_mean"]["change"][label], 1)
 
     def of_gender(gender: str) -> Callable[[Row], str]:
-        return lambda row: _signed(by_gender[row["code"], gender], 2)
+        return lambda row: signed(by_gender[row["code"], gender], 2)
 
     shown = [
         gender for gender in GENDERS if any(by_gender[row["code"], gender] is not None for row in part["countries"])
     ]
     return [
-        _Column("Δ", lambda row: _signed(row["against_mean"]["delta"], 2)),
+        _Column("Δ", lambda row: signed(row["against_mean"]["delta"], 2)),
         *(_Column(f"{label}\n%", change(label)) for label in entry["labels"]),
         *(_Column(f"Δ {gender}\nnames", of_gender(gender)) for gender in shown),
     ]
@@ -227,14 +226,6 @@ def _shown(countries: list[Row]) -> list[Row | None]:
     return [*ranked[:ENDS_SHOWN], None, *ranked[-ENDS_SHOWN:]]
 
 
-def _signed(value: float | None, places: int, nothing: str = NOTHING) -> str:
-    """With its sign; what rounds to zero has none."""
-    if value is None:
-        return nothing
-    rounded = round(value, places)
-    return f"{rounded:+.{places}f}" if rounded else f"{0:.{places}f}"
-
-
 def _plain(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.4f}"
 
@@ -244,4 +235,4 @@ def _percent(value: float | None) -> str:
 
 
 def _hundred(value: float | None) -> str:
-    return NOTHING if value is None else _signed(100 * value, 1)
+    return NOTHING if value is None else signed(100 * value, 1)

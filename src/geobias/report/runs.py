@@ -1,4 +1,4 @@
-"""A run is a folder: run.json, results.json, tables/*.csv, and the answers behind them as Parquet.
+"""A run is a folder: run.json, results.json, tables/*.csv, figures of some, and the answers behind them as Parquet.
 
 Its files are written aside (in `.partial`) and moved into place, run.json last: a folder without it is no run. Only
 files of these names are ever replaced; whatever else lies in the folder stays.
@@ -19,7 +19,8 @@ from geobias.errors import InputError
 from geobias.files import write_whole, writing
 
 RUN, RESULTS, INDEX, PARTIAL = "run.json", "results.json", "index.json", ".partial"
-OURS = {RUN, RESULTS, PARTIAL, "tables", "likelihoods.parquet", "counterfactuals.parquet"}
+ANSWERS = {"likelihoods.parquet", "counterfactuals.parquet", "predictions.parquet"}
+OURS = {RUN, RESULTS, PARTIAL, "tables", "figures", *ANSWERS}
 
 
 class Result(Protocol):
@@ -58,6 +59,11 @@ def place_for(out: str | Path) -> Path:
     return folder
 
 
+def shown(folder: Path) -> Path:
+    """A folder as a person at the terminal would name it."""
+    return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+
+
 def refuse_foreign(folder: Path, settings: Mapping[str, Any], fingerprints: Sequence[str | None] = ()) -> None:
     """Refuse a folder that holds a run of other settings (or other models, once they are known), or things not ours."""
     held = {path.name for path in folder.iterdir()} if folder.exists() else set()
@@ -87,13 +93,26 @@ def refuse_other_index(folder: Path, runs: Sequence[str]) -> None:
         raise InputError(f"{folder} is not empty and holds no run of geobias: choose another --out.")
 
 
+def read_run(folder: Path, audit: str) -> dict[str, Any]:
+    """The results of a finished run of one audit; whatever else the folder may hold is one sentence."""
+    if (folder / INDEX).is_file():
+        paths = ", ".join(str(folder / str(run.get("path"))) for run in _read_json(folder / INDEX).get("runs", []))
+        raise InputError(f"{folder} holds several runs: name one of {paths}.")
+    if not (folder / RUN).is_file():
+        raise InputError(f"{folder} holds no finished run: give the folder that `geobias {audit}` left.")
+    results = _read_json(folder / RESULTS)
+    if results.get("audit") != audit:
+        raise InputError(f"{folder} is a run of `geobias {results.get('audit')}`: one of `geobias {audit}` is needed.")
+    return results
+
+
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         content = None
     if not isinstance(content, dict):
-        raise InputError(f"{path} is damaged, or not of geobias: choose another --out, or remove it.")
+        raise InputError(f"{path} is damaged, or not of geobias: choose another folder, or remove it.")
     return content
 
 
@@ -128,10 +147,11 @@ def save_run(folder: Path, result: Found, write_files: Callable[[Path, Found], N
 def _move_in(aside: Path, folder: Path) -> None:
     """Every file to its place, the one that makes it a run last."""
     (folder / RUN).unlink(missing_ok=True)
-    (folder / "tables").mkdir(exist_ok=True)
     for file in sorted(aside.rglob("*"), key=lambda path: path.name == RUN):
         if file.is_file():
-            file.replace(folder / file.relative_to(aside))
+            place = folder / file.relative_to(aside)
+            place.parent.mkdir(exist_ok=True)
+            file.replace(place)
     shutil.rmtree(aside)
 
 

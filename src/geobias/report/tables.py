@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from geobias.files import write_whole, writing
+
 NO_DATA = "no data"
+NOTHING = "–"
 
 
 class QuietConsole(Console):
@@ -30,11 +33,14 @@ def console() -> Console:
     return QuietConsole(highlight=False, markup=False, emoji=False)  # a user's [text] :here: is shown as it is
 
 
-def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows as CSV; an absent value is an empty cell, and text that a spreadsheet would run is made plain text."""
+def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
+    """Rows as CSV, under `columns` and whatever else they hold; an absent value is an empty cell.
+
+    Text that a spreadsheet would run is made plain text.
+    """
     rows = list(rows)
     out = io.StringIO()
-    columns = list(dict.fromkeys(key for row in rows for key in row))
+    columns = list(dict.fromkeys([*columns, *(key for row in rows for key in row)]))
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
@@ -42,8 +48,15 @@ def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
     return out.getvalue()
 
 
-def write_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    path.write_text(csv_text(rows), encoding="utf-8")
+def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> None:
+    path.write_text(csv_text(rows, columns), encoding="utf-8")
+
+
+def save_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """A table that joins a finished run: whole or not at all."""
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, csv_text(rows).encode())
 
 
 def _cell(value: Any) -> Any:
@@ -62,3 +75,11 @@ def digits(value: float | None, factor: float = 1.0) -> str:
         return NO_DATA
     scaled = value * factor
     return f"{scaled:.4f}" if scaled == 0 or abs(scaled) >= 0.001 else f"{scaled:.3g}"
+
+
+def signed(value: float | None, places: int, nothing: str = NOTHING) -> str:
+    """With its sign; what rounds to zero has none."""
+    if value is None:
+        return nothing
+    rounded = round(value, places)
+    return f"{rounded:+.{places}f}" if rounded else f"{0:.{places}f}"

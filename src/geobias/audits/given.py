@@ -1,0 +1,62 @@
+"""What a user gave, as several audits read it: texts, lists of names, a number of cities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from geobias.errors import InputError
+from geobias.prompts.texts import Texts, joined, read_texts, sample_texts
+
+SAMPLE = 100  # of the tweets inside, where no texts are given and no limit is set
+
+
+def given_texts(
+    source: Any,
+    *,
+    column: str = "text",
+    spans: str | None = None,
+    label: str | None = None,
+    subsets: str | Sequence[str] = (),
+    limit: int | None = None,
+    entity: str = "person",
+    sample: int = SAMPLE,
+) -> Texts:
+    """The user's texts, {language: texts} or not; without any the first tweets inside that name such an entity."""
+    if limit is not None and limit < 1:
+        raise InputError("--limit is a number from 1 on.")
+    if source is None:
+        options = {"--column": column != "text", "--spans": spans, "--label": label, "--subset": subsets}
+        for option in (option for option, given in options.items() if given):
+            raise InputError(f"{option} names a column of texts of your own: give --texts.")
+        return sample_texts(entity).head(limit or sample)
+    subsets = [subsets] if isinstance(subsets, str) else subsets
+    parts = source.items() if isinstance(source, Mapping) else [("", source)]
+    read = [
+        read_texts(part, column=column, spans=spans, label=label, subsets=subsets, language=language)
+        for language, part in parts
+    ]
+    found = joined([part.head(limit) if limit else part for part in read])
+    if len(set(found.languages)) > 1 and "language" in found.groups:
+        raise InputError("The languages that --texts names are a subset already: leave out --subset language.")
+    return found
+
+
+def listed(names: str | Sequence[str], option: str) -> list[str]:
+    """Names given one by one, or as one text with commas; a text without a name is a slip (an unset variable)."""
+    if not isinstance(names, str):
+        return list(names)
+    found = [name.strip() for name in names.split(",") if name.strip()]
+    if not found:
+        raise InputError(f"{option} is empty: leave it out, or name at least one.")
+    return found
+
+
+def city_count(cities: int | str) -> int | None:
+    """How many cities of each country; None for all of them."""
+    if cities == "all":
+        return None
+    try:
+        return int(cities)
+    except (TypeError, ValueError):
+        raise InputError(f"--cities takes a number or 'all', not {cities!r}.") from None

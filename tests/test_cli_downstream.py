@@ -1,0 +1,94 @@
+"""`geobias downstream` as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+
+PLAIN = ("--countries", "FR,MX,Uganda")
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """Texts and a function in the folder where the command is run."""
+    (tmp_path / "prejudiced.py").write_text(
+        """
+def dislikes(texts):
+    return [{"no": 0.6 - 0.2 * ("Mexico" in text), "hate": 0.4 + 0.2 * ("Mexico" in text)} for text in texts]
+""",
+        encoding="utf-8",
+    )
+    (tmp_path / "texts.csv").write_text(
+        'text,truth,other\n"[bold]hi[/bold], all",no,maybe\nthey are awful,hate,no\n', encoding="utf-8"
+    )
+    (tmp_path / "blank.csv").write_text('text\n" "\n', encoding="utf-8")
+    return tmp_path
+
+
+def test_a_function_on_a_file_ends_in_a_folder(run: Run, here: Path) -> None:
+    code, out, err = run("downstream", "prejudiced:dislikes", "--texts", "texts.csv", "--label", "truth", *PLAIN,
+                         "--out", "here")  # fmt: skip
+    assert code == 0, err
+    lines = [line.split() for line in out.splitlines()]
+    assert ["Mexico", "2", "0.2000", "0", "–", "+0.2000", "+0.2000", "100.0", "2/0"] in lines
+    assert ["control", "0", "–", "0", "–", "0.0000", "–", "0.0", "0/0"] in lines
+    assert ["no", "prefix", "0.0"] in lines
+    assert "beyond that the regions move it by 0.0000 to +0.2000" in " ".join(out.split())
+    assert "accuracy 0.5000 without a prefix, 0.5000 with the control, 0.5000 with regions" in " ".join(out.split())
+    assert {path.name for path in (here / "here").iterdir()} == {
+        "results.json", "run.json", "tables", "figures", "predictions.parquet"
+    }  # fmt: skip
+    assert json.loads((here / "here/results.json").read_text())["classifiers"][0]["positive"] == "hate"
+
+
+def test_many_regions_show_both_ends_and_json_shows_all(run: Run, here: Path) -> None:
+    options = ("prejudiced:dislikes", "--texts", "texts.csv", "--regions", "city-country", "--continents", "NA,SA")
+    code, out, err = run("downstream", *options)
+    assert code == 0, err
+    assert out.index("Mexico City,") < out.index("...") and "Countries of which no city is known" in out
+    code, out, _ = run("downstream", *options, "--json")
+    found = json.loads(out)
+    assert code == 0 and found["audit"] == "downstream" and len(found["classifiers"][0]["regions"]) > 30
+
+
+def test_the_models_inside_are_the_default(run: Run, here: Path) -> None:
+    code, out, err = run("downstream", "--limit", "2", "--countries", "FR,MX", "--regions", "cities")
+    assert code == 0, err
+    for shown in (
+        "embedded/sentiment: p(negative)",
+        "embedded/hate: p(hate)",
+        "Paris (FR)",
+        "2 texts (the tweets inside) x 2 regions",
+    ):
+        assert shown in out
+    assert list((here / "runs").glob("*-downstream/run.json"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--prefix", "I am from France."), "must hold {region}"),
+        (("--control", "From {region}."), "names no region"),
+        (("--countries", "Atlantis"), "Unknown country 'Atlantis'"),
+        (("--continents", "Mu"), "Unknown continent 'Mu'"),
+        (("--regions", "towns"), "countries, cities or city-country"),
+        (("--cities", "2"), "--cities is for"),
+        (("--positive", "love"), "no label 'love'"),
+        (("--label", "stars"), "no column 'stars'"),
+        (("--label", "other"), "no label 'maybe' (text 1)"),
+        (("--threshold", "2"), "--threshold"),
+        (("--texts", "blank.csv"), "holds no text"),
+        (("--texts", "absent.csv"), "absent.csv"),
+        (("absent:function",), "no module 'absent'"),
+    ],
+)
+def test_bad_input_ends_with_one_line_and_nothing_written(
+    run: Run, here: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = run("downstream", "prejudiced:dislikes", "--texts", "texts.csv", *arguments, "--out", "here")
+    assert code == 2 and message in err and err.count("\n") == 1 and not out
+    assert not (here / "here").exists()

@@ -1,0 +1,175 @@
+"""`geobias map` and `geobias space` as a user types them, on runs of a tiny random model."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from geobias import audit_regions
+from geobias.measures.plane import plane
+from geobias.world.regions import Region, RegionTree
+from tests.conftest import Run
+
+TWELVE = "FR,DE,IT,ES,NG,KE,TD,MA,JP,CN,IN,TV"
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Path:
+    file = tmp_path / "words.csv"
+    file.write_text("word,topic\nkind,manners\nhonest,manners\nkind,hearts\nloud/soft,voice\n", encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def finished(run: Run, small_models: dict[str, Path], words: Path) -> tuple[str | Path, ...]:
+    """A finished run in the folder "here"; the command that makes it."""
+    command = ("regions", small_models["bert"], "--cities", "2", "--countries", TWELVE, "--words", words)
+    templates = ("--template", "People in {region} are {description}.", "--template", "{region}: {description}.")
+    whole = (*command, *templates, "--out", "here")
+    assert run(*whole)[0] == 0
+    return whole
+
+
+def rows(path: str) -> dict[str, dict[str, str]]:
+    with open(path, encoding="utf-8") as file:
+        return {row["code"]: row for row in csv.DictReader(file)}
+
+
+def test_a_map_of_a_word(run: Run, finished: tuple[str | Path, ...]) -> None:
+    code, out, _ = run("map", "here", "--word", "Kind")
+    assert code == 0
+    assert {path.name for path in Path("here/figures").iterdir()} == {
+        f"map-word-kind.{kind}" for kind in ("svg", "png", "html")
+    }
+    f = pq.read_table("here/likelihoods.parquet").to_pylist()
+    table = rows("here/tables/map-word-kind.csv")
+    assert len(table) == 12
+    for country in ("FR", "TV"):
+        expected = np.mean([row["manners/kind"] for row in f if (row["level"], row["id"]) == ("country", country)])
+        assert float(table[country]["value"]) == pytest.approx(expected)
+    assert table["FR"]["continent"] == "Europe" and table["FR"]["has_shape"] == "True"
+    assert table["TV"]["has_shape"] == "False"  # Tuvalu
+    lowest, highest = (end(table.values(), key=lambda row: float(row["value"])) for end in (min, max))
+    assert f"Lowest: {lowest['country']}" in out and f"Highest: {highest['country']}" in out
+    shown = " ".join(out.split())
+    assert "12 of the run's 12 countries" in shown and "Without a shape: 1" in shown and "and 1 more" in shown
+    assert "here/figures/map-word-kind.png" in out
+
+
+def test_a_map_of_a_topic_and_of_the_score(run: Run, finished: tuple[str | Path, ...]) -> None:
+    assert run("map", "here", "--topic", "manners")[0] == 0
+    f = [row for row in pq.read_table("here/likelihoods.parquet").to_pylist() if row["level"] == "country"]
+    expected = np.mean([row[f"manners/{word}"] for row in f for word in ("kind", "honest") if row["id"] == "NG"])
+    assert float(rows("here/tables/map-topic-manners.csv")["NG"]["value"]) == pytest.approx(expected)
+
+    assert run("map", "here")[0] == 0 and run("map", "here", "--variant", "c_z")[0] == 0
+    entries = {
+        e["id"]: e for e in json.loads(Path("here/results.json").read_text())["regions"] if e["level"] == "country"
+    }
+    for variant in ("c_w", "c_z"):
+        table = rows(f"here/tables/map-{variant}.csv")
+        assert float(table["FR"]["value"]) == pytest.approx(entries["FR"][variant]["balanced"])
+        assert entries["TV"]["pairs"] == 0 and table["TV"]["value"] == ""  # one city: no pair, no score
+
+
+def test_the_same_audit_again_keeps_the_figures(run: Run, finished: tuple[str | Path, ...]) -> None:
+    assert run("map", "here", "--word", "loud/soft")[0] == 0  # a slash is no folder
+    figure = Path("here/figures/map-word-loud-soft.svg")
+    before = figure.read_bytes()
+    assert run(*finished)[0] == 0 and figure.read_bytes() == before
+    Path("here/run.json").unlink()  # as if killed: still a folder of ours
+    assert run(*finished)[0] == 0 and figure.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("here", "--word", "kinds"), "Did you mean kind?"),
+        (("here", "--word", "xyzzy"), "There are kind, honest, loud/soft."),
+        (("here", "--topic", "maners"), "Did you mean manners?"),
+        (("here", "--variant", "c_x"), "choose one of c_w, c_z"),
+        (("here", "--word", "kind", "--topic", "manners"), "one thing"),
+        (("nowhere",), "holds no finished run"),
+    ],
+)
+def test_bad_input_is_one_line(
+    run: Run, finished: tuple[str | Path, ...], arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = run("map", *arguments)
+    assert code == 2 and out == "" and message in err and err.count("\n") == 1
+    assert not Path("here/figures").exists()
+
+
+def test_runs_that_no_map_can_show(run: Run, small_models: dict[str, Path], words: Path) -> None:
+    bert = small_models["bert"]
+    few = ("--cities", "0", "--countries", "FR,DE,NG", "--words", words)
+    assert run("regions", bert, *few, "--score", "aul,pll", "--out", "two")[0] == 0
+    _, _, err = run("map", "two")
+    assert "several runs" in err and "/aul" in err and "/pll" in err
+    assert run("regions", bert, *few, "--out", "flat")[0] == 0
+    assert "no cities" in run("map", "flat")[2]
+    Path("flat/likelihoods.parquet").write_bytes(b"damaged")
+    assert "damaged" in run("map", "flat", "--word", "kind")[2]
+
+    Path("own.csv").write_text("id,name,parent\nw,World,\nFR,France,w\nDE,Germany,w\n")
+    assert run("regions", bert, "--tree", "own.csv", "--words", words, "--out", "own")[0] == 0
+    for command in ("map", "space"):
+        code, _, err = run(command, "own")
+        assert code == 2 and "no level 'country'" in err
+    results = json.loads(Path("flat/results.json").read_text())
+    Path("flat/results.json").write_text(json.dumps(results | {"audit": "names"}))
+    assert "is a run of `geobias names`" in run("map", "flat")[2]
+
+
+def test_a_tree_of_ones_own_with_iso_codes_can_be_shown(run: Run, small_models: dict[str, Path], words: Path) -> None:
+    def tree(second: str) -> RegionTree:
+        country = (Region(code, code, "country", 0) for code in ("FR", second))
+        return RegionTree((Region("w", "World", "root", None), *country))
+
+    for place, second in (("codes", "NA"), ("others", "Gaul")):
+        audit_regions(small_models["bert"], tree=tree(second), words=words, out=place)
+    assert run("map", "codes", "--word", "kind")[0] == 0
+    assert set(rows("codes/tables/map-word-kind.csv")) == {"FR", "NA"}
+    code, _, err = run("map", "others", "--word", "kind")
+    assert code == 2 and "'Gaul' is no ISO code" in err
+
+
+def test_the_space_of_a_model(run: Run, finished: tuple[str | Path, ...]) -> None:
+    code, out, _ = run("space", "here", "--neighbours", "3")
+    assert code == 0 and "Of the 3 countries nearest" in out and "by chance" in " ".join(out.split())
+    assert {path.name for path in Path("here/figures").iterdir()} == {"space.svg", "space.png", "space.html"}
+    first = rows("here/tables/space.csv")
+    assert first["TV"]["continent"] == "Oceania" and len({(row["x"], row["y"]) for row in first.values()}) == 12
+    with open("here/tables/space-purity.csv", encoding="utf-8") as file:
+        numbers = list(csv.DictReader(file))
+    assert [row["space"] for row in numbers] == ["full space", "plane"]
+    assert all(0 <= float(row["purity"]) <= 1 and 0 < float(row["p_value"]) <= 1 for row in numbers)
+    assert run(*finished)[0] == 0
+    points = np.random.default_rng(0).normal(size=(12, 4))
+    laid = [plane(points, neighbours=3, seed=seed) for seed in (0, 0, 1)]
+    assert (laid[0] == laid[1]).all() and (laid[0] != laid[2]).any()
+
+
+def test_what_the_space_refuses(
+    run: Run, finished: tuple[str | Path, ...], small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "too few for 11 neighbours" in run("space", "here", "--neighbours", "11")[2]
+    assert "--neighbours cannot be 1" in run("space", "here", "--neighbours", "1")[2]
+    assert "--seed cannot be -1" in run("space", "here", "--neighbours", "3", "--seed", "-1")[2]
+    monkeypatch.setitem(sys.modules, "umap", None)  # as if it were not installed
+    code, _, err = run("space", "here", "--neighbours", "3")
+    assert code == 2 and "pip install 'geobias[space]'" in err and err.count("\n") == 1
+    results = json.loads(Path("here/results.json").read_text())
+    results["model"]["name"] = str(small_models["roberta"])
+    Path("here/results.json").write_text(json.dumps(results))
+    assert "is no longer the model of this run" in run("space", "here", "--neighbours", "3")[2]
+    del results["model"]["architecture"]
+    Path("here/results.json").write_text(json.dumps(results))
+    assert "scorer of your own" in run("space", "here", "--neighbours", "3")[2]
+    assert not Path("here/figures").exists()
