@@ -1,0 +1,79 @@
+"""The command line: parse, call a command, say what went wrong.
+
+Exit codes: 0 done, 1 a gate failed, 2 bad input, 3 failed while running, 130 interrupted.
+
+Each module holds the options of some commands. What they do is in `geobias.commands`, imported when a command runs: so
+`geobias --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from geobias import __version__
+from geobias.cli.downstream import downstream
+from geobias.cli.figures import space, world_map
+from geobias.cli.inside import audit, cache, models_inside
+from geobias.cli.names import names
+from geobias.cli.regions import regions
+from geobias.errors import GeobiasError
+
+app = typer.Typer(
+    name="geobias",
+    help="Audit language models and text classifiers for bias by place and nationality.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "audit": audit,
+    "regions": regions,
+    "names": names,
+    "downstream": downstream,
+    "map": world_map,
+    "space": space,
+    "models": models_inside,
+    "cache": cache,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"geobias {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run a command; every failure is one line on standard error, unless --debug asks for the traceback."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("geobias: %(message)s"))
+    logging.getLogger("geobias").handlers = [handler]
+    try:
+        app()
+    except GeobiasError as error:
+        if "--debug" in sys.argv:
+            raise
+        print(f"geobias: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except SystemExit as stopped:
+        if stopped.code == 130:  # the command-line library has already turned the interrupt into its exit code
+            print("geobias: stopped; the same command goes on from here.", file=sys.stderr)
+        raise
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        print(
+            f"geobias: failed: {type(error).__name__}: {' '.join(str(error).split())[:300]} (--debug shows where)",
+            file=sys.stderr,
+        )
+        sys.exit(3)

@@ -1,0 +1,5 @@
+"""`python -m geobias.cli` is `geobias`."""
+
+from geobias.cli import main
+
+main()

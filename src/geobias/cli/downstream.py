@@ -1,0 +1,81 @@
+"""`geobias downstream`: its options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from geobias.cli.options import (
+    Classifiers,
+    Column,
+    Continents,
+    Countries,
+    Debug,
+    Device,
+    Dtype,
+    Json,
+    Out,
+    Threshold,
+)
+from geobias.prompts.prefixes import DEFAULT_PREFIX
+
+
+def downstream(
+    classifiers: Classifiers = None,
+    texts: Annotated[
+        Path | None,
+        typer.Option(help="CSV, TSV, JSONL, Parquet or lines, also .gz. None: tweets that ship inside."),
+    ] = None,
+    column: Column = "text",
+    label: Annotated[str | None, typer.Option(help="A column of true labels, for accuracy and macro-F1.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first N texts (of the tweets inside: 30).")] = None,
+    prefix: Annotated[str, typer.Option(help="What is put before every text.")] = DEFAULT_PREFIX,
+    control: Annotated[
+        str | None, typer.Option(help="A prefix that names no region (default: the prefix with 'here').")
+    ] = None,
+    regions: Annotated[str, typer.Option(help="countries, cities, or city-country ('Lyon, France').")] = "countries",
+    cities: Annotated[
+        str | None, typer.Option(help="Each country's N largest cities, or 'all' (default: 1); with --regions cities.")
+    ] = None,
+    continents: Continents = None,
+    countries: Countries = None,
+    positive: Annotated[
+        str | None, typer.Option(help="The class to show (default: by name, such as hate); the files have all.")
+    ] = None,
+    threshold: Threshold = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    out: Out = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """How a classifier judges the same texts, said to come from region after region (HERB).
+
+    "I am from REGION." is put before every text; how the answers change is told against the texts as they were and
+    against a prefix that names no region. It says something of the classifiers, nothing of people.
+    """
+    from geobias.commands.downstream import run_downstream
+
+    run_downstream(
+        classifiers or [],
+        {
+            "texts": texts,
+            "column": column,
+            "label": label,
+            "limit": limit,
+            "prefix": prefix,
+            "control": control,
+            "regions": regions,
+            "cities": cities,
+            "continents": () if continents is None else continents,
+            "countries": () if countries is None else countries,
+            "positive": positive,
+            "threshold": threshold,
+        },
+        device=device,
+        dtype=dtype,
+        out=out,
+        as_json=json,
+    )

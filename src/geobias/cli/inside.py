@@ -1,0 +1,42 @@
+"""What needs no model or text of the user's: `geobias audit`, `models` and `cache`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from geobias.cli.options import Debug, Out
+
+
+def audit(
+    out: Out = None,
+    debug: Debug = False,
+) -> None:
+    """A first look in three minutes: both audits on the models that ship inside, with as much as fits."""
+    from geobias.commands.audit import run_audit
+
+    run_audit(out)
+
+
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="Delete every kept score.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Show what the store of scores holds, or clear it."""
+    from geobias.engine import store
+
+    if clear:
+        store.clear()
+    held = store.stored()
+    for scores in held:
+        typer.echo(f"{scores.bytes / 1e3:12,.0f} kB  {scores.texts:>9,} texts  {scores.name}  {scores.fingerprint[:8]}")
+    total = f"{sum(scores.bytes for scores in held) / 1e3:12,.0f} kB in" if held else "The store is empty:"
+    typer.echo(f"{total} {store.cache_folder()}")
+
+
+def models_inside(debug: Debug = False) -> None:
+    """List the models that ship inside, with size, task and measured quality."""
+    from geobias.commands.models import show_models
+
+    show_models()

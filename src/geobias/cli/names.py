@@ -1,0 +1,106 @@
+"""`geobias names`: its options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from geobias.cli.options import Classifiers, Column, Debug, Device, Dtype, Json, Out, Threshold
+
+
+def names(
+    classifiers: Classifiers = None,
+    texts: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="CSV, TSV, JSONL, Parquet or lines, also .gz; several with a language each: en=a.csv eu=b.csv. "
+            "None: tweets that ship inside.",
+            metavar="[LANGUAGE=]FILE",
+        ),
+    ] = None,
+    column: Column = "text",
+    spans: Annotated[str | None, typer.Option(help="A column of offsets of the names: [[0, 5], ...].")] = None,
+    label: Annotated[str | None, typer.Option(help="A column of true labels, for error rates.")] = None,
+    subset: Annotated[list[str] | None, typer.Option(help="Repeat the tables for each value of this column.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Only the first N texts of each file (of the tweets inside: 100).")
+    ] = None,
+    finder: Annotated[
+        str | None, typer.Option(help="What finds the names: a spaCy pipeline or a token classifier (id or folder).")
+    ] = None,
+    entity: Annotated[str, typer.Option(help="person, or place: places become cities of each country.")] = "person",
+    countries: Annotated[
+        str | None, typer.Option(help="By code or name: FR,Nigeria; or 'all' (default: the paper's seventeen).")
+    ] = None,
+    draws: Annotated[int, typer.Option(help="Renamed versions of each text for each country.")] = 50,
+    seed: Annotated[int, typer.Option(help="Other seeds draw other names.")] = 0,
+    scripts: Annotated[str, typer.Option(help="Names in latin letters, or all.")] = "latin",
+    gazetteer: Annotated[Path | None, typer.Option(help="Your own names: CSV with country, kind, name.")] = None,
+    positive: Annotated[str | None, typer.Option(help="Labels that count as positive in Δ: joy,optimism")] = None,
+    negative: Annotated[str | None, typer.Option(help="Labels that count as negative in Δ.")] = None,
+    threshold: Threshold = None,
+    lm: Annotated[
+        str | None, typer.Option(help="Masked LM for perplexity (default: the classifier's base, else the embedded).")
+    ] = None,
+    perplexity: Annotated[str, typer.Option(help="pll, or pll-word (kinder to names of many pieces).")] = "pll",
+    perplexity_form: Annotated[str, typer.Option(help="mean over a text's tokens, or sum.")] = "mean",
+    perplexity_draws: Annotated[
+        int, typer.Option(help="Draws of each text and country whose perplexity is taken; it is slow. 0: none.")
+    ] = 5,
+    perplexity_texts: Annotated[
+        int | None, typer.Option(help="Texts whose renamed versions' perplexity is taken, chosen by the seed (all).")
+    ] = None,
+    preview: Annotated[int | None, typer.Option(help="Show N texts with their renamed versions, and stop.")] = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    out: Out = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """How a classifier treats people by the country that their names come from.
+
+    The people in real texts get common names of country after country; how the classifier changes its mind, and how
+    that goes with what a language model finds strange, is measured. It says something of the models, nothing of people.
+    """
+    from geobias.audits.names import Asked
+    from geobias.commands.names import run_names, sources
+
+    run_names(
+        classifiers or [],
+        {
+            "texts": sources(texts),
+            "column": column,
+            "spans": spans,
+            "label": label,
+            "subsets": subset or (),
+            "limit": limit,
+            "finder": finder,
+            "entity": entity,
+            "countries": countries,
+            "draws": draws,
+            "seed": seed,
+            "scripts": scripts,
+            "names": gazetteer,
+        },
+        Asked(
+            positive=_listed(positive),
+            negative=_listed(negative),
+            threshold=threshold,
+            lm=lm,
+            perplexity=perplexity,
+            form=perplexity_form,
+            perplexity_draws=perplexity_draws,
+            perplexity_texts=perplexity_texts,
+        ),
+        device=device,
+        dtype=dtype,
+        out=out,
+        as_json=json,
+        preview=preview,
+    )
+
+
+def _listed(names: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (names or "").split(",") if name.strip())

@@ -1,0 +1,30 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Classifiers = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[CLASSIFIER ...]",
+        help="Hugging Face ids, folders, or functions as package.module:function; none: the four embedded ones.",
+    ),
+]
+Column = Annotated[str, typer.Option(help="The column that holds the texts.")]
+Continents = Annotated[str | None, typer.Option(help="Only these, by code or name: EU,AF")]
+Countries = Annotated[str | None, typer.Option(help="Only these, by code or name: FR,DE,Nigeria")]
+Threshold = Annotated[
+    float | None, typer.Option(help="A class is predicted from this probability on (default: the likeliest one).")
+]
+RegionsRun = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `geobias regions` left.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, ...")]
+Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16 or float16.")]
+Out = Annotated[Path | None, typer.Option(help="Folder for the results (default: a new one under runs/).")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the results as JSON and nothing else (the folder is written too).")
+]
+Debug = Annotated[bool, typer.Option("--debug", help="On failure show the full traceback.")]
