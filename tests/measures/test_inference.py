@@ -1,0 +1,47 @@
+"""Intervals, p-values and corrections against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from geobias.measures.inference import benjamini_hochberg, estimates, max_t_bounds, p_value
+
+
+def test_p_values_are_never_zero_and_count_ties() -> None:
+    assert p_value(np.array(3.0), np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx(3 / 5)
+    assert p_value(np.array(9.0), np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx(1 / 5)
+    assert p_value(np.array(0.1 + 0.2), np.array([0.3])) == 1.0  # equal but for rounding
+
+
+def test_benjamini_hochberg_by_hand() -> None:
+    # Sorted: .01 .02 .03 .5 times 4/1 4/2 4/3 4/4 = .04 .04 .04 .5
+    found = benjamini_hochberg(np.array([[0.03, 0.5], [np.nan, 0.01], [0.02, np.nan]]))
+    np.testing.assert_allclose(found, [[0.04, 0.5], [np.nan, 0.04], [0.04, np.nan]])
+    assert np.isnan(benjamini_hochberg(np.array([np.nan]))).all()
+
+
+def test_interval_and_inverted_p() -> None:
+    deviations = np.linspace(-1, 1, 2001)[:, None]
+    found = estimates(np.array([0.9]), deviations)
+    np.testing.assert_allclose([found.low[0], found.high[0]], [0.9 - 0.95, 0.9 + 0.95])
+    assert found.p[0] == pytest.approx((1 + 202) / 2002)
+    assert found.at(0)["value"] == 0.9
+    assert estimates(np.array([np.nan]), deviations).at(0) == {
+        "value": None, "low": None, "high": None, "p": None, "p_adjusted": None,
+    }  # fmt: skip
+
+
+def test_max_t_bounds_hold_together() -> None:
+    rng = np.random.default_rng(4)
+    deviations = rng.normal(size=(4000, 10)) * np.arange(1, 11)
+    low, high = max_t_bounds(np.zeros(10), deviations)
+    fresh = rng.normal(size=(4000, 10)) * np.arange(1, 11)
+    together = ((fresh > low) & (fresh < high)).all(axis=1).mean()
+    assert 0.935 < together < 0.965
+    np.testing.assert_allclose(high / np.arange(1, 11), high[0], rtol=0.1)
+
+
+def test_a_value_that_never_varies_has_bounds_of_no_width() -> None:
+    low, high = max_t_bounds(np.array([1.0, 2.0]), np.column_stack([np.zeros(100), np.linspace(-1, 1, 100)]))
+    assert low[0] == high[0] == 1.0 and low[1] < 2 < high[1]
