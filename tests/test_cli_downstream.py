@@ -42,7 +42,7 @@ def test_a_function_on_a_file_ends_in_a_folder(run: Run, here: Path) -> None:
     assert {path.name for path in (here / "here").iterdir()} == {
         "results.json", "run.json", "tables", "figures", "predictions.parquet"
     }  # fmt: skip
-    assert json.loads((here / "here/results.json").read_text())["classifiers"][0]["positive"] == "hate"
+    assert json.loads((here / "here/results.json").read_text())["classifiers"][0]["shown"] == "hate"
 
 
 def test_many_regions_show_both_ends_and_json_shows_all(run: Run, here: Path) -> None:
@@ -62,7 +62,7 @@ def test_the_models_inside_are_the_default(run: Run, here: Path) -> None:
         "embedded/sentiment: p(negative)",
         "embedded/hate: p(hate)",
         "Paris (FR)",
-        "2 texts (the tweets inside) x 2 regions",
+        "Texts: 2 (the tweets inside); regions: 2",
     ):
         assert shown in out
     assert list((here / "runs").glob("*-downstream/run.json"))
@@ -81,8 +81,7 @@ def test_the_models_inside_are_the_default(run: Run, here: Path) -> None:
         (("--label", "stars"), "no column 'stars'"),
         (("--label", "other"), "no label 'maybe' (text 1)"),
         (("--threshold", "2"), "--threshold"),
-        (("--texts", "blank.csv"), "holds no text"),
-        (("--texts", "absent.csv"), "absent.csv"),
+        (("--texts", "blank.csv"), "need a language each"),
         (("absent:function",), "no module 'absent'"),
     ],
 )
@@ -92,3 +91,9 @@ def test_bad_input_ends_with_one_line_and_nothing_written(
     code, out, err = run("downstream", "prejudiced:dislikes", "--texts", "texts.csv", *arguments, "--out", "here")
     assert code == 2 and message in err and err.count("\n") == 1 and not out
     assert not (here / "here").exists()
+
+
+@pytest.mark.parametrize(("file", "message"), [("blank.csv", "holds no text"), ("absent.csv", "absent.csv")])
+def test_files_without_texts(run: Run, here: Path, file: str, message: str) -> None:
+    code, _, err = run("downstream", "prejudiced:dislikes", "--texts", file, "--out", "here")
+    assert code == 2 and message in err and not (here / "here").exists()

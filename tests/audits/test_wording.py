@@ -71,6 +71,10 @@ def test_nothing_is_scored_twice(tmp_path: Path) -> None:
         fingerprint = "1"  # type: ignore[assignment]
 
     scorer = Kept()
+    once = Spelling()  # without a fingerprint nothing is kept, and still nothing is asked twice
+    own = [Word("kind", "a", "rude"), Word("rude", "a", "tall"), Word("tall", "a", "kind")]
+    geobias.audit_regions(once, words=own, substitute="topics", **PLACES)  # type: ignore[arg-type]
+    assert len(set(once.asked)) == len(once.asked)
     geobias.audit_regions(scorer, words=WORDS, ablate=["topics", "words"], **PLACES)  # type: ignore[arg-type]
     plain = len(scorer.asked)
     assert len(set(scorer.asked)) == plain
@@ -80,9 +84,16 @@ def test_nothing_is_scored_twice(tmp_path: Path) -> None:
     assert {text.rstrip(".").split()[-1] for text in more} == {"nice", "gruff", "big"}
 
 
-def test_one_topic_cannot_be_left_out() -> None:
-    result = geobias.audit_regions(Spelling(), words=["kind", "rude", "tall"], ablate="topics", **PLACES)  # type: ignore[arg-type]
-    assert [wording.what for wording in result.wordings] == ["full"]
+def test_a_topic_without_which_one_word_remains_is_not_left_out() -> None:
+    words = [Word("kind", "a"), Word("rude", "a"), Word("tall", "b")]
+    result = geobias.audit_regions(Spelling(), words=words, ablate="topics", **PLACES)  # type: ignore[arg-type]
+    assert [(wording.what, wording.name) for wording in result.wordings] == [("full", ""), ("without topic", "b")]
+
+
+def test_a_topic_without_any_substitute_is_not_called_replaced() -> None:
+    words = [Word("kind", "a", "nice"), Word("rude", "a"), Word("tall", "b"), Word("old", "b")]
+    result = geobias.audit_regions(Spelling(), words=words, substitute="topics", **PLACES)  # type: ignore[arg-type]
+    assert [(wording.what, wording.name) for wording in result.wordings] == [("full", ""), ("replaced topic", "a")]
 
 
 def test_the_command_writes_and_shows_it(run: Run, small_models: dict[str, Path], tmp_path: Path) -> None:
@@ -105,6 +116,10 @@ def test_the_command_writes_and_shows_it(run: Run, small_models: dict[str, Path]
     ("options", "message"),
     [
         ({"ablate": "letters"}, "--ablate is topics or words"),
+        ({"ablate": ""}, "--ablate is empty"),
+        ({"ablate": "topics", "words": ["a", "b", "c"]}, "No topic can be left out"),
+        ({"ablate": "words", "words": ["a", "b"]}, "With 2 words none can be left out"),
+        ({"words": [Word("a", "t", "x"), Word("a", "t", "y"), Word("b")]}, "two substitutes"),
         ({"substitute": "random"}, "--substitute is topics or nearest"),
         ({"substitute": "nearest"}, "--vectors FILE"),
         ({"vectors": "v.txt"}, "--substitute nearest"),

@@ -61,7 +61,7 @@ def test_the_svg_is_drawn_with_colours_hatching_and_words(files: dict[str, Path]
     assert root.tag.endswith("svg") and 1100 < float(root.attrib["width"]) < 1300
     assert len(set(re.findall(r'fill="(rgb[^"]+|#[0-9a-f]{6})"', text))) > 100  # nearly a colour for each country
     assert HATCH in text and "A title" in text and "Europe" in text
-    assert "Hatched: no data (6)" in text and "Not on the map: 4" in text
+    assert "Hatched, or an empty circle: no data (6)" in text and "Not on the map: 4" in text
 
 
 def test_the_png_is_twice_the_size_and_not_blank(files: dict[str, Path], tmp_path: Path) -> None:
@@ -146,3 +146,18 @@ def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "figures").write_text("a file")
     with pytest.raises(InputError, match="Cannot write"):
         save_chart(alt.Chart(alt.InlineData(values=[])).mark_point(), tmp_path / "figures" / "map")
+
+
+def test_a_text_cannot_end_the_script_of_the_page(tmp_path: Path) -> None:
+    evil = "</script><img src=x onerror=alert(1)>"
+    chart = world_map({"FR": 1.0, "DE": 2.0}, {"FR": evil, "DE": "Germany"}, title=evil, subtitle="", legend=evil)
+    page = next(path for path in save_chart(chart, tmp_path / "map") if path.suffix == ".html").read_text()
+    assert "\\u003c/script>\\u003cimg src=x" in page and "</script><img" not in page
+
+
+def test_a_continents_own_value_lies_on_the_axis() -> None:
+    spec = world_map(
+        {"FR": 1.0, "DE": 2.0, "NG": 1.5}, {}, title="", subtitle="", legend="", own={"EU": 5.0, "AF": -3.0}
+    ).to_dict()
+    strip = spec["hconcat"][1]["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    assert strip == [-3.0, 5.0]

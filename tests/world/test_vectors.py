@@ -34,25 +34,30 @@ def test_word2vec_has_a_first_line_of_counts(tmp_path: Path) -> None:
 
 
 def test_packed_and_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def name(i: int) -> str:
+        return "word" + chr(97 + i // 10) + chr(97 + i % 10)
+
     rng = np.random.default_rng(3)
     values = rng.normal(size=(50, 8)).astype(np.float32)
     path = tmp_path / "vectors.txt.gz"
     with gzip.open(path, "wt", encoding="utf-8") as out:
-        out.writelines(f"w{i} " + " ".join(map(str, row)) + "\n" for i, row in enumerate(values))
+        out.writelines(f"{name(i)} " + " ".join(map(str, row)) + "\n" for i, row in enumerate(values))
     monkeypatch.setattr(vectors, "WORDS_AT_ONCE", 7)
     unit = values / np.linalg.norm(values, axis=1, keepdims=True)
     similarity = unit @ unit.T
     np.fill_diagonal(similarity, -1)
-    found = nearest_words(path, [f"w{i}" for i in range(50)])
-    assert found == {f"w{i}": f"w{similarity[i].argmax()}" for i in range(50)}
+    found = nearest_words(path, [name(i) for i in range(50)])
+    assert found == {name(i): name(int(similarity[i].argmax())) for i in range(50)}
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", "holds none"),
-        (b"kind 1 0\nnice 1\n", "1 numbers in line 2, not 2"),
+        (b"kind 1 0\nnice 1\n", "not have 2 numbers in line 2"),
         (b"kind 1 x\n", "no number"),
+        (b"kind 1 nan\nnice 1 1\n", "no number"),
+        (b"kind 1 0\nkind, 1 0\n", "no other word"),
         (b"kind 1 0\n\xff\xfe 1 0\n", "not UTF-8"),
         (b"other 1 0\nmore 0 1\n", "none of the 1 words"),
     ],
@@ -61,6 +66,19 @@ def test_files_that_are_no_vectors(tmp_path: Path, content: bytes, message: str)
     path = tmp_path / "vectors.txt"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
+        nearest_words(path, ["kind"])
+
+
+def test_words_with_blanks_and_marks(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text(GLOVE + ". . 1 0 0\nkind, 1 0 0\n", encoding="utf-8")
+    assert nearest_words(path, ["kind"]) == {"kind": "nice"}
+
+
+def test_a_packed_file_cut_short(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt.gz"
+    path.write_bytes(gzip.compress(GLOVE.encode() * 50)[:-9])
+    with pytest.raises(InputError, match="cannot be read"):
         nearest_words(path, ["kind"])
 
 

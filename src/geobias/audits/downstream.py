@@ -127,7 +127,10 @@ def answer(
     """Put the question to every classifier."""
     # Before the first is asked: a label that the last does not have must not cost an hour.
     shown = [main_label(one.name, one.labels, asked.positive) for one in classifiers]
-    truths = [true_labels(asked.texts, one.name, one.labels) for one in classifiers]
+    truths = [
+        true_labels(asked.texts, one.name, one.labels, several_fit=one.multi_label or asked.threshold is not None)
+        for one in classifiers
+    ]
     return DownstreamResult(
         texts=asked.texts,
         places=asked.places,

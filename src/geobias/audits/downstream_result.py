@@ -124,7 +124,7 @@ class DownstreamResult:
             "labels": list(judged.labels),
             "multi_label": judged.multi_label,
             "threshold": judged.threshold,
-            "positive": judged.labels[judged.shown],
+            "shown": judged.labels[judged.shown],
             "counts": judged.counts,
             "notes": list(judged.notes),
         }
@@ -135,7 +135,11 @@ class DownstreamResult:
                 "regions": judged.prefixed[:, 1:],
             }
             entry["performance"] = {
-                name: asdict(performance(judged.truth, said, judged.threshold)) for name, said in tested.items()
+                name: {
+                    measure: number(np.float64(value))
+                    for measure, value in asdict(performance(judged.truth, said, judged.threshold)).items()
+                }
+                for name, said in tested.items()
             }
         return entry | {"control": control, "regions": regions}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from geobias.errors import InputError
@@ -40,6 +41,21 @@ def given_texts(
     if len(set(found.languages)) > 1 and "language" in found.groups:
         raise InputError("The languages that --texts names are a subset already: leave out --subset language.")
     return found
+
+
+def sources(given: Sequence[str] | None) -> dict[str, Path] | None:
+    """FILE, or several LANGUAGE=FILE; a file whose name has a "=" is still a file."""
+    if not given:
+        return None
+    tagged: dict[str, Path] = {}
+    for text in given:
+        language, found, path = text.partition("=")
+        if not found or Path(text).exists():
+            language, path = "", text
+        if language in tagged:
+            raise InputError("Several --texts need a language each, for example: --texts en=a.csv --texts eu=b.csv.")
+        tagged[language] = Path(path)
+    return tagged
 
 
 def listed(names: str | Sequence[str], option: str) -> list[str]:

@@ -82,7 +82,9 @@ def label_position(labels: Sequence[str], wanted: str) -> int | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def true_labels(texts: Texts, classifier: str, labels: Sequence[str]) -> tuple[np.ndarray | None, tuple[str, ...]]:
+def true_labels(
+    texts: Texts, classifier: str, labels: Sequence[str], *, several_fit: bool
+) -> tuple[np.ndarray | None, tuple[str, ...]]:
     """texts x labels: which labels are true of each text, and a word on how they were read where that is a guess.
 
     None without any. True labels are names; or, where none is one, numbers that count the classifier's labels from 0.
@@ -92,13 +94,19 @@ def true_labels(texts: Texts, classifier: str, labels: Sequence[str]) -> tuple[n
     given = dict.fromkeys(label for several in texts.labels for label in several)
     position = {label: label_position(labels, label) for label in given}
     notes: tuple[str, ...] = ()
-    if given and all(found is None for found in position.values()) and not any(map(HAS_DIGIT.search, labels)):
+    by_number = all(label == f"LABEL_{k}" or not HAS_DIGIT.search(label) for k, label in enumerate(labels))
+    if given and by_number and all(found is None for found in position.values()):
         numbers = {str(k): k for k in range(len(labels))}
         position = {label: numbers.get(label) for label in given}
         read = ", ".join(f"{label} as {labels[k]}" for label, k in sorted(position.items()) if k is not None)
         notes = (f"true labels were read by number: {read}.",) if read else ()
     truth = np.zeros((len(texts), len(labels)), dtype=bool)
     for row, several in enumerate(texts.labels):
+        if len(several) != 1 and not several_fit:
+            raise InputError(
+                f"The text {texts.ids[row]} has {len(several)} true labels, but {classifier} gives every text one: "
+                "mend it, or set --threshold."
+            )
         for label in several:
             column = position[label]
             if column is None:

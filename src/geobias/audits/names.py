@@ -225,7 +225,10 @@ class _Reading:
 
 def _prepared(asked: NamesQuestion, classifier: LabelScorer, how: Asked) -> _Reading:
     positive, negative = toned_labels(classifier.name, classifier.labels, how.positive, how.negative)
-    return _Reading(positive, negative, *true_labels(asked.texts, classifier.name, classifier.labels))
+    several_fit = classifier.multi_label or how.threshold is not None
+    return _Reading(
+        positive, negative, *true_labels(asked.texts, classifier.name, classifier.labels, several_fit=several_fit)
+    )
 
 
 def _judged(

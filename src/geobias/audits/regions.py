@@ -220,7 +220,7 @@ def question(
         "templates": [checked_template(template) for template in wanted],
         "regions_digest": regions.digest,
     }
-    left_out, replaced = checked_ablations(ablate), substitutes(chosen, substitute, vectors)
+    left_out, replaced = checked_ablations(ablate, chosen), substitutes(chosen, substitute, vectors)
     if left_out:
         settings["ablate"] = list(left_out)
     if replaced is not None:
@@ -233,21 +233,19 @@ def answer(asked: Question, scorer: Scorer, *, progress: bool | None = None) -> 
     regions = asked.tree.regions[1:]  # nobody is asked about the root itself
     names = [region.name for region in regions]
     marked = getattr(scorer, "needs_mark", False)
-    sentences = Sentences(asked.templates, names, [word.word for word in asked.words], marked=marked)
+    words = [word.word for word in asked.words]
+    others = () if asked.substitutes is None else asked.substitutes.words
+    # Asked together, since a substitute may be one of the words: no text is scored twice.
+    sentences = Sentences(asked.templates, names, [*words, *others], marked=marked)
     model = model_identity(scorer)
     label = f"{model['name']} {model['score']}"
     said = ask(scorer, sentences, label=label, progress=progress)
-    substituted = scored = None
-    if asked.substitutes is not None:
-        others = Sentences(asked.templates, names, asked.substitutes.words, marked=marked)
-        replaced = ask(scorer, others, label=f"{label} substitutes", progress=progress)
-        substituted, scored = _by_region(replaced, others.shape), replaced.scored
     bare = ask(scorer, [mark(name) for name in names] if marked else names, label=label, progress=progress)
 
     name_likelihoods = np.append(np.nan, bare.scores[:, 0])
     work = {"sentences_scored": said.scored, "names_scored": bare.scored}
-    work |= {} if scored is None else {"substitute_sentences_scored": scored}
-    likelihoods = _by_region(said, sentences.shape)
+    found = _by_region(said, sentences.shape)
+    likelihoods, substituted = found[..., : len(words)], found[..., len(words) :] if others else None
     return RegionsResult(asked, model, _counts(asked, said, bare), likelihoods, name_likelihoods, substituted, work)
 
 

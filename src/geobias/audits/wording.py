@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from geobias.audits.numbers import number
 from geobias.errors import InputError
 from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores
 from geobias.world.vectors import nearest_words
@@ -21,6 +22,7 @@ from geobias.world.words import Word
 if TYPE_CHECKING:
     from geobias.audits.regions import RegionsResult
 
+FEWEST = 2  # words that must remain
 ABLATIONS = ("topics", "words")
 SUBSTITUTIONS = ("topics", "nearest")
 FULL, WITHOUT_TOPIC, WITHOUT_WORD, REPLACED = "full", "without topic", "without word", "replaced topic"
@@ -43,13 +45,26 @@ class Substitutes:
     lacking: tuple[str, ...]
 
 
-def checked_ablations(ablate: str | Sequence[str]) -> tuple[str, ...]:
+def checked_ablations(ablate: str | Sequence[str], words: Sequence[Word]) -> tuple[str, ...]:
+    """What is to be left out, if the words allow it."""
     wanted = [ablate] if isinstance(ablate, str) else ablate
     listed = tuple(dict.fromkeys(name.strip() for text in wanted for name in text.split(",") if name.strip()))
+    if wanted and not listed:
+        raise InputError(f"--ablate is empty: leave it out, or give {' or '.join(ABLATIONS)}.")
     for name in listed:
         if name not in ABLATIONS:
             raise InputError(f"--ablate is {' or '.join(ABLATIONS)}, not {name!r}.")
+    if "words" in listed and len(words) < FEWEST + 1:
+        raise InputError(f"With {len(words)} words none can be left out: a comparison needs at least {FEWEST}.")
+    if "topics" in listed and not _topics_to_leave_out(words):
+        raise InputError("No topic can be left out: your words have one topic, or too few words would remain.")
     return listed
+
+
+def _topics_to_leave_out(words: Sequence[Word]) -> list[str]:
+    """Topics without which enough words remain: one number, normalised, says nothing."""
+    topics = [word.topic for word in words]
+    return [topic for topic in dict.fromkeys(topics) if len(topics) - topics.count(topic) >= FEWEST]
 
 
 def substitutes(words: Sequence[Word], kind: str | None, vectors: str | Path | None) -> Substitutes | None:
@@ -73,7 +88,7 @@ def substitutes(words: Sequence[Word], kind: str | None, vectors: str | Path | N
         found = [word.substitute for word in words]
         if not any(found):
             raise InputError("Your words have no substitutes: give their file a column 'substitute', or use nearest.")
-    lacking = tuple(word.word for word, other in zip(words, found, strict=True) if not other)
+    lacking = tuple(dict.fromkeys(word.word for word, other in zip(words, found, strict=True) if not other))
     return Substitutes(tuple(other or word.word for word, other in zip(words, found, strict=True)), lacking)
 
 
@@ -81,17 +96,17 @@ def wordings(result: RegionsResult) -> Iterator[Wording]:
     """The score as it is, then with everything that was asked to be left out or replaced."""
     words = result.question.words
     topics = np.array([word.topic for word in words])
-    names = list(dict.fromkeys(topics))
     everything = np.ones(len(words), dtype=bool)
     yield _scored(result, result.likelihoods, FULL, "")
-    if "topics" in result.question.ablate and len(names) > 1:
-        for name in names:
+    if "topics" in result.question.ablate:
+        for name in _topics_to_leave_out(words):
             yield _scored(result, result.likelihoods[..., topics != name], WITHOUT_TOPIC, name)
-    if result.substituted is not None:
-        for name in names:
+    if result.substituted is not None and result.question.substitutes is not None:
+        pairs = zip(words, result.question.substitutes.words, strict=True)
+        for name in dict.fromkeys(word.topic for word, other in pairs if other != word.word):
             replaced = np.where(topics == name, result.substituted, result.likelihoods)
             yield _scored(result, replaced, REPLACED, name)
-    if "words" in result.question.ablate and len(words) > 2:
+    if "words" in result.question.ablate:
         for k, word in enumerate(words):
             rest = everything.copy()
             rest[k] = False
@@ -117,7 +132,7 @@ def to_dict(result: RegionsResult, found: Sequence[Wording]) -> dict[str, Any]:
             "what": wording.what,
             "name": wording.name,
             "regions": [
-                {"id": tree.regions[i].id, **{measure: float(v[i]) for measure, v in wording.scores.items()}}
+                {"id": tree.regions[i].id, **{measure: number(v[i]) for measure, v in wording.scores.items()}}
                 for i in top
                 if len(tree.children[i]) > 1
             ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,6 +16,7 @@ from geobias.cli.options import (
     Dtype,
     Json,
     Out,
+    TextFiles,
     Threshold,
 )
 from geobias.prompts.prefixes import DEFAULT_PREFIX
@@ -24,10 +24,7 @@ from geobias.prompts.prefixes import DEFAULT_PREFIX
 
 def downstream(
     classifiers: Classifiers = None,
-    texts: Annotated[
-        Path | None,
-        typer.Option(help="CSV, TSV, JSONL, Parquet or lines, also .gz. None: tweets that ship inside."),
-    ] = None,
+    texts: TextFiles = None,
     column: Column = "text",
     label: Annotated[str | None, typer.Option(help="A column of true labels, for accuracy and macro-F1.")] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first N texts (of the tweets inside: 30).")] = None,
@@ -56,12 +53,13 @@ def downstream(
     "I am from REGION." is put before every text; how the answers change is told against the texts as they were and
     against a prefix that names no region. It says something of the classifiers, nothing of people.
     """
+    from geobias.audits.given import sources
     from geobias.commands.downstream import run_downstream
 
     run_downstream(
         classifiers or [],
         {
-            "texts": texts,
+            "texts": sources(texts),
             "column": column,
             "label": label,
             "limit": limit,

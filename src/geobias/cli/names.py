@@ -7,19 +7,12 @@ from typing import Annotated
 
 import typer
 
-from geobias.cli.options import Classifiers, Column, Debug, Device, Dtype, Json, Out, Threshold
+from geobias.cli.options import Classifiers, Column, Debug, Device, Dtype, Json, Out, TextFiles, Threshold
 
 
 def names(
     classifiers: Classifiers = None,
-    texts: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="CSV, TSV, JSONL, Parquet or lines, also .gz; several with a language each: en=a.csv eu=b.csv. "
-            "None: tweets that ship inside.",
-            metavar="[LANGUAGE=]FILE",
-        ),
-    ] = None,
+    texts: TextFiles = None,
     column: Column = "text",
     spans: Annotated[str | None, typer.Option(help="A column of offsets of the names: [[0, 5], ...].")] = None,
     label: Annotated[str | None, typer.Option(help="A column of true labels, for error rates.")] = None,
@@ -64,8 +57,9 @@ def names(
     The people in real texts get common names of country after country; how the classifier changes its mind, and how
     that goes with what a language model finds strange, is measured. It says something of the models, nothing of people.
     """
+    from geobias.audits.given import sources
     from geobias.audits.names import Asked
-    from geobias.commands.names import run_names, sources
+    from geobias.commands.names import run_names
 
     run_names(
         classifiers or [],

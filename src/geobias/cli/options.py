@@ -14,6 +14,14 @@ Classifiers = Annotated[
         help="Hugging Face ids, folders, or functions as package.module:function; none: the four embedded ones.",
     ),
 ]
+TextFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="CSV, TSV, JSONL, Parquet or lines, also .gz; several with a language each: en=a.csv eu=b.csv. "
+        "None: tweets that ship inside.",
+        metavar="[LANGUAGE=]FILE",
+    ),
+]
 Column = Annotated[str, typer.Option(help="The column that holds the texts.")]
 Continents = Annotated[str | None, typer.Option(help="Only these, by code or name: EU,AF")]
 Countries = Annotated[str | None, typer.Option(help="Only these, by code or name: FR,DE,Nigeria")]

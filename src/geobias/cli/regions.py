@@ -24,7 +24,9 @@ def regions(
     continents: Continents = None,
     countries: Countries = None,
     tree: Annotated[Path | None, typer.Option(help="Your own regions: CSV with id, name, parent.")] = None,
-    words: Annotated[Path | None, typer.Option(help="Your own words: one a line, or CSV with word, topic.")] = None,
+    words: Annotated[
+        Path | None, typer.Option(help="Your own words: one a line, or CSV with word, topic, substitute.")
+    ] = None,
     ablate: Annotated[
         list[str] | None,
         typer.Option(help="Also the score without each topic, or without each word: topics, words, or topics,words."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from heapq import nlargest, nsmallest
 from pathlib import Path
 
 from geobias.errors import InputError
@@ -42,15 +41,21 @@ def _show(mapped: Mapped, names: Mapping[str, str], files: list[Path]) -> None:
     out = console()
     out.print(mapped.title, style="bold")
     out.print(mapped.subtitle, style="dim")
-    for which, pick in (("Highest", nlargest), ("Lowest", nsmallest)):
-        ranked = pick(EXTREMES_SHOWN, mapped.values, key=mapped.values.__getitem__)
-        out.print(f"{which}: {', '.join(f'{names[code]} {digits(mapped.values[code])}' for code in ranked)}.")
+    ranked = sorted(mapped.values, key=lambda code: -mapped.values[code])
+    for which, some in (
+        ("Highest", ranked[:EXTREMES_SHOWN]),
+        ("Lowest", ranked[EXTREMES_SHOWN:][: -EXTREMES_SHOWN - 1 : -1]),
+    ):
+        if some:
+            out.print(f"{which}: {', '.join(f'{names[code]} {digits(mapped.values[code])}' for code in some)}.")
     shapeless = [names[code] for code in mapped.values if not countries()[code].has_shape]
     absent = [names[country.code] for country in unmapped(mapped.values)]
     out.print(
         f"{len(mapped.values)} of the run's {len(names)} countries have a number; {len(without_data(mapped.values))} "
-        f"places of the map have none and are hatched. Without a shape: {len(shapeless)}, drawn as circles"
-        + (f", but for {len(absent)} without a place on the map ({', '.join(absent)})." if absent else ".")
+        "places of the map have none and are hatched, or empty circles."
     )
+    if shapeless:
+        more = f", but for {len(absent)} without a place on the map ({', '.join(absent)})" if absent else ""
+        out.print(f"Without a shape: {len(shapeless)}, drawn as circles{more}.")
     for file in files:
         out.print(str(runs.shown(file)), soft_wrap=True)

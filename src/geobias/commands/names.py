@@ -51,21 +51,6 @@ def run_names(
         show(result, folder)
 
 
-def sources(given: Sequence[str] | None) -> dict[str, Path] | None:
-    """FILE, or several LANGUAGE=FILE; a file whose name has a "=" is still a file."""
-    if not given:
-        return None
-    tagged: dict[str, Path] = {}
-    for text in given:
-        language, found, path = text.partition("=")
-        if not found or Path(text).exists():
-            language, path = "", text
-        if language in tagged:
-            raise InputError("Several --texts need a language each, for example: --texts en=a.csv --texts eu=b.csv.")
-        tagged[language] = Path(path)
-    return tagged
-
-
 def audit_into(
     folder: Path, asked: NamesQuestion, names: Sequence[str], how: Asked, *, device: str, dtype: str
 ) -> NamesResult:

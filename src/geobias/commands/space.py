@@ -71,7 +71,10 @@ def _representations(about: Mapping[str, Any], names: Sequence[str]) -> np.ndarr
         raise InputError(
             f"This run asked a scorer of your own ({about['name']}), which has no hidden layers to look at."
         )
-    model = load(about["name"], dtype=about["dtype"])
+    try:
+        model = load(about["name"], dtype=about["dtype"])
+    except InputError as error:
+        raise InputError(f"{error} The run names its model as it was given then: go to that folder.") from None
     if model.scorer(about["score"]).fingerprint != about["fingerprint"]:
         raise InputError(f"{about['name']} is no longer the model of this run: run `geobias regions` anew with it.")
     points = model.representations(names)

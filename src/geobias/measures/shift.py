@@ -1,4 +1,4 @@
-"""How a classifier's answers shift when a prefix is put before a text (HERB, section 4.5: Tables 4 and 5, Figure 4).
+"""How a classifier's answers shift when a prefix is put before a text (HERB, section 4.5: Table 4, Figure 4).
 
 Probabilities come as `before` (texts x classes) and `after` (texts x prefixes x classes). Everything is summed up text
 by text, since all differences at once would take more memory than the probabilities themselves.
@@ -92,7 +92,7 @@ def performance(truth: np.ndarray, probabilities: np.ndarray, threshold: float |
     texts, prefixes = probabilities.shape[:2]
     either = said + prefixes * truth.sum(axis=0)  # 2 TP + FP + FN
     f1 = 2 * hits[either > 0] / either[either > 0]
-    return Performance(accuracy=right / (texts * prefixes), macro_f1=float(f1.mean()))
+    return Performance(accuracy=right / (texts * prefixes), macro_f1=float(f1.mean()) if len(f1) else float("nan"))
 
 
 def _mean(total: np.ndarray, count: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from geobias.world.geometry import Country, countries, shapes, topology
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
 INK, SOFT_INK, LAND, BORDER, HATCH = "#222222", "#666666", "#f0f0ee", "#ffffff", "#a8a8a4"
 MAP_WIDTH, MAP_HEIGHT, SIDE_WIDTH = 800, 350, 250
+LESS_THAN = "\ue0ff\ue0fe"  # stands for "<" where the library copies texts into a script
 SMALL = 0.7  # square degrees: below, a shape is hardly a dot at this size, and a circle stands for it
 CIRCLE = 26  # square pixels
 FENCE = 1.5  # interquartile ranges beyond the quartiles: Tukey's bound of what is no outlier
@@ -41,7 +42,7 @@ def save_chart(chart: Any, stem: Path) -> list[Path]:
     contents = {
         "svg": vl_convert.vegalite_to_svg(spec).encode(),
         "png": vl_convert.vegalite_to_png(spec, scale=2),
-        "html": vl_convert.vegalite_to_html(spec, bundle=True).encode(),
+        "html": _page(spec).encode(),
     }
     paths = []
     for kind, content in contents.items():
@@ -50,6 +51,14 @@ def save_chart(chart: Any, stem: Path) -> list[Path]:
             stem.parent.mkdir(parents=True, exist_ok=True)
             write_whole(paths[-1], content)
     return paths
+
+
+def _page(spec: dict[str, Any]) -> str:
+    """The chart as a page without a network. A "<" in a name or a text would end the page's script: it is spelt out."""
+    import vl_convert
+
+    held = json.loads(json.dumps(spec).replace("<", LESS_THAN))
+    return str(vl_convert.vegalite_to_html(held, bundle=True)).replace(LESS_THAN, "\\u003c")
 
 
 def world_map(
@@ -72,7 +81,8 @@ def world_map(
     colour = alt.Color("value:Q", title=legend, scale=scale, legend=_bar())
     tooltips = [alt.Tooltip("name:N"), alt.Tooltip("value:Q", title=legend, format=".4~g")]
     axis = alt.Axis(title=legend, tickCount=4, format=".3~g", titleLimit=SIDE_WIDTH + 80)
-    across = alt.X("value:Q", axis=axis, scale=alt.Scale(domain=[low, high], clamp=True, nice=False))
+    ends = [min([low, *(own or {}).values()]), max([high, *(own or {}).values()])]  # a continent's mark is never moved
+    across = alt.X("value:Q", axis=axis, scale=alt.Scale(domain=ends, clamp=True, nice=False))
     drawn = _map(values, names, colour, tooltips)
     spread = _by_continent(values, names, colour, across, tooltips, own or {})
     beyond = sum(not low <= value <= high for value in values.values())
@@ -99,9 +109,9 @@ def continent_colour(**options: Any) -> alt.Color:
 
 
 def without_data(values: Mapping[str, Any]) -> list[str]:
-    """The names of what the map hatches, in its order: countries without a number, and shapes that have no code."""
+    """The names of what the map hatches, or leaves as an empty circle: countries without a number, and other shapes."""
     return [
-        *(country.name for code, country in sorted(countries().items()) if code not in values),
+        *(country.name for code, country in sorted(countries().items()) if code not in values and country.point),
         *(shape.name for shape in shapes() if shape.code is None),
     ]
 
@@ -113,7 +123,8 @@ def unmapped(values: Mapping[str, Any]) -> list[Country]:
 
 def note(values: Mapping[str, Any]) -> str:
     said = (
-        f"Hatched: no data ({len(without_data(values))}). Circles: countries too small for the map, or without a shape."
+        f"Hatched, or an empty circle: no data ({len(without_data(values))}). "
+        "Circles: countries too small for the map, or without a shape."
     )
     missing = unmapped(values)
     return f"{said} Not on the map: {len(missing)}." if missing else said

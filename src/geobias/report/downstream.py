@@ -81,7 +81,7 @@ def _write_maps(folder: Path, result: DownstreamResult) -> None:
 
     names = {place.id: place.name for place in result.places}
     for n, entry in enumerate(result.classifiers, start=1):
-        label, classifier = entry["positive"], entry["model"]["name"]
+        label, classifier = entry["shown"], entry["model"]["name"]
         values = {region["id"]: region["classes"][label]["against_control"] for region in entry["regions"]}
         chart = world_map(
             values,
@@ -100,7 +100,7 @@ def _write_maps(folder: Path, result: DownstreamResult) -> None:
 def tables(result: DownstreamResult) -> Iterator[Table]:
     """The paper's Table 4, a table for each classifier: the control on top, then the regions."""
     for entry in result.classifiers:
-        label = entry["positive"]
+        label = entry["shown"]
         table = titled_table(f"{entry['model']['name']}: p({label}) after “{result.settings['prefix']}”")
         table.add_column("region", overflow="fold")
         for heading in ("rose", "by", "fell", "by", "mean\ndiff.", AGAINST, "%\npred.", "flips\nto/from"):
@@ -131,7 +131,7 @@ def _cells(found: Row) -> list[str]:
 
 def _shown(entry: Row) -> list[Row | None]:
     """The regions from the highest to the lowest; of very many both ends, and None for those between."""
-    label = entry["positive"]
+    label = entry["shown"]
     ranked = sorted(entry["regions"], key=lambda region: -region["classes"][label]["against_control"])
     if len(ranked) <= MOST_ROWS:
         return list(ranked)
@@ -146,7 +146,7 @@ def _named(result: DownstreamResult, region: Row) -> str:
 def notes(result: DownstreamResult) -> list[str]:
     """What was asked, how good the classifiers were, and what was left out or cut, in words."""
     counts, about = result.counts, result.settings["texts"]["source"]
-    said = [f"{counts['texts']:,} texts ({about}) x {counts['regions']:,} regions, and the control “{result.control}”"]
+    said = [f"Texts: {counts['texts']:,} ({about}); regions: {counts['regions']:,}; the control: “{result.control}”"]
     if counts["rows_without_text"]:
         said.append(f"Rows without a text, left out: {counts['rows_without_text']:,}.")
     if counts["countries_without_city"]:
@@ -159,7 +159,7 @@ def notes(result: DownstreamResult) -> list[str]:
 
 
 def _notes_of(entry: Row) -> Iterator[str]:
-    name, label = entry["model"]["name"], entry["positive"]
+    name, label = entry["model"]["name"], entry["shown"]
     against = [region["classes"][label]["against_control"] for region in entry["regions"]]
     alone = entry["control"]["classes"][label]["mean_difference"]
     yield (
@@ -170,7 +170,7 @@ def _notes_of(entry: Row) -> Iterator[str]:
     if "performance" in entry:
         for measure, title in (("accuracy", "accuracy"), ("macro_f1", "macro-F1")):
             values = (entry["performance"][texts][measure] for texts in ("original", "control", "regions"))
-            original, control, regions = (f"{value:.4f}" for value in values)
+            original, control, regions = map(_size, values)
             yield f"{name}: {title} {original} without a prefix, {control} with the control, {regions} with regions."
     cut = entry["counts"]["prefixed_texts_cut"]
     if cut:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from geobias.world.geometry import countries
 from geobias.world.words import Word, herb_words
 
 VARIANTS = ("c_w", "c_z")
+LONGEST_NAME = 60
 NAMED = 8  # words or topics, where none is near to what was asked for
 OF_THE_MODEL = "It says something of the model, nothing of people."
 
@@ -162,5 +164,6 @@ def model_name(results: Mapping[str, Any]) -> str:
 
 
 def _slug(text: str) -> str:
-    """A word as part of a file's name, in any script."""
-    return re.sub(r"[^\w-]+", "-", text).strip("-") or "word"
+    """A word as part of a file's name, in any script; what had to be changed gets a digest, to be told from others."""
+    plain = re.sub(r"[^\w-]+", "-", text).strip("-")[:LONGEST_NAME]
+    return plain if plain == text else f"{plain}-{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}".strip("-")

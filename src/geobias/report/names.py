@@ -165,8 +165,8 @@ def notes(result: NamesResult) -> list[str]:
     """What was asked, and what was left out or could not be compared, in words."""
     counts, listed = result.counts, result.renamed.gazetteer
     said = [
-        f"{counts['texts']:,} texts, {counts['texts_with_names']:,} of them with names: {counts['people']:,} people or "
-        f"places in {counts['mentions']:,} mentions; {counts['countries']} countries x {counts['draws']} draws."
+        f"{counts['texts']:,} texts, {counts['texts_with_names']:,} of them with names: {counts['people']:,} in "
+        f"all, in {counts['mentions']:,} mentions; {counts['countries']} countries x {counts['draws']} draws."
     ]
     if counts["rows_without_text"]:
         said.append(f"Rows without a text in the files, left out: {counts['rows_without_text']:,}.")

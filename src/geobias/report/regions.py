@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from geobias.audits.numbers import number
 from geobias.audits.regions import RegionsResult
 from geobias.audits.wording import FULL, WITHOUT_WORD
 from geobias.report.tables import digits, titled_table, write_csv
@@ -89,7 +90,7 @@ def wording_rows(result: RegionsResult) -> list[dict[str, Any]]:
             "name": wording.name,
             **{f"region_{key}": value for key, value in _named(result, i).items()},
         }
-        | {measure.replace(".", "_"): float(values[i]) for measure, values in wording.scores.items()}
+        | {measure.replace(".", "_"): number(values[i]) for measure, values in wording.scores.items()}
         for wording in result.wordings
         for i in _regions_with_pairs(result)
     ]
@@ -169,7 +170,8 @@ def carrying_words(result: RegionsResult, count: int) -> tuple[list[tuple[str, f
         if wording.what == WITHOUT_WORD
     ]
     ranked = sorted(changes, key=lambda change: change[1])
-    return ranked[:count], ranked[::-1][:count]
+    falls, rises = [one for one in ranked if one[1] < 0], [one for one in ranked[::-1] if one[1] > 0]
+    return falls[:count], rises[:count]
 
 
 def top_rows(result: RegionsResult) -> list[int]:

@@ -7,6 +7,8 @@ with them. Files of this kind have gigabytes.
 from __future__ import annotations
 
 import gzip
+import re
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import numpy as np
 from geobias.errors import InputError
 
 WORDS_AT_ONCE = 20_000
+WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")  # letters; files also list marks, and words with marks at their ends
 
 
 def nearest_words(path: Path, words: Sequence[str]) -> dict[str, str]:
@@ -36,51 +39,60 @@ def nearest_words(path: Path, words: Sequence[str]) -> dict[str, str]:
         position: dict[str, list[int]] = {}
         for i, word in enumerate(listed):
             position.setdefault(word.casefold(), []).append(i)
+        similarity[:, [not WORD.fullmatch(word) for word in listed]] = -np.inf
         for t, target in enumerate(targets):
             similarity[t, position.get(target.casefold(), [])] = -np.inf
         at = similarity.argmax(axis=1)
         for t in np.flatnonzero(similarity.max(axis=1) > best).tolist():
             best[t], nearest[t] = similarity[t, at[t]], listed[int(at[t])]
-    return {target: other for target, other in zip(targets, nearest, strict=True) if other}
+    found = {target: other for target, other in zip(targets, nearest, strict=True) if other}
+    if not found:
+        raise InputError(f"The vectors {path} hold no other word to put in place of any: give a larger file.")
+    return found
 
 
 def _blocks(path: Path) -> Iterator[tuple[list[str], np.ndarray]]:
     """Words and their vectors, many at a time."""
     words: list[str] = []
-    rows: list[str] = []
-    size = None
+    rows: list[list[str]] = []
+    size = 0
     try:
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else open(path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
-                word, _, numbers = line.rstrip("\n").partition(" ")
-                count = numbers.count(" ") + 1 - numbers.endswith(" ")
-                if number == 1 and count == 1:
+                cells = line.split()
+                if number == 1 and len(cells) == 2 and cells[0].isdigit():
                     continue  # word2vec's line of counts
-                size = size or count
-                if count != size or not numbers:
-                    raise InputError(f"The vectors {path} have {count} numbers in line {number}, not {size}: mend it.")
-                words.append(word)
-                rows.append(numbers)
+                size = size or len(cells) - 1
+                if size < 1 or len(cells) <= size:
+                    raise InputError(
+                        f"The vectors {path} do not have {max(size, 1)} numbers in line {number}: mend it."
+                    )
+                words.append(" ".join(cells[:-size]))  # a few files have words with blanks
+                rows.append(cells[-size:])
                 if len(words) == WORDS_AT_ONCE:
-                    yield words, _numbers(path, rows, size)
+                    yield words, _numbers(path, rows)
                     words, rows = [], []
     except FileNotFoundError:
         raise InputError(f"The file of vectors {path} does not exist.") from None
     except UnicodeDecodeError:
         raise InputError(f"The vectors {path} are not UTF-8 text: give word2vec's or GloVe's text form.") from None
-    except OSError as error:
-        raise InputError(f"The vectors {path} cannot be read: {error.strerror or error}.") from None
-    if words and size:
-        yield words, _numbers(path, rows, size)
-    elif size is None:
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"The vectors {path} cannot be read: {reason}.") from None
+    if words:
+        yield words, _numbers(path, rows)
+    elif not size:
         raise InputError(f"The file of vectors {path} holds none.")
 
 
-def _numbers(path: Path, rows: list[str], size: int) -> np.ndarray:
+def _numbers(path: Path, rows: list[list[str]]) -> np.ndarray:
     try:
-        return np.array(" ".join(rows).split(), dtype=np.float32).reshape(len(rows), size)
+        found = np.array(rows, dtype=np.float32)
     except ValueError:
-        raise InputError(f"The vectors {path} hold something that is no number: give the text form.") from None
+        found = np.array([np.nan])
+    if not np.isfinite(found).all():
+        raise InputError(f"The vectors {path} hold something that is no number: give the text form, and mend it.")
+    return found
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:

@@ -69,7 +69,11 @@ def read_words(path: Path) -> tuple[Word, ...]:
 
 def checked(words: Iterable[Word], source: str = "The list of words") -> tuple[Word, ...]:
     """Words without repeats within a topic; at least two, since a normalised vector of one number says nothing."""
-    distinct = tuple(dict.fromkeys(words))
+    by_name: dict[tuple[str, str], Word] = {}
+    for word in words:
+        if by_name.setdefault((word.word, word.topic), word) != word:
+            raise InputError(f"{source} gives {word.word!r} ({word.topic}) two substitutes: keep one.")
+    distinct = tuple(by_name.values())
     empty = [word for word in distinct if not isinstance(word.word, str) or not word.word.strip()]
     if empty:
         raise InputError(f"{source} holds something that is no word: {empty[0].word!r}.")

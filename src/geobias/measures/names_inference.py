@@ -1,0 +1,194 @@
+"""How sure are the numbers of a names audit? Two things were drawn at random: the texts, and the names.
+
+A name that a classifier dislikes for reasons of its own makes its country look bad in every text. So both are
+resampled, texts and names, and tests shuffle names, never single answers.
+
+* **Intervals: the bootstrap of crossed factors.** A text (a name) drawn twice counts twice, wherever it occurs. For the
+  means here that comes to a sum over texts plus a sum over names: each time what this text (name) adds to the mean,
+  times how much more or less often than once it was drawn. Noise of single answers would so be counted once for the
+  text and again for every name in it; the sum is scaled down to count it once.
+* **Tests against the mean of countries: names change countries.** Each name keeps what was answered wherever it occurs;
+  which country it belongs to is shuffled within men's, women's and last names. A name that several countries have is
+  one name.
+* **Placebo**: one country's names split at random in two. What the halves differ by is what names alone do.
+
+Arrays are texts x countries x draws; `counted` (texts x draws) says which of them take part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from geobias.measures.inference import RESAMPLES, p_value
+
+AT_ONCE = 2_000_000  # random numbers held at a time
+SPLITS = 200
+FLOOR = 0.95
+
+
+@dataclass(frozen=True)
+class NameUnits:
+    """Which names an answer shows: entry i says that answer `answer[i]` (counted flat) shows name `unit[i]`."""
+
+    answer: np.ndarray
+    unit: np.ndarray
+    kind: np.ndarray  # of each name: male, female, last or city, as a number
+
+    @property
+    def count(self) -> int:
+        return len(self.kind)
+
+
+class Resampling:
+    """One set of draws of texts and names, used for every measure alike, so that measures can be compared."""
+
+    def __init__(
+        self,
+        units: NameUnits,
+        shape: tuple[int, int, int],
+        counted: np.ndarray,
+        *,
+        seed: int = 0,
+        resamples: int = RESAMPLES,
+        names_fixed: bool = False,
+    ) -> None:
+        self.shape, self.counted, self.seed, self.resamples = shape, counted, seed, resamples
+        self.names_fixed = names_fixed
+        _, countries, draws = shape
+        taking_part = np.broadcast_to(counted[:, None, :], shape).ravel()
+        keep = taking_part[units.answer]
+        self.answer, self.unit, self.kind = units.answer[keep], units.unit[keep], units.kind
+        self.cell = self.unit * countries + (self.answer // draws) % countries  # a name in a country
+        self.cells = len(units.kind) * countries
+        self.occurrences = np.bincount(self.cell, minlength=self.cells).reshape(-1, countries)
+        self.total = counted.sum()
+        self.in_text = counted.sum(axis=1)
+        self.texts_counted = int((self.in_text > 0).sum())
+        self.shown = len(self.answer) / max(self.total * countries, 1)  # names in a text, on average
+
+    def deviations(self, values: np.ndarray, combine: np.ndarray | None = None) -> np.ndarray:
+        """resamples x countries: how far the mean of the values would lie off, had other texts and names been drawn.
+
+        `combine` (countries x countries) makes another measure of the means: row c gives c's as a sum over all.
+        """
+        by_text, by_name, noise = self._influences(values)
+        combine = np.eye(self.shape[1]) if combine is None else combine
+        by_text, by_name = by_text @ combine.T, by_name @ combine.T
+        rng = np.random.default_rng(self.seed)
+        found = self._drawn_texts(rng) @ by_text
+        spread = (by_text**2).sum(axis=0)
+        if not self.names_fixed:
+            for some, drawn in self._drawn_names(rng):
+                found += drawn @ by_name[some]
+            of_names = (by_name**2).sum(axis=0)
+            extra = self.shown * (combine**2 @ noise)
+            wanted = np.maximum(spread + of_names - extra, np.maximum(spread, of_names))
+            spread = spread + of_names
+            found *= np.sqrt(wanted / np.where(spread == 0, 1, spread))
+        return found
+
+    def _influences(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What each text and each name adds to the countries' means, and the variance that single answers add."""
+        countries = self.shape[1]
+        taken = self.counted[:, None, :]
+        text_sum = np.where(taken, values, 0).sum(axis=2)
+        mean = text_sum.sum(axis=0) / self.total
+        by_text = (text_sum - self.in_text[:, None] * mean) / self.total
+        by_text *= np.sqrt(self.texts_counted / max(self.texts_counted - 1, 1))
+        # Names within a text: its own mean is taken away, so that texts do not pass for names. That takes a part of
+        # every name's own effect too, which the factor gives back.
+        draws_in = np.maximum(self.in_text, 1)[:, None, None]
+        back = np.where(draws_in > 1, draws_in / np.maximum(draws_in - 1, 1), 1)
+        within = np.where(taken, (values - (text_sum / np.maximum(self.in_text, 1)[:, None])[:, :, None]) * back, 0)
+        within = within.ravel() / self.total
+        by_name = np.bincount(self.cell, weights=within[self.answer], minlength=self.cells).reshape(-1, countries)
+        mean_of_name = by_name / np.maximum(self.occurrences, 1)
+        rest = within - np.bincount(self.answer, weights=mean_of_name.ravel()[self.cell], minlength=len(within))
+        noise = (np.where(taken, rest.reshape(self.shape), 0) ** 2).sum(axis=(0, 2))
+        return by_text, by_name * self._small_lists(), noise
+
+    def _small_lists(self) -> np.ndarray:
+        """names x countries: n / (n - 1) under the root, where a country shows n names of that kind."""
+        shows = self.occurrences > 0
+        sizes = np.array([shows[self.kind == kind].sum(axis=0) for kind in range(self.kind.max(initial=0) + 1)])
+        return np.asarray(np.sqrt(sizes / np.maximum(sizes - 1, 1))[self.kind])
+
+    def _drawn_texts(self, rng: np.random.Generator) -> np.ndarray:
+        """resamples x texts: how often each text was drawn, minus one."""
+        texts = self.shape[0]
+        return rng.multinomial(texts, np.full(texts, 1 / texts), size=self.resamples) - 1.0
+
+    def _drawn_names(self, rng: np.random.Generator) -> Iterator[tuple[slice, np.ndarray]]:
+        """Some of the names at a time, and resamples x names: how often each was drawn, minus one."""
+        step = max(1, AT_ONCE // self.resamples)
+        for start in range(0, len(self.kind), step):
+            some = slice(start, min(start + step, len(self.kind)))
+            yield some, rng.poisson(1.0, size=(self.resamples, some.stop - some.start)) - 1.0
+
+    def shuffled(self, values: np.ndarray, tests: int) -> tuple[np.ndarray, float]:
+        """p-values of every country against the mean of countries, and one for whether any differs at all.
+
+        First and last names of a country always stand together, so what one kind does shows in the means of the other.
+        Each name therefore brings what it adds to its country's own mean; shuffled over the countries, these say what
+        the means would be if countries were nothing but draws of names. `tests` says how many such p-values will be
+        corrected together: the more, the more shuffles.
+        """
+        taken = np.broadcast_to(self.counted[:, None, :], self.shape)
+        mean = np.where(taken, values, 0).sum(axis=(0, 2)) / self.total
+        observed = mean - mean.mean()
+        effect = self._name_effects(values)
+        used = self.occurrences.sum(axis=1) > 0
+        weights = self.occurrences / (self.total or 1)
+        rng = np.random.default_rng(self.seed + 1)
+        shuffles, done = max(self.resamples, 20 * tests), 0
+        extreme, extreme_overall = np.zeros(len(observed)), 0
+        overall = (observed**2).sum()
+        while done < shuffles:
+            size = min(max(1, AT_ONCE // len(effect)), shuffles - done)
+            dealt = np.zeros((size, len(effect)))
+            for kind in range(self.kind.max(initial=0) + 1):
+                of_kind = np.flatnonzero((self.kind == kind) & used)
+                dealt[:, of_kind] = rng.permuted(np.tile(effect[of_kind], (size, 1)), axis=1)
+            found = dealt @ weights
+            found -= found.mean(axis=1, keepdims=True)
+            extreme += (np.abs(found) >= np.abs(observed) - 1e-12 * (1 + np.abs(observed))).sum(axis=0)
+            extreme_overall += int(((found**2).sum(axis=1) >= overall - 1e-12 * (1 + overall)).sum())
+            done += size
+        return (1 + extreme) / (1 + shuffles), (1 + extreme_overall) / (1 + shuffles)
+
+    def _name_effects(self, values: np.ndarray) -> np.ndarray:
+        """For each name what it adds, per occurrence, to the mean of its country (of its countries, where several)."""
+        by_name = self._influences(values)[1].sum(axis=1)
+        return np.asarray(by_name * self.total / np.maximum(self.occurrences.sum(axis=1), 1))
+
+    def placebo(self, values: np.ndarray) -> np.ndarray:
+        """For each country, the 95th percentile of what halves of its own names differ by, as wide as an estimate is.
+
+        Two halves differ with twice the standard error of the whole, hence the half.
+        """
+        by_name = self._influences(values)[1]
+        shows = self.occurrences > 0
+        rng = np.random.default_rng(self.seed + 2)
+        found = np.zeros((SPLITS, self.shape[1]))
+        for kind in range(self.kind.max(initial=0) + 1):
+            of_kind = self.kind == kind
+            order = rng.random((SPLITS, int(of_kind.sum())))
+            for c in range(self.shape[1]):
+                here = shows[of_kind, c]
+                ranks = order[:, here].argsort(axis=1).argsort(axis=1)
+                sides = np.where(ranks < here.sum() / 2, 1.0, -1.0)
+                found[:, c] += sides @ by_name[of_kind, c][here]
+        return np.quantile(np.abs(found), FLOOR, axis=0)
+
+
+def overall_p(observed: np.ndarray, deviations: np.ndarray) -> float:
+    """Does any of the values differ from 0? By the sum of their squares, each in its own standard errors."""
+    spread = deviations.std(axis=0, ddof=1)
+    known = spread > 0
+    if not known.any():
+        return 1.0
+    squares = ((deviations[:, known] / spread[known]) ** 2).sum(axis=1)
+    return float(p_value(np.array(((observed[known] / spread[known]) ** 2).sum()), squares))
