@@ -93,6 +93,7 @@ def audit_names(
     seed: int = 0,
     scripts: str = "latin",
     gazetteer: str | Path | None = None,
+    names: str = "random",
     positive: Sequence[str] = (),
     negative: Sequence[str] = (),
     threshold: float | None = None,
@@ -122,6 +123,7 @@ def audit_names(
         form=perplexity_form,
         perplexity_draws=perplexity_draws,
         perplexity_texts=perplexity_texts,
+        names=names,
     )
     asked = names_question(
         texts=texts,

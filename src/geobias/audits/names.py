@@ -32,6 +32,7 @@ from geobias.world.names import ENOUGH, PAPER_COUNTRIES, Gazetteer, city_gazette
 ENTITIES = ("person", "place")
 PERPLEXITIES = ("pll", "pll-word")
 FORMS = ("mean", "sum")
+NAMES_ARE = ("random", "fixed")
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Asked:
     form: str = "mean"
     perplexity_draws: int = 5
     perplexity_texts: int | None = None  # of those that name somebody; None: all of them
+    names: str = "random"  # in intervals and tests: these names stand for others like them; or "fixed", for themselves
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 < self.threshold < 1:
@@ -71,6 +73,8 @@ class Asked:
             raise InputError(f"--perplexity-form is {' or '.join(FORMS)}, not {self.form!r}.")
         if self.perplexity_draws < 0:
             raise InputError("--perplexity-draws is a number of draws; 0 takes no perplexity.")
+        if self.names not in NAMES_ARE:
+            raise InputError(f"--names is {' or '.join(NAMES_ARE)}, not {self.names!r}.")
         if self.perplexity_texts is not None and self.perplexity_texts < 1:
             raise InputError("--perplexity-texts is a number from 1 on.")
 
@@ -85,6 +89,7 @@ class Asked:
             "perplexity_form": self.form,
             "perplexity_draws": self.perplexity_draws,
             "perplexity_texts": self.perplexity_texts or "all",
+            "names_are": self.names,
         }
 
 
@@ -210,7 +215,9 @@ def answer(
             judgement = replace(judgement, perplexity=taken[id(scorer)], notes=(*judgement.notes, *note))
         judgements.append(judgement)
     settings = asked.settings_for(names, how)
-    return NamesResult(asked.texts, asked.named, asked.renamed, asked.left_out, settings, tuple(judgements))
+    return NamesResult(
+        asked.texts, asked.named, asked.renamed, asked.left_out, settings, tuple(judgements), how.names == "fixed"
+    )
 
 
 @dataclass(frozen=True)

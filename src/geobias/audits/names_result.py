@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geobias.audits.identity import versions
+from geobias.audits.names_certainty import certainty
 from geobias.audits.numbers import number
 from geobias.audits.perplexity import Perplexity
 from geobias.measures.change import change_by_country, confusion, error_rates
@@ -19,6 +20,7 @@ from geobias.measures.correlation import (
     pooled_correlation,
     within_correlation,
 )
+from geobias.measures.names_inference import NameUnits, Resampling
 from geobias.prompts.counterfactuals import GENDERS, Counterfactuals
 from geobias.prompts.texts import Texts
 
@@ -58,6 +60,7 @@ class NamesResult:
     left_out: tuple[str, ...]
     settings: dict[str, Any] = field(repr=False)
     judgements: tuple[Judgement, ...] = field(repr=False)
+    names_fixed: bool = False
 
     @cached_property
     def countries(self) -> list[dict[str, Any]]:
@@ -174,14 +177,16 @@ class NamesResult:
         """Every table of one classifier, for some of the texts."""
         taking_part = some[self.named]
         everyone = np.repeat(taking_part[:, None], self.renamed.draws, axis=1)
+        countries, overall = self._changes(judged, everyone)
         section: dict[str, Any] = {
             "texts": int(some.sum()),
             "texts_with_names": int(taking_part.sum()),
-            "countries": self._changes(judged, everyone),
+            "countries": countries,
+            **overall,
             "by_gender": [
                 {"gender": gender, **row}
                 for gender in GENDERS
-                for row in self._changes(judged, everyone & (self._shown_genders == gender))
+                for row in self._changes(judged, everyone & (self._shown_genders == gender))[0]
             ],
         }
         if judged.truth is not None:
@@ -194,9 +199,15 @@ class NamesResult:
     def _shown_genders(self) -> np.ndarray:
         return self.renamed.shown_genders()
 
-    def _changes(self, judged: Judgement, counted: np.ndarray) -> list[dict[str, Any]]:
+    @cached_property
+    def _units(self) -> NameUnits:
+        return NameUnits(*self.renamed.name_units())
+
+    def _changes(self, judged: Judgement, counted: np.ndarray) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """A row for each country, and what is said of all of them together."""
+        original = judged.original[self.named]
         found = change_by_country(
-            judged.original[self.named],
+            original,
             judged.renamed,
             counted=counted,
             positive=judged.positive,
@@ -204,6 +215,10 @@ class NamesResult:
             threshold=judged.threshold,
             multi_label=judged.multi_label,
         )
+        resampling = Resampling(
+            self._units, self.renamed.shape, counted, seed=self.renamed.seed, names_fixed=self.names_fixed
+        )
+        sure = certainty(judged, original, found, resampling, [country["code"] for country in self.countries])
         rows = []
         for c, country in enumerate(self.countries):
             rows.append(
@@ -219,6 +234,7 @@ class NamesResult:
                         "change": _by_label(judged, found.change_from_mean[c]),
                         "kl": number(found.kl_from_mean[c]),
                     },
+                    "inference": sure.country(c, judged.labels),
                     "before": _by_label(judged, found.before.astype(int)),
                     "after": _by_label(judged, found.after[c].astype(int)),
                 }
@@ -230,7 +246,7 @@ class NamesResult:
                     "false_positive": _by_label(judged, rates.false_positive[c]),
                     "false_negative": _by_label(judged, rates.false_negative[c]),
                 }
-        return rows
+        return rows, sure.overall(judged.labels)
 
     def _errors(self, judged: Judgement, some: np.ndarray) -> dict[str, Any]:
         """On the original texts that name somebody."""

@@ -31,6 +31,10 @@ def names(
     seed: Annotated[int, typer.Option(help="Other seeds draw other names.")] = 0,
     scripts: Annotated[str, typer.Option(help="Names in latin letters, or all.")] = "latin",
     gazetteer: Annotated[Path | None, typer.Option(help="Your own names: CSV with country, kind, name.")] = None,
+    names_are: Annotated[
+        str,
+        typer.Option("--names", help="In intervals and tests: names are a random sample of more, or fixed."),
+    ] = "random",
     positive: Annotated[str | None, typer.Option(help="Labels that count as positive in Δ: joy,optimism")] = None,
     negative: Annotated[str | None, typer.Option(help="Labels that count as negative in Δ.")] = None,
     threshold: Threshold = None,
@@ -87,6 +91,7 @@ def names(
             form=perplexity_form,
             perplexity_draws=perplexity_draws,
             perplexity_texts=perplexity_texts,
+            names=names_are,
         ),
         device=device,
         dtype=dtype,

@@ -43,8 +43,8 @@ def change_by_country(
     before = np.einsum("tk,td->k", predicted(original, threshold).astype(float), counted.astype(float))
     after = np.einsum("tcdk,td->ck", predicted(renamed, threshold).astype(float), counted.astype(float))
     moved = delta(original, renamed, counted=counted, positive=positive, negative=negative)
-    each = _share(np.einsum("tcdk,td->tk", renamed, counted.astype(float)), counted.sum(axis=1)[:, None])
-    mean_of_countries = each / renamed.shape[1]
+    from_original = each_kl(renamed, original, multi_label=multi_label)
+    from_mean = each_kl(renamed, mean_of_countries(renamed, counted), multi_label=multi_label)
     return Change(
         before=before,
         after=after,
@@ -52,8 +52,8 @@ def change_by_country(
         change_from_mean=class_change(after, after.mean(axis=0)),
         delta=moved,
         delta_from_mean=moved - moved.mean(),
-        kl=mean_kl(renamed, original, counted=counted, multi_label=multi_label),
-        kl_from_mean=mean_kl(renamed, mean_of_countries, counted=counted, multi_label=multi_label),
+        kl=_mean_over(from_original, counted),
+        kl_from_mean=_mean_over(from_mean, counted),
     )
 
 
@@ -80,23 +80,34 @@ def delta(
     """
     if not positive or not negative:
         return np.full(renamed.shape[1], np.nan)
+    return 100 * _mean_over(tone_difference(original, renamed, positive, negative), counted)
+
+
+def tone_difference(original: np.ndarray, renamed: np.ndarray, positive: list[int], negative: list[int]) -> np.ndarray:
+    """texts x countries x draws: p_pos - p_neg of a renamed text minus the same of its original."""
 
     def tone(p: np.ndarray) -> np.ndarray:
         difference: np.ndarray = p[..., positive].sum(axis=-1) - p[..., negative].sum(axis=-1)
         return difference
 
-    return 100 * _mean_over(tone(renamed) - tone(original)[:, None, None], counted)
+    return tone(renamed) - tone(original)[:, None, None]
 
 
-def mean_kl(renamed: np.ndarray, reference: np.ndarray, *, counted: np.ndarray, multi_label: bool) -> np.ndarray:
-    """For each country the mean symmetric KL of the renamed texts from their reference (texts x classes).
+def each_kl(renamed: np.ndarray, reference: np.ndarray, *, multi_label: bool = False) -> np.ndarray:
+    """texts x countries x draws: the symmetric KL of a renamed text from its reference (texts x classes).
 
     Text by text, since the logarithms of all of them at once would take more memory than all the rest.
     """
-    total = np.zeros(renamed.shape[1])
-    for versions, one, takes_part in zip(renamed, reference, counted, strict=True):
-        total += symmetric_kl(versions[:, takes_part], one, multi_label=multi_label).sum(axis=1)
-    return _share(total, counted.sum())
+    found = np.empty(renamed.shape[:-1])
+    for i, (versions, one) in enumerate(zip(renamed, reference, strict=True)):
+        found[i] = symmetric_kl(versions, one, multi_label=multi_label)
+    return found
+
+
+def mean_of_countries(renamed: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """texts x classes: what a text gets on average over all countries and counted draws."""
+    each = _share(np.einsum("tcdk,td->tk", renamed, counted.astype(float)), counted.sum(axis=1)[:, None])
+    return each / renamed.shape[1]
 
 
 def symmetric_kl(p: np.ndarray, q: np.ndarray, *, multi_label: bool = False) -> np.ndarray:
@@ -149,4 +160,5 @@ def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 def _mean_over(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
     """The mean over the counted texts and draws, for each country."""
-    return _share(np.einsum("tcd,td->c", values, counted.astype(float)), counted.sum())
+    taken = np.where(counted[:, None, :], values, 0)  # a text that is not counted may have no value
+    return _share(taken.sum(axis=(0, 2)), counted.sum())

@@ -30,6 +30,12 @@ class Estimates:
     p: np.ndarray
     p_adjusted: np.ndarray
 
+    @classmethod
+    def unknown(cls, value: np.ndarray) -> Estimates:
+        """Values of whose uncertainty nothing can be said."""
+        nothing = np.full(value.shape, np.nan)
+        return cls(value, nothing, nothing, nothing, nothing)
+
     def at(self, *index: int) -> dict[str, float | None]:
         """One estimate as results.json has it."""
         found = {name: float(getattr(self, name)[index]) for name in ("value", "low", "high", "p", "p_adjusted")}
@@ -46,6 +52,7 @@ def estimates(value: np.ndarray, deviations: np.ndarray, p: np.ndarray | None = 
     if p is None:
         p = p_value(np.abs(value), np.abs(deviations))
     p = np.where(np.isnan(value), np.nan, p)
+    low, high = (np.where(np.isnan(value), np.nan, bound) for bound in (low, high))
     return Estimates(value, low, high, p, benjamini_hochberg(p))
 
 
@@ -67,7 +74,6 @@ def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
 def max_t_bounds(value: np.ndarray, deviations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Bounds that hold for all values at once: the same number of standard errors for each, by the largest of them."""
     spread = deviations.std(axis=0, ddof=1)
-    spread = np.where(spread == 0, np.nan, spread)
-    largest = np.nanmax(np.abs(deviations) / spread, axis=tuple(range(1, deviations.ndim)))
-    reach = np.nan_to_num(spread) * np.quantile(largest, LEVEL)
+    in_errors = np.abs(deviations) / np.where(spread == 0, np.inf, spread)
+    reach = spread * np.quantile(in_errors.max(axis=tuple(range(1, deviations.ndim))), LEVEL)
     return value - reach, value + reach

@@ -17,16 +17,21 @@ Arrays are texts x countries x draws; `counted` (texts x draws) says which of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from geobias.measures.inference import RESAMPLES, p_value
+from geobias.measures.inference import RESAMPLES
 
 AT_ONCE = 2_000_000  # random numbers held at a time
 SPLITS = 200
 FLOOR = 0.95
+
+
+Measure = tuple[np.ndarray, np.ndarray]
+"""Values (texts x countries x draws) whose means it is made of, and countries x countries: row c gives c's measure as a
+sum over the means of all countries."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +41,6 @@ class NameUnits:
     answer: np.ndarray
     unit: np.ndarray
     kind: np.ndarray  # of each name: male, female, last or city, as a number
-
-    @property
-    def count(self) -> int:
-        return len(self.kind)
 
 
 class Resampling:
@@ -69,26 +70,27 @@ class Resampling:
         self.texts_counted = int((self.in_text > 0).sum())
         self.shown = len(self.answer) / max(self.total * countries, 1)  # names in a text, on average
 
-    def deviations(self, values: np.ndarray, combine: np.ndarray | None = None) -> np.ndarray:
-        """resamples x countries: how far the mean of the values would lie off, had other texts and names been drawn.
-
-        `combine` (countries x countries) makes another measure of the means: row c gives c's as a sum over all.
-        """
-        by_text, by_name, noise = self._influences(values)
-        combine = np.eye(self.shape[1]) if combine is None else combine
-        by_text, by_name = by_text @ combine.T, by_name @ combine.T
+    def deviations(self, measures: Sequence[Measure]) -> list[np.ndarray]:
+        """For each measure, resamples x countries: how far off it would lie, had other texts and names been drawn."""
+        by_text, by_name, scales = [], [], []
+        for values, combine in measures:
+            text, name, noise = self._influences(values)
+            text, name = text @ combine.T, name @ combine.T
+            of_texts, of_names = (text**2).sum(axis=0), (name**2).sum(axis=0)
+            counted_twice = self.shown * (combine**2 @ noise)
+            wanted = np.maximum(of_texts + of_names - counted_twice, np.maximum(of_texts, of_names))
+            both = of_texts + of_names
+            scales.append(np.sqrt(wanted / np.where(both == 0, 1, both)))
+            by_text.append(text)
+            by_name.append(name)
         rng = np.random.default_rng(self.seed)
-        found = self._drawn_texts(rng) @ by_text
-        spread = (by_text**2).sum(axis=0)
+        found = self._drawn_texts(rng) @ np.hstack(by_text)
         if not self.names_fixed:
+            names = np.hstack(by_name)
             for some, drawn in self._drawn_names(rng):
-                found += drawn @ by_name[some]
-            of_names = (by_name**2).sum(axis=0)
-            extra = self.shown * (combine**2 @ noise)
-            wanted = np.maximum(spread + of_names - extra, np.maximum(spread, of_names))
-            spread = spread + of_names
-            found *= np.sqrt(wanted / np.where(spread == 0, 1, spread))
-        return found
+                found += drawn @ names[some]
+            found *= np.concatenate(scales)
+        return np.split(found, len(measures), axis=1)
 
     def _influences(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What each text and each name adds to the countries' means, and the variance that single answers add."""
@@ -182,13 +184,3 @@ class Resampling:
                 sides = np.where(ranks < here.sum() / 2, 1.0, -1.0)
                 found[:, c] += sides @ by_name[of_kind, c][here]
         return np.quantile(np.abs(found), FLOOR, axis=0)
-
-
-def overall_p(observed: np.ndarray, deviations: np.ndarray) -> float:
-    """Does any of the values differ from 0? By the sum of their squares, each in its own standard errors."""
-    spread = deviations.std(axis=0, ddof=1)
-    known = spread > 0
-    if not known.any():
-        return 1.0
-    squares = ((deviations[:, known] / spread[known]) ** 2).sum(axis=1)
-    return float(p_value(np.array(((observed[known] / spread[known]) ** 2).sum()), squares))

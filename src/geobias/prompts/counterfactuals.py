@@ -88,6 +88,33 @@ class Counterfactuals(LazyTexts):
                 shown[i, draw] = genders.pop() if len(genders) == 1 else BOTH_GENDERS if genders else NO_GENDER
         return shown
 
+    def name_units(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Which names the renamed texts show: number of the text, number of the name, and the kind of every name.
+
+        A name is one, whichever countries have it; the same word as a first and as a last name is two.
+        """
+        numbers: dict[tuple[int, str], int] = {}
+        texts: list[int] = []
+        names: list[int] = []
+        kinds = {kind: k for k, kind in enumerate(self.gazetteer.kinds)}
+        for i, persons in enumerate(self.people):
+            genders = [self._genders(i, k) if person.has("first") else None for k, person in enumerate(persons)]
+            for c in range(len(self.countries)):
+                start = (i * len(self.countries) + c) * self.draws
+                for person, of_person, new in zip(persons, genders, self.new_names(i, c), strict=True):
+                    for draw, name in enumerate(new):
+                        shown = []
+                        if person.has("last"):
+                            shown.append((kinds["last"], name.last))
+                        if of_person is not None:
+                            shown.append((kinds[of_person[draw]], name.first))
+                        elif person.has("city"):
+                            shown.append((kinds["city"], name.first))
+                        for one in shown:
+                            texts.append(start + draw)
+                            names.append(numbers.setdefault(one, len(numbers)))
+        return np.array(texts), np.array(names), np.array([kind for kind, _ in numbers])
+
     def names_used(self, country: int) -> dict[str, int]:
         """How many different names of each kind the country's renamed texts show."""
         used: dict[str, set[str]] = {kind: set() for kind in self.gazetteer.kinds}

@@ -1,0 +1,135 @@
+"""How sure a names audit is: for every number of every country an interval and, where it can be tested, a p-value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geobias.measures.change import Change, each_kl, mean_of_countries, predicted, tone_difference
+from geobias.measures.inference import Estimates, estimates, max_t_bounds
+from geobias.measures.names_inference import Measure, Resampling
+
+if TYPE_CHECKING:
+    from geobias.audits.names_result import Judgement
+
+
+FEWEST_TEXTS = 2
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """Estimates of countries (x labels), against the texts as they were and against the mean of countries."""
+
+    delta: Estimates
+    change: Estimates
+    kl: Estimates
+    delta_from_mean: Estimates
+    change_from_mean: Estimates
+    kl_from_mean: Estimates
+    worst_delta: dict[str, Any] | None
+    worst_change: list[dict[str, Any] | None]
+    any_country_p: float | None  # is Delta alike for all countries?
+    placebo: np.ndarray  # countries: what names alone do to Delta, 95th percentile
+
+    def overall(self, labels: tuple[str, ...]) -> dict[str, Any]:
+        """What results.json says of the countries together."""
+        return {
+            "worst": {"delta": self.worst_delta, "change": dict(zip(labels, self.worst_change, strict=True))},
+            "any_country_differs": {"p": self.any_country_p},
+        }
+
+    def country(self, c: int, labels: tuple[str, ...]) -> dict[str, Any]:
+        """What results.json says beside a country's numbers."""
+        return {
+            "placebo": None if np.isnan(self.placebo[c]) else float(self.placebo[c]),
+            "delta": self.delta.at(c),
+            "change": {label: self.change.at(c, k) for k, label in enumerate(labels)},
+            "kl": self.kl.at(c),
+            "against_mean": {
+                "delta": self.delta_from_mean.at(c),
+                "change": {label: self.change_from_mean.at(c, k) for k, label in enumerate(labels)},
+                "kl": self.kl_from_mean.at(c),
+            },
+        }
+
+
+def certainty(
+    judged: Judgement, original: np.ndarray, change: Change, resampling: Resampling, codes: list[str]
+) -> Certainty:
+    """Resample all measures together, and test those against the mean of countries by shuffling names.
+
+    A measure is made of means, and near its value it moves with them in a straight line: so a change in per cent has
+    the interval of that line. One text alone says nothing of others: then all is unknown.
+    """
+    countries, labels = change.after.shape
+    if resampling.texts_counted < FEWEST_TEXTS:
+        return _unknown(change)
+    each, among = np.eye(countries), np.eye(countries) - 1 / countries
+    said = predicted(judged.renamed, judged.threshold).astype(float)
+    was = predicted(original, judged.threshold).astype(float)
+    moved = 100 * tone_difference(original, judged.renamed, judged.positive, judged.negative)
+    kl = each_kl(judged.renamed, original, multi_label=judged.multi_label)
+    mean = np.nan_to_num(mean_of_countries(judged.renamed, resampling.counted))
+    kl_from_mean = each_kl(judged.renamed, mean, multi_label=judged.multi_label)
+    measures: list[Measure] = [(moved, each), (moved, among), (kl, each), (kl_from_mean, each)]
+    before, after = change.before / resampling.total, change.after / resampling.total
+    mean_after = after.mean(axis=0)
+    for k in range(labels):
+        share = said[..., k]
+        per_cent = 100 / before[k] if before[k] else 0.0
+        ratio = after[:, k] / before[k] if before[k] else np.zeros(countries)
+        measures.append((per_cent * (share - ratio[None, :, None] * was[:, None, None, k]), each))
+        of_mean = 100 / mean_after[k] if mean_after[k] else 0.0
+        against = after[:, k] / mean_after[k] if mean_after[k] else np.zeros(countries)
+        measures.append((of_mean * share, each - against[:, None] / countries))
+    found = resampling.deviations(measures)
+    changed, changed_from_mean = np.stack(found[4::2], axis=-1), np.stack(found[5::2], axis=-1)
+    p_moved, any_country = resampling.shuffled(moved, countries)
+    p_changed = np.column_stack([resampling.shuffled(said[..., k], countries * labels)[0] for k in range(labels)])
+    untested = np.full(countries, np.nan)
+    has_delta = not np.isnan(change.delta).all()
+    return Certainty(
+        delta=estimates(change.delta, found[0]),
+        change=estimates(change.change, changed),
+        kl=estimates(change.kl, found[2], untested),
+        delta_from_mean=estimates(change.delta_from_mean, found[1], p_moved),
+        change_from_mean=estimates(change.change_from_mean, changed_from_mean, p_changed),
+        kl_from_mean=estimates(change.kl_from_mean, found[3], untested),
+        worst_delta=_worst(change.delta_from_mean, found[1], codes) if has_delta else None,
+        worst_change=[
+            _worst(change.change_from_mean[:, k], changed_from_mean[..., k], codes) if mean_after[k] else None
+            for k in range(labels)
+        ],
+        any_country_p=any_country if has_delta else None,
+        placebo=resampling.placebo(moved) if has_delta else untested,
+    )
+
+
+def _unknown(change: Change) -> Certainty:
+    return Certainty(
+        delta=Estimates.unknown(change.delta),
+        change=Estimates.unknown(change.change),
+        kl=Estimates.unknown(change.kl),
+        delta_from_mean=Estimates.unknown(change.delta_from_mean),
+        change_from_mean=Estimates.unknown(change.change_from_mean),
+        kl_from_mean=Estimates.unknown(change.kl_from_mean),
+        worst_delta=None,
+        worst_change=[None] * change.after.shape[1],
+        any_country_p=None,
+        placebo=np.full(len(change.delta), np.nan),
+    )
+
+
+def _worst(value: np.ndarray, deviations: np.ndarray, codes: list[str]) -> dict[str, Any]:
+    """The country farthest from the mean, with bounds that hold for all countries at once."""
+    low, high = max_t_bounds(value, deviations)
+    farthest = int(np.abs(value).argmax())
+    nearest_to_zero = np.where((low > 0) | (high < 0), np.minimum(np.abs(low), np.abs(high)), 0)
+    return {
+        "value": float(np.abs(value).max()),
+        "low": float(nearest_to_zero.max()),
+        "high": float(np.maximum(np.abs(low), np.abs(high)).max()),
+        "country": codes[farthest],
+    }
