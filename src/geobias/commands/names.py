@@ -20,7 +20,8 @@ from geobias.report.tables import console, titled_table
 MEANING = (
     "Δ is the mean of p(positive) - p(negative), in points of 100, minus the same on the texts as they were; the "
     "change of a class is in per cent of its predictions. Any renaming changes texts: what sets countries apart stands "
-    "against their mean. It speaks of the models and of lists of common names, not of people: names cross borders."
+    "against their mean. * marks an adjusted p-value below 0.05; intervals allow for other texts and other names "
+    "(docs/statistics.md). It speaks of the models and of lists of common names, not of people: names cross borders."
 )
 WARNING = "These are real texts. Some may be offensive; they are shown to check the renaming, nothing else."
 COUNTRIES_PREVIEWED = 3

@@ -11,7 +11,7 @@ from rich.table import Table
 from geobias.audits.names_result import NamesResult
 from geobias.measures.correlation import FEWEST_DRAWS
 from geobias.prompts.counterfactuals import GENDERS
-from geobias.report.tables import NOTHING, signed, titled_table
+from geobias.report.tables import NOTHING, interval, marked, signed, titled_table
 
 MOST_ROWS = 24  # with more countries the terminal shows both ends of the list; the files have all
 ENDS_SHOWN = 8
@@ -89,29 +89,37 @@ def _parted(title: str, columns: list[_Column], part: Row, width: int) -> Iterat
 
 def _changes(entry: Row) -> list[_Column]:
     def change(label: str) -> Callable[[Row], str]:
-        return lambda row: signed(row["change"][label], 1, NONE_BEFORE)
+        return lambda row: marked(signed(row["change"][label], 1, NONE_BEFORE), row["inference"]["change"][label])
 
     return [
-        _Column("Δ", lambda row: signed(row["delta"], 2)),
+        _Column("Δ", lambda row: marked(signed(row["delta"], 2), row["inference"]["delta"])),
+        _Column("95 %", lambda row: interval(row["inference"]["delta"], 1)),
         *(_Column(f"{label}\n%", change(label)) for label in entry["labels"]),
         _Column("KL", lambda row: _plain(row["kl"])),
     ]
 
 
 def _against_mean(entry: Row, part: Row) -> list[_Column]:
-    by_gender = {(row["code"], row["gender"]): row["against_mean"]["delta"] for row in part["by_gender"]}
+    by_gender = {(row["code"], row["gender"]): row["inference"]["against_mean"]["delta"] for row in part["by_gender"]}
 
     def change(label: str) -> Callable[[Row], str]:
-        return lambda row: signed(row["against_mean"]["change"][label], 1)
+        return lambda row: marked(
+            signed(row["against_mean"]["change"][label], 1), row["inference"]["against_mean"]["change"][label]
+        )
 
     def of_gender(gender: str) -> Callable[[Row], str]:
-        return lambda row: signed(by_gender[row["code"], gender], 2)
+        return lambda row: marked(signed(by_gender[row["code"], gender]["value"], 2), by_gender[row["code"], gender])
 
     shown = [
-        gender for gender in GENDERS if any(by_gender[row["code"], gender] is not None for row in part["countries"])
+        gender
+        for gender in GENDERS
+        if any(by_gender[row["code"], gender]["value"] is not None for row in part["countries"])
     ]
     return [
-        _Column("Δ", lambda row: signed(row["against_mean"]["delta"], 2)),
+        _Column(
+            "Δ", lambda row: marked(signed(row["against_mean"]["delta"], 2), row["inference"]["against_mean"]["delta"])
+        ),
+        _Column("95 %", lambda row: interval(row["inference"]["against_mean"]["delta"], 1)),
         *(_Column(f"{label}\n%", change(label)) for label in entry["labels"]),
         *(_Column(f"Δ {gender}\nnames", of_gender(gender)) for gender in shown),
     ]
@@ -201,6 +209,13 @@ def _notes_of(entry: Row) -> Iterator[str]:
     never = [label for label, count in entry["countries"][0]["before"].items() if not count]
     if never:
         yield f"{name}: never predicted on the texts as they were, so without a change: {', '.join(never)}."
+    p = entry["any_country_differs"]["p"]
+    floors = [row["inference"]["placebo"] for row in entry["countries"] if row["inference"]["placebo"] is not None]
+    if p is not None and floors:
+        yield (
+            f"{name}: does Δ differ between countries at all? p = {p:.2g}. Names alone (halves of one country's own) "
+            f"move it by up to {min(floors):.2f} to {max(floors):.2f}, by country."
+        )
     found = entry.get("correlations")
     if found:
         if found["draws"] < FEWEST_DRAWS:

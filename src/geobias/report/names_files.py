@@ -50,7 +50,10 @@ def _country_rows(sections: list[tuple[Row, Row]]) -> list[Row]:
             "country": row["country"],
             "code": row["code"],
             "delta": row["delta"],
+            **_sure("delta", row["inference"]["delta"]),
             "delta_from_mean": row["against_mean"]["delta"],
+            **_sure("delta_from_mean", row["inference"]["against_mean"]["delta"]),
+            "placebo": row["inference"]["placebo"],
             "kl": row["kl"],
             "kl_from_mean": row["against_mean"]["kl"],
             "renamed_texts": row["renamed_texts"],
@@ -72,13 +75,22 @@ def _class_rows(sections: list[tuple[Row, Row]], table: str) -> list[Row]:
                     "before": row["before"][label],
                     "after": row["after"][label],
                     "change": row["change"][label],
+                    **_sure("change", row["inference"]["change"][label]),
                     "change_from_mean": row["against_mean"]["change"][label],
+                    **_sure("change_from_mean", row["inference"]["against_mean"]["change"][label]),
                 }
                 if table == "by_gender":
-                    found |= {"delta": row["delta"], "delta_from_mean": row["against_mean"]["delta"]}
+                    found |= {"delta": row["delta"], **_sure("delta", row["inference"]["delta"])}
+                    found |= {"delta_from_mean": row["against_mean"]["delta"]}
+                    found |= _sure("delta_from_mean", row["inference"]["against_mean"]["delta"])
                 found |= {kind: rates[label] for kind, rates in row.get("errors", {}).items()}
                 rows.append({**about, **named, **found})
     return rows
+
+
+def _sure(name: str, estimate: Row) -> Row:
+    """The columns beside a number: its interval, and its p-value as it is and adjusted."""
+    return {f"{name}_{key}": estimate[key] for key in ("low", "high", "p", "p_adjusted")}
 
 
 def _correlation_rows(sections: list[tuple[Row, Row]]) -> list[Row]:

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from geobias.files import write_whole, writing
+from geobias.measures.inference import SIGNIFICANT
 
 NO_DATA = "no data"
 NOTHING = "–"
@@ -75,6 +76,16 @@ def digits(value: float | None, factor: float = 1.0) -> str:
         return NO_DATA
     scaled = value * factor
     return f"{scaled:.4f}" if scaled == 0 or abs(scaled) >= 0.001 else f"{scaled:.3g}"
+
+
+def marked(text: str, estimate: Mapping[str, Any]) -> str:
+    """With a star where the adjusted p-value is small; without, a blank keeps the digits in line."""
+    p = estimate["p_adjusted"]
+    return f"{text}*" if p is not None and p < SIGNIFICANT else f"{text} "
+
+
+def interval(estimate: Mapping[str, Any], places: int) -> str:
+    return "" if estimate["low"] is None else f"{signed(estimate['low'], places)} to {signed(estimate['high'], places)}"
 
 
 def signed(value: float | None, places: int, nothing: str = NOTHING) -> str:
