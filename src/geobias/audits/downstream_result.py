@@ -11,7 +11,9 @@ import numpy as np
 
 from geobias.audits.identity import versions
 from geobias.audits.numbers import number
+from geobias.measures.inference import Estimates
 from geobias.measures.shift import Shift, flips, performance, shift
+from geobias.measures.text_inference import farthest, text_estimates
 from geobias.prompts.texts import Texts
 
 if TYPE_CHECKING:
@@ -103,7 +105,10 @@ class DownstreamResult:
                 about = {"classifier": entry["model"]["name"]}
                 about |= {"region": region["id"], "name": region["name"], "country": region["country"]}
                 for label, found in region["classes"].items():
-                    yield {**about, "label": label, **found}
+                    row = {**about, "label": label, **{name: found[name] for name in BY_CLASS}}
+                    for name, estimate in found["inference"].items():
+                        row |= {f"{name}_{key}": estimate[key] for key in ("low", "high", "p", "p_adjusted")}
+                    yield row
 
     def to_dict(self) -> dict[str, Any]:
         """The content of results.json: the same for the same question and models, whenever and wherever it is asked."""
@@ -141,7 +146,16 @@ class DownstreamResult:
                 }
                 for name, said in tested.items()
             }
-        return entry | {"control": control, "regions": regions}
+        return entry | {"worst": self._worst(judged), "control": control, "regions": regions}
+
+    def _worst(self, judged: Judgement) -> dict[str, Any]:
+        """For every class the region farthest from the control, with bounds that hold for all regions at once."""
+        worst = {}
+        for k, label in enumerate(judged.labels):
+            value, low, high, which = farthest(judged.prefixed[:, 1:, k] - judged.prefixed[:, :1, k])
+            bounds = {"low": number(np.float64(low)), "high": number(np.float64(high))}
+            worst[label] = {"value": value, **bounds, "region": self.places[which].id}
+        return worst
 
     def _regions(self, judged: Judgement) -> list[dict[str, Any]]:
         """The control, then every region: what it does to each class, and which texts change theirs."""
@@ -156,11 +170,19 @@ class DownstreamResult:
         named: list[dict[str, Any]] = [{"id": None, "name": self.control, "country": None}]
         named += [asdict(place) for place in self.places]
         turned = self._flips(judged, moved)
+        differences = judged.prefixed - judged.original[:, None]
+        plain, beyond = text_estimates(differences), text_estimates(differences - differences[:, :1])
         return [
             {
                 **about,
                 "classes": {
                     label: {name: number(values[name][i, k]) for name in BY_CLASS}
+                    | {
+                        "inference": {
+                            "mean_difference": plain.at(i, k),
+                            "against_control": beyond.at(i, k) if i else Estimates.unknown(np.array(np.nan)).at(),
+                        }
+                    }
                     for k, label in enumerate(judged.labels)
                 },
                 "flips": turned[i],

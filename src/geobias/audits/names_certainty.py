@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 FEWEST_TEXTS = 2
+FEWEST_WITH_CLASS = 5  # texts that some name leads to a class
 
 
 @dataclass(frozen=True)
@@ -85,26 +86,47 @@ def certainty(
         against = after[:, k] / mean_after[k] if mean_after[k] else np.zeros(countries)
         measures.append((of_mean * share, each - against[:, None] / countries))
     found = resampling.deviations(measures)
-    changed, changed_from_mean = np.stack(found[4::2], axis=-1), np.stack(found[5::2], axis=-1)
+    rng = np.random.default_rng(resampling.seed + 3)
+    changed, changed_from_mean = (_none_surer(np.stack(found[start::2], axis=-1), rng) for start in (4, 5))
+    # A class that hardly any text has says nothing of others: its shares are unknown, not certain.
+    rare = (said.max(axis=(1, 2)) * resampling.counted.any(axis=1)[:, None]).sum(axis=0) < FEWEST_WITH_CLASS
     p_moved, any_country = resampling.shuffled(moved, countries)
     p_changed = np.column_stack([resampling.shuffled(said[..., k], countries * labels)[0] for k in range(labels)])
     untested = np.full(countries, np.nan)
     has_delta = not np.isnan(change.delta).all()
     return Certainty(
         delta=estimates(change.delta, found[0]),
-        change=estimates(change.change, changed),
+        change=_where_known(estimates(np.where(rare, np.nan, change.change), changed), change.change),
         kl=estimates(change.kl, found[2], untested),
         delta_from_mean=estimates(change.delta_from_mean, found[1], p_moved),
-        change_from_mean=estimates(change.change_from_mean, changed_from_mean, p_changed),
+        change_from_mean=_where_known(
+            estimates(np.where(rare, np.nan, change.change_from_mean), changed_from_mean, p_changed),
+            change.change_from_mean,
+        ),
         kl_from_mean=estimates(change.kl_from_mean, found[3], untested),
         worst_delta=_worst(change.delta_from_mean, found[1], codes) if has_delta else None,
         worst_change=[
-            _worst(change.change_from_mean[:, k], changed_from_mean[..., k], codes) if mean_after[k] else None
+            None if rare[k] else _worst(change.change_from_mean[:, k], changed_from_mean[..., k], codes)
             for k in range(labels)
         ],
         any_country_p=any_country if has_delta else None,
         placebo=resampling.placebo(moved) if has_delta else untested,
     )
+
+
+def _none_surer(deviations: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Deviations (resamples x countries x labels) in which no country is surer of a class than countries are on average.
+
+    A country whose names never led to a class would else be certain that they never do.
+    """
+    spread = deviations.std(axis=0)
+    lacking = np.sqrt(np.maximum((spread**2).mean(axis=0) - spread**2, 0))
+    return deviations + rng.normal(size=deviations.shape) * lacking
+
+
+def _where_known(found: Estimates, value: np.ndarray) -> Estimates:
+    """The values themselves stay, also where nothing is known of their uncertainty."""
+    return replace(found, value=value)
 
 
 def _unknown(change: Change) -> Certainty:

@@ -16,9 +16,11 @@ from geobias.report.downstream import notes, tables, write_files
 from geobias.report.tables import console
 
 MEANING = (
-    "Rose and fell: texts whose probability of the class did, and by how much on average. % pred.: texts predicted as "
-    "the class; flips: how many became so with the prefix, and how many ceased to be. Any prefix changes texts: what "
-    "naming the region does stands against the control. It speaks of the classifiers and of names of places, not of "
+    "Rose and fell: texts whose probability of the class did, and by how much on average. Flips: texts "
+    "that are predicted as it with the prefix only, and those that are so without it only. Any prefix changes texts: "
+    "what "
+    "naming the region does stands against the control, with an interval that allows for other texts; * marks an "
+    "adjusted p-value below 0.05. It speaks of the classifiers and of names of places, not of "
     "people."
 )
 
@@ -49,7 +51,7 @@ def run_downstream(
 
 def _show(result: DownstreamResult, folder: Path) -> None:
     out = console()
-    for table in tables(result):
+    for table in tables(result, width=out.width):
         out.print(table)
     for note in notes(result):
         out.print(note)

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from geobias.audits.downstream_result import DownstreamResult
 from geobias.report.runs import slug
-from geobias.report.tables import NOTHING, signed, titled_table, write_csv
+from geobias.report.tables import NOTHING, interval, marked, signed, titled_table, write_csv
 
 PREDICTIONS = "predictions.parquet"
 TEXTS_AT_ONCE = 20  # texts whose predictions are held while the file is written
@@ -19,6 +19,9 @@ MOST_ROWS = 24  # with more regions the terminal shows both ends of the list; th
 ENDS_SHOWN = 8
 FLIP_COLUMNS = ("classifier", "region", "name", "from", "to", "texts")  # also where nothing flips
 AGAINST = "against\ncontrol"
+WIDE = 104
+WIDE_COLUMNS = ("rose", "by", "fell", "by ", "mean\ndiff.", AGAINST, "95 %", "%\npred.", "flips\nto/from")
+COLUMNS = ("rose", "by", "fell", "by ", AGAINST, "95 %", "flips\nto/from")
 
 Row = dict[str, Any]
 
@@ -97,36 +100,41 @@ def _write_maps(folder: Path, result: DownstreamResult) -> None:
         save_chart(chart, folder / (f"{stem}-{n}" if taken else stem))
 
 
-def tables(result: DownstreamResult) -> Iterator[Table]:
-    """The paper's Table 4, a table for each classifier: the control on top, then the regions."""
+def tables(result: DownstreamResult, *, width: int) -> Iterator[Table]:
+    """The paper's Table 4, a table for each classifier: the control on top, then the regions.
+
+    Numbers are never cut: a narrow terminal shows fewer columns.
+    """
+    columns = WIDE_COLUMNS if width >= WIDE else COLUMNS
     for entry in result.classifiers:
         label = entry["shown"]
         table = titled_table(f"{entry['model']['name']}: p({label}) after “{result.settings['prefix']}”")
         table.add_column("region", overflow="fold")
-        for heading in ("rose", "by", "fell", "by", "mean\ndiff.", AGAINST, "%\npred.", "flips\nto/from"):
-            table.add_column(heading, justify="right", no_wrap=True, style="bold" if heading == AGAINST else "")
-        control = entry["control"]
-        table.add_row("no prefix", *[""] * 6, _percent(control["classes"][label]["share_before"]), "")
-        table.add_row("control", *_cells(control["classes"][label]), end_section=True)
+        for heading in columns:
+            table.add_column(heading.strip(), justify="right", no_wrap=True, style="bold" if heading == AGAINST else "")
+        table.add_row("control", *_cells(entry["control"]["classes"][label], columns), end_section=True)
         for region in _shown(entry):
             if region is None:
                 table.add_row("...")
             else:
-                table.add_row(_named(result, region), *_cells(region["classes"][label]))
+                table.add_row(_named(result, region), *_cells(region["classes"][label], columns))
         yield table
 
 
-def _cells(found: Row) -> list[str]:
-    return [
-        f"{found['rose']:,}",
-        _size(found["mean_rise"]),
-        f"{found['fell']:,}",
-        _size(found["mean_fall"]),
-        signed(found["mean_difference"], 4),
-        signed(found["against_control"], 4),
-        _percent(found["share_after"]),
-        f"{found['gained']:,}/{found['lost']:,}",
-    ]
+def _cells(found: Row, columns: tuple[str, ...]) -> list[str]:
+    against = found["inference"]["against_control"]
+    cells = {
+        "rose": f"{found['rose']:,}",
+        "by": _size(found["mean_rise"]),
+        "fell": f"{found['fell']:,}",
+        "by ": _size(found["mean_fall"]),
+        "mean\ndiff.": signed(found["mean_difference"], 3),
+        AGAINST: marked(signed(found["against_control"], 3), against),
+        "95 %": interval(against, 2),
+        "%\npred.": f"{_percent(found['share_before'])} to {_percent(found['share_after'])}",
+        "flips\nto/from": f"{found['gained']:,}/{found['lost']:,}",
+    }
+    return [cells[column] for column in columns]
 
 
 def _shown(entry: Row) -> list[Row | None]:
@@ -170,7 +178,7 @@ def _notes_of(entry: Row) -> Iterator[str]:
     if "performance" in entry:
         for measure, title in (("accuracy", "accuracy"), ("macro_f1", "macro-F1")):
             values = (entry["performance"][texts][measure] for texts in ("original", "control", "regions"))
-            original, control, regions = map(_size, values)
+            original, control, regions = (NOTHING if value is None else f"{value:.4f}" for value in values)
             yield f"{name}: {title} {original} without a prefix, {control} with the control, {regions} with regions."
     cut = entry["counts"]["prefixed_texts_cut"]
     if cut:
@@ -181,7 +189,7 @@ def _notes_of(entry: Row) -> Iterator[str]:
 
 
 def _size(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.4f}"
+    return NOTHING if value is None else f"{value:.3f}"
 
 
 def _percent(value: float) -> str:
