@@ -2,6 +2,9 @@
 
 A deviation is a sum of influences: a unit drawn w times instead of once moves a measure by (w - 1) times its influence.
 Both runs take the same draws, so what they have in common drops out of their difference.
+
+p is the inverted bootstrap's. Of thousands of places one that stands out must be told from chance with more than 2,000
+resamples can count, so where none of them reaches as far as the difference, Student's tail with their spread goes on.
 """
 
 from __future__ import annotations
@@ -11,9 +14,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from scipy import stats
 
 from geobias.measures.change import predicted
-from geobias.measures.inference import RESAMPLES, Estimates, benjamini_hochberg, estimates
+from geobias.measures.inference import RESAMPLES, Estimates, benjamini_hochberg, estimates, p_value
 
 AT_ONCE = 1000  # columns whose deviations are held at a time
 ORIGINALS, MEAN = "originals", "mean of countries"
@@ -71,6 +75,7 @@ class NameResamples:
     def __init__(self, texts: int, names: NameUnits, seed: int) -> None:
         rng = np.random.default_rng(seed)
         self.names = names
+        self.units = max(1, min(texts, *names.counts))  # texts, or the names of the country with fewest
         self.by_text = drawn(rng, texts)
         self.by_name = [drawn(rng, count) if count else np.zeros((RESAMPLES, 0)) for count in names.counts]
 
@@ -139,7 +144,7 @@ def _delta(before: np.ndarray, after: np.ndarray, resamples: NameResamples) -> d
     value = after.sum(axis=(1, 3)) - before.sum(axis=1)[:, None]
     moved = resamples.deviations(after) - (resamples.by_text @ before.T)[:, :, None]
     centred = value - value.mean(axis=1, keepdims=True), moved - moved.mean(axis=2, keepdims=True)
-    return {ORIGINALS: _paired(value, moved), MEAN: _paired(*centred)}
+    return {ORIGINALS: _paired(value, moved, resamples.units), MEAN: _paired(*centred, resamples.units)}
 
 
 def _change(before: np.ndarray, after: np.ndarray, resamples: NameResamples) -> dict[str, Paired]:
@@ -152,8 +157,8 @@ def _change(before: np.ndarray, after: np.ndarray, resamples: NameResamples) -> 
     against_originals = 100 * (moved - share / once * moved_before) / once
     against_mean = 100 * (moved - share * moved.mean(axis=2, keepdims=True))
     return {
-        ORIGINALS: _paired(100 * (share / once - 1), against_originals),
-        MEAN: _paired(100 * (share - 1), against_mean),
+        ORIGINALS: _paired(100 * (share / once - 1), against_originals, resamples.units),
+        MEAN: _paired(100 * (share - 1), against_mean, resamples.units),
     }
 
 
@@ -162,8 +167,16 @@ def _known(whole: np.ndarray) -> np.ndarray:
     return np.where(whole == 0, np.nan, whole)
 
 
-def _paired(value: np.ndarray, moved: np.ndarray) -> Paired:
-    return Paired(value[0], value[1], estimates(value[1] - value[0], moved[:, 1] - moved[:, 0]))
+def _paired(value: np.ndarray, moved: np.ndarray, units: int) -> Paired:
+    return Paired(value[0], value[1], _estimates(value[1] - value[0], moved[:, 1] - moved[:, 0], units))
+
+
+def _estimates(value: np.ndarray, moved: np.ndarray, units: int) -> Estimates:
+    """With a p that is never below that of a coin which falls on one side as often as there are units."""
+    counted, spread = p_value(np.abs(value), np.abs(moved)), moved.std(axis=0)
+    reach = np.divide(np.abs(value), spread, out=np.full(value.shape, np.inf), where=spread != 0)
+    tail = np.where(counted > 1 / (1 + RESAMPLES), counted, 2 * stats.t.sf(reach, max(units - 1, 1)))
+    return estimates(value, moved, np.maximum(np.minimum(counted, tail), 0.5 ** (units - 1)))
 
 
 def text_differences(first: np.ndarray, second: np.ndarray, *, seed: int = 0) -> Paired:
@@ -171,7 +184,7 @@ def text_differences(first: np.ndarray, second: np.ndarray, *, seed: int = 0) ->
     weights = drawn(np.random.default_rng(seed), len(first))
     value, apart = np.stack([first.mean(axis=0), second.mean(axis=0)]), (second - first) / len(first)
     blocks = [
-        estimates(value[1, at] - value[0, at], weights @ apart[:, at])
+        _estimates(value[1, at] - value[0, at], weights @ apart[:, at], len(first))
         for at in (slice(start, start + AT_ONCE) for start in range(0, first.shape[1], AT_ONCE))
     ]
     whole = {name: np.concatenate([getattr(block, name) for block in blocks]) for name in ("value", "low", "high", "p")}
@@ -188,4 +201,4 @@ def word_differences(measure: Callable[[np.ndarray], np.ndarray], words: int, *,
     without = np.stack([measure(np.delete(everything, word)) for word in everything])
     influence = (words - 1) / words * (without.mean(axis=0) - without)
     moved = np.tensordot(drawn(np.random.default_rng(seed), words), influence, axes=1)
-    return _paired(value, moved)
+    return _paired(value, moved, words)
