@@ -107,12 +107,31 @@ def test_names_are_units_too() -> None:
     assert (found.high[0] - found.low[0]) / (2 * 1.96) == pytest.approx(error, rel=0.15)
 
 
-def test_classes_that_were_never_predicted_have_no_change() -> None:
+def test_a_class_of_few_texts_has_no_difference() -> None:
     first, _, names = synthetic(np.random.default_rng(2))
     never = Renamed(np.tile([0.2, 0.8], (60, 1)), np.tile([0.2, 0.8], (60, COUNTRIES, DRAWS, 1)))
     found = differences(first, never, names)["change", MEAN]
     assert np.isnan(found.second[0]).all() and not np.isnan(found.first[0]).any()
     assert np.isnan(found.difference.p_adjusted[0]).all() and not np.isnan(found.difference.p_adjusted[1]).any()
+    for texts, told in ((4, False), (5, True)):
+        few = Renamed(never.original.copy(), never.versions.copy())
+        few.original[:texts], few.versions[:texts] = [0.9, 0.1], [0.9, 0.1]
+        for found in (differences(first, few, names)["change", against] for against in (ORIGINALS, MEAN)):
+            assert (found.second == 0).all() and (~np.isnan(found.difference.value[0]) == told).all()
+
+
+def test_a_rare_class_that_is_absent_by_chance_raises_no_alarm() -> None:
+    """One version in a hundred, whatever the country: some countries have none, and would look certain of it."""
+    alarms = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        _, second, names = synthetic(rng, texts=200)
+        rare = rng.random((200, COUNTRIES, DRAWS)) < 0.01
+        versions = np.where(rare[..., None], [0.9, 0.1], [0.1, 0.9])
+        found = differences(Renamed(second.original, versions), second, names)["change", MEAN].difference
+        assert not np.isnan(found.value).any()
+        alarms += int((found.p_adjusted < SIGNIFICANT).any())
+    assert alarms <= band(40, SIGNIFICANT)[1]
 
 
 def test_texts_and_words_that_differ_by_a_known_amount() -> None:

@@ -19,6 +19,7 @@ from scipy import stats
 from geobias.measures.change import predicted
 from geobias.measures.inference import RESAMPLES, Estimates, benjamini_hochberg, estimates, p_value
 
+FEWEST = 5  # texts of a class in each run: by how much fewer of them change tells nothing
 AT_ONCE = 1000  # columns whose deviations are held at a time
 ORIGINALS, MEAN = "originals", "mean of countries"
 Measure = tuple[str, str]  # what is measured, and against what
@@ -77,6 +78,7 @@ class NameResamples:
         self.names = names
         self.units = max(1, min(texts, *names.counts))  # texts, or the names of the country with fewest
         self.by_text = drawn(rng, texts)
+        self.standard = rng.standard_normal((RESAMPLES, len(names.bearers)))
         self.by_name = [drawn(rng, count) if count else np.zeros((RESAMPLES, 0)) for count in names.counts]
 
     def deviations(self, pair: np.ndarray) -> np.ndarray:
@@ -148,7 +150,12 @@ def _delta(before: np.ndarray, after: np.ndarray, resamples: NameResamples) -> d
 
 
 def _change(before: np.ndarray, after: np.ndarray, resamples: NameResamples) -> dict[str, Paired]:
-    """The same of predictions (0 or 1): per cent more of them than before, or than in the mean of countries."""
+    """The same of predictions (0 or 1): per cent more of them than before, or than in the mean of countries.
+
+    A rare class may be absent from a country by chance, and then none of its texts varies, as if that were certain. So
+    no country is taken to be surer than the countries are on average.
+    """
+    enough = [texts.min() >= FEWEST for texts in ((before > 0).sum(axis=1), after.any(axis=3).sum(axis=1).mean(axis=1))]
     count = after.sum(axis=(1, 3))
     mean = _known(count.mean(axis=1))
     after, before, share = after / mean[:, None, None, None], before / mean[:, None], count / mean[:, None]
@@ -156,10 +163,17 @@ def _change(before: np.ndarray, after: np.ndarray, resamples: NameResamples) -> 
     moved, moved_before = resamples.deviations(after), (resamples.by_text @ before.T)[:, :, None]
     against_originals = 100 * (moved - share / once * moved_before) / once
     against_mean = 100 * (moved - share * moved.mean(axis=2, keepdims=True))
+    against_mean[:, 1] += 100 * resamples.standard * _lacking(np.diff(after.sum(axis=3), axis=0)[0])
     return {
-        ORIGINALS: _paired(100 * (share / once - 1), against_originals, resamples.units),
-        MEAN: _paired(100 * (share - 1), against_mean, resamples.units),
+        ORIGINALS: _paired(100 * (share / once - 1), against_originals, resamples.units, told=enough[0]),
+        MEAN: _paired(100 * (share - 1), against_mean, resamples.units, told=enough[1]),
     }
+
+
+def _lacking(apart: np.ndarray) -> np.ndarray:
+    """What each country's spread over texts lacks to that of countries on average (apart: texts x countries)."""
+    spread = ((apart - apart.mean(axis=1, keepdims=True)) ** 2).sum(axis=0)
+    return np.sqrt(np.maximum(spread.mean() - spread, 0))
 
 
 def _known(whole: np.ndarray) -> np.ndarray:
@@ -167,8 +181,10 @@ def _known(whole: np.ndarray) -> np.ndarray:
     return np.where(whole == 0, np.nan, whole)
 
 
-def _paired(value: np.ndarray, moved: np.ndarray, units: int) -> Paired:
-    return Paired(value[0], value[1], _estimates(value[1] - value[0], moved[:, 1] - moved[:, 0], units))
+def _paired(value: np.ndarray, moved: np.ndarray, units: int, *, told: bool = True) -> Paired:
+    """Where nothing can be told of it, there is no difference, though there are two values."""
+    difference = value[1] - value[0] if told else np.full(value[0].shape, np.nan)
+    return Paired(value[0], value[1], _estimates(difference, moved[:, 1] - moved[:, 0], units))
 
 
 def _estimates(value: np.ndarray, moved: np.ndarray, units: int) -> Estimates:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from geobias.audits.compare import CompareResult, Comparison
 from geobias.measures.inference import SIGNIFICANT
+from geobias.measures.paired import FEWEST
 from geobias.report.tables import signed, titled_table, write_csv
 
 MOST_ROWS = 24  # of more the terminal shows those that chance explains least; the files have all
@@ -65,7 +66,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
     unknown = sum(row["difference"]["value"] is None for row in shown)
     yield f"Marked *: {marked:,} of {len(shown) - unknown:,} differences (adjusted p below {SIGNIFICANT})."
     if unknown:
-        yield f"Without a difference, since one of the runs has no value (a class never predicted): {unknown:,}."
+        yield f"Without a difference, since a run predicts the class in fewer than {FEWEST} texts: {unknown:,}."
     if comparison.left_out:
         yield f"Classifiers that only one of the runs has, left out: {', '.join(comparison.left_out)}."
 
