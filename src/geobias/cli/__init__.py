@@ -19,6 +19,7 @@ from geobias import __version__
 from geobias.cli.downstream import downstream
 from geobias.cli.figures import space, world_map
 from geobias.cli.inside import audit, cache, models_inside
+from geobias.cli.judging import compare, gate
 from geobias.cli.names import names
 from geobias.cli.regions import regions
 from geobias.errors import GeobiasError
@@ -35,6 +36,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "regions": regions,
     "names": names,
     "downstream": downstream,
+    "compare": compare,
+    "gate": gate,
     "map": world_map,
     "space": space,
     "models": models_inside,

@@ -48,7 +48,7 @@ def countries_of(results: Mapping[str, Any]) -> dict[str, str]:
 
 def mapped_word(folder: Path, results: Mapping[str, Any], word: str) -> Mapped:
     """f of the sentences that say this word of a country's people."""
-    words = _words(results)
+    words = words_of(results)
     same = [each for each in words if each.word.casefold() == word.strip().casefold()]
     if not same:
         raise InputError(_not_there("word", word, (each.word for each in words)))
@@ -68,7 +68,7 @@ def mapped_word(folder: Path, results: Mapping[str, Any], word: str) -> Mapped:
 
 def mapped_topic(folder: Path, results: Mapping[str, Any], topic: str) -> Mapped:
     """The mean of f over the words of a topic."""
-    words = _words(results)
+    words = words_of(results)
     same = [each for each in words if each.topic.casefold() == topic.strip().casefold()]
     if not same:
         raise InputError(_not_there("topic", topic, (each.topic for each in words)))
@@ -123,7 +123,8 @@ def map_rows(values: Mapping[str, float], names: Mapping[str, str]) -> list[dict
     ]
 
 
-def _words(results: Mapping[str, Any]) -> list[Word]:
+def words_of(results: Mapping[str, Any]) -> list[Word]:
+    """The words of a regions run."""
     given = results["settings"]["words"]
     return list(herb_words()) if given == "herb" else [Word(word, topic) for word, topic in given]
 

@@ -93,16 +93,17 @@ def refuse_other_index(folder: Path, runs: Sequence[str]) -> None:
         raise InputError(f"{folder} is not empty and holds no run of geobias: choose another --out.")
 
 
-def read_run(folder: Path, audit: str) -> dict[str, Any]:
-    """The results of a finished run of one audit; whatever else the folder may hold is one sentence."""
+def read_run(folder: Path, *audits: str) -> dict[str, Any]:
+    """The results of a finished run of one of these audits; whatever else the folder may hold is one sentence."""
+    needed = " or ".join(f"`geobias {audit}`" for audit in audits)
     if (folder / INDEX).is_file():
         paths = ", ".join(str(folder / str(run.get("path"))) for run in _read_json(folder / INDEX).get("runs", []))
         raise InputError(f"{folder} holds several runs: name one of {paths}.")
     if not (folder / RUN).is_file():
-        raise InputError(f"{folder} holds no finished run: give the folder that `geobias {audit}` left.")
+        raise InputError(f"{folder} holds no finished run: give the folder that {needed} left.")
     results = _read_json(folder / RESULTS)
-    if results.get("audit") != audit:
-        raise InputError(f"{folder} is a run of `geobias {results.get('audit')}`: one of `geobias {audit}` is needed.")
+    if results.get("audit") not in audits:
+        raise InputError(f"{folder} is a run of `geobias {results.get('audit')}`: one of {needed} is needed.")
     return results
 
 

@@ -1,0 +1,132 @@
+"""What models answered, read again from the Parquet files of finished runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geobias.errors import InputError
+from geobias.measures.paired import NameUnits, Renamed
+from geobias.report.downstream import PREDICTIONS
+from geobias.report.maps import words_of
+from geobias.report.names_files import COUNTERFACTUALS
+from geobias.report.regions import LIKELIHOODS
+from geobias.world.regions import Region, RegionTree
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Results = Mapping[str, Any]
+
+
+def renamed(folder: Path, results: Results, entry: Results, labels: Sequence[str]) -> Renamed:
+    """What one classifier said of the texts that name somebody."""
+    table = _read(folder, COUNTERFACTUALS, ["country", *_columns(entry, labels)])
+    is_original = _is_original(table)
+    shape = _shape(folder, results, is_original)
+    values = _values(table, _columns(entry, labels))
+    named = is_original & ~np.append(is_original[1:], True)  # its versions follow it
+    return Renamed(values[named], values[~is_original].reshape(*shape, len(labels)))
+
+
+def name_units(folder: Path, results: Results) -> NameUnits:
+    """Which versions of the texts bear which first and last names, country by country."""
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kinds = ["first_name", "last_name"]
+    table = _read(folder, COUNTERFACTUALS, ["country", *kinds])
+    is_original = _is_original(table)
+    texts, countries, draws = _shape(folder, results, is_original)
+    versions = table.filter(pa.array(~is_original))
+    parts = []
+    for kind in kinds:
+        names = versions[kind].combine_chunks()
+        rows = pc.list_parent_indices(names).to_numpy()
+        parts.append(pd.DataFrame({"row": rows, "kind": kind, "name": pc.list_flatten(names).to_pandas()}))
+    borne = pd.concat(parts).dropna().drop_duplicates()
+    text, country, draw = np.unravel_index(borne["row"].to_numpy(), (texts, countries, draws))
+    borne = borne.assign(version=text * draws + draw, country=country)
+    bearers = []
+    for c in range(countries):
+        of_it = borne[borne["country"] == c]
+        bearers.append((of_it["version"].to_numpy(), of_it.groupby(["kind", "name"]).ngroup().to_numpy()))
+    return NameUnits(tuple(bearers))
+
+
+def predictions(folder: Path, results: Results, entry: Results, labels: Sequence[str]) -> np.ndarray:
+    """What one classifier said: texts x (as it was, with the control, then with each region) x labels."""
+    columns = _columns(entry, labels)
+    values = _values(_read(folder, PREDICTIONS, columns), columns)
+    shape = (results["counts"]["texts"], 2 + results["counts"]["regions"], len(labels))
+    if values.size != np.prod(shape):
+        raise InputError(_damaged(folder / PREDICTIONS))
+    return values.reshape(shape)
+
+
+def likelihoods(folder: Path, results: Results) -> tuple[np.ndarray, np.ndarray]:
+    """f of every sentence (templates x regions x words) and of every region's bare name; the root has none."""
+    columns = [f"{word.topic}/{word.word}" for word in words_of(results)]
+    table = _read(folder, LIKELIHOODS, ["name_likelihood", *columns])
+    templates, regions = len(results["settings"]["templates"]), len(results["regions"])
+    if len(table) != templates * (regions - 1):
+        raise InputError(_damaged(folder / LIKELIHOODS))
+    f = np.full((templates, regions, len(columns)), np.nan)
+    f[:, 1:] = _values(table, columns).reshape(templates, regions - 1, len(columns))
+    return f, np.append(np.nan, _values(table, ["name_likelihood"])[: regions - 1, 0])
+
+
+def tree_of(folder: Path, results: Results) -> RegionTree:
+    """The tree of a regions run. An id counts within its level: a parent is of another one, the last of its name."""
+    regions: list[Region] = []
+    at: dict[str, list[int]] = {}
+    for i, entry in enumerate(results["regions"]):
+        above = [k for k in at.get(entry["parent"], ()) if regions[k].level != entry["level"]]
+        regions.append(Region(entry["id"], entry["name"], entry["level"], above[-1] if above else None))
+        at.setdefault(entry["id"], []).append(i)
+    tree = RegionTree(tuple(regions))
+    if tree.digest != results["settings"]["regions_digest"]:
+        raise InputError(f"The tree of regions cannot be read from {folder}: its ids do not tell who belongs to whom.")
+    return tree
+
+
+def _columns(entry: Results, labels: Sequence[str]) -> list[str]:
+    return [f"{entry['model']['name']}/{label}" for label in labels]
+
+
+def _is_original(table: pyarrow.Table) -> np.ndarray:
+    return np.asarray(table["country"].is_null().to_numpy())
+
+
+def _shape(folder: Path, results: Results, is_original: np.ndarray) -> tuple[int, int, int]:
+    """texts with names x countries x draws, as the run says and its file holds."""
+    counts = results["counts"]
+    shape = (counts["texts_with_names"], counts["countries"], counts["draws"])
+    if (~is_original).sum() != np.prod(shape):
+        raise InputError(_damaged(folder / COUNTERFACTUALS))
+    return shape
+
+
+def _values(table: pyarrow.Table, columns: Sequence[str]) -> np.ndarray:
+    return np.column_stack([table[column].to_numpy() for column in columns]).astype(float)
+
+
+def _read(folder: Path, name: str, columns: Sequence[str]) -> pyarrow.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(folder / name, columns=list(columns))
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(_damaged(folder / name)) from error
+    if set(table.column_names) != set(columns):  # absent columns are passed over in silence
+        raise InputError(_damaged(folder / name))
+    return table
+
+
+def _damaged(path: Path) -> str:
+    return f"{path} is missing, damaged or of another run: run the same audit again with --out {path.parent}."
