@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from geobias.measures.inference import benjamini_hochberg, estimates, max_t_bounds, p_value
+from geobias.measures.inference import benjamini_hochberg, estimates, few_drawn, max_t_bounds, p_value
 
 
 def test_p_values_are_never_zero_and_count_ties() -> None:
@@ -32,10 +32,17 @@ def test_interval_and_inverted_p() -> None:
     }  # fmt: skip
 
 
+def test_few_draws_make_intervals_wider() -> None:
+    # n = 5: sqrt(5 / 4) times t(4) = 2.776 over 1.960
+    assert few_drawn(5) == pytest.approx(np.sqrt(1.25) * 2.7764451 / 1.9599640)
+    assert 1 < few_drawn(100_000) < 1.0001
+    np.testing.assert_allclose(few_drawn(np.array([5, 1])), [few_drawn(5), few_drawn(2)])
+
+
 def test_max_t_bounds_hold_together() -> None:
     rng = np.random.default_rng(4)
     deviations = rng.normal(size=(4000, 10)) * np.arange(1, 11)
-    low, high = max_t_bounds(np.zeros(10), deviations)
+    low, high = max_t_bounds(np.zeros(10), deviations, 10_000)
     fresh = rng.normal(size=(4000, 10)) * np.arange(1, 11)
     together = ((fresh > low) & (fresh < high)).all(axis=1).mean()
     assert 0.935 < together < 0.965
@@ -43,5 +50,5 @@ def test_max_t_bounds_hold_together() -> None:
 
 
 def test_a_value_that_never_varies_has_bounds_of_no_width() -> None:
-    low, high = max_t_bounds(np.array([1.0, 2.0]), np.column_stack([np.zeros(100), np.linspace(-1, 1, 100)]))
+    low, high = max_t_bounds(np.array([1.0, 2.0]), np.column_stack([np.zeros(100), np.linspace(-1, 1, 100)]), 50)
     assert low[0] == high[0] == 1.0 and low[1] < 2 < high[1]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bench.calibrate import CELLS, COUNTRIES, acceptance, answers, judge
+from geobias.measures.inference import few_drawn
 from geobias.measures.names_inference import NameUnits, Resampling
 
 TEXTS, DRAWS = 12, 5
@@ -34,7 +35,7 @@ def test_with_fixed_names_it_is_the_bootstrap_of_texts() -> None:
     times = np.random.default_rng(7).multinomial(TEXTS, np.full(TEXTS, 1 / TEXTS), size=50)
     means = values.mean(axis=2)
     explicit = (times @ means) / TEXTS - means.mean(axis=0)
-    scale = np.sqrt(TEXTS / (TEXTS - 1))
+    scale = few_drawn(TEXTS)
     np.testing.assert_allclose(found[0], explicit * scale)
     np.testing.assert_allclose(found[1], (explicit - explicit.mean(axis=1, keepdims=True)) * scale, atol=1e-12)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from bench.calibrate import acceptance
 from geobias.measures import text_inference
@@ -15,7 +16,7 @@ def test_it_is_the_bootstrap_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     found = text_estimates(values, seed=5, resamples=400)
     times = np.random.default_rng(5).multinomial(30, np.full(30, 1 / 30), size=400)
     means = np.einsum("bt,tij->bij", times, values) / 30
-    off = (means - values.mean(axis=0)) * np.sqrt(30 / 29)
+    off = (means - values.mean(axis=0)) * np.sqrt(30 / 29) * stats.t.ppf(0.975, 29) / stats.norm.ppf(0.975)
     np.testing.assert_allclose(found.low, values.mean(axis=0) + np.quantile(off, 0.025, axis=0))
     np.testing.assert_allclose(found.value, values.mean(axis=0))
     monkeypatch.setattr(text_inference, "AT_ONCE", 1000)  # a few columns at a time give the same

@@ -89,7 +89,8 @@ def certainty(
     rng = np.random.default_rng(resampling.seed + 3)
     changed, changed_from_mean = (_none_surer(np.stack(found[start::2], axis=-1), rng) for start in (4, 5))
     # A class that hardly any text has says nothing of others: its shares are unknown, not certain.
-    rare = (said.max(axis=(1, 2)) * resampling.counted.any(axis=1)[:, None]).sum(axis=0) < FEWEST_WITH_CLASS
+    with_class = (said.max(axis=(1, 2)) * resampling.counted.any(axis=1)[:, None]).sum(axis=0)
+    rare = [count < FEWEST_WITH_CLASS for count in with_class]
     p_moved, any_country = resampling.shuffled(moved, countries)
     p_changed = np.column_stack([resampling.shuffled(said[..., k], countries * labels)[0] for k in range(labels)])
     untested = np.full(countries, np.nan)
@@ -104,9 +105,11 @@ def certainty(
             change.change_from_mean,
         ),
         kl_from_mean=estimates(change.kl_from_mean, found[3], untested),
-        worst_delta=_worst(change.delta_from_mean, found[1], codes) if has_delta else None,
+        worst_delta=_worst(change.delta_from_mean, found[1], resampling.texts_counted, codes) if has_delta else None,
         worst_change=[
-            None if rare[k] else _worst(change.change_from_mean[:, k], changed_from_mean[..., k], codes)
+            None
+            if rare[k]
+            else _worst(change.change_from_mean[:, k], changed_from_mean[..., k], resampling.texts_counted, codes)
             for k in range(labels)
         ],
         any_country_p=any_country if has_delta else None,
@@ -115,7 +118,7 @@ def certainty(
 
 
 def _none_surer(deviations: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Deviations (resamples x countries x labels) in which no country is surer of a class than countries are on average.
+    """Deviations (resamples x countries x labels) in which no country is surer of a class than all are on average.
 
     A country whose names never led to a class would else be certain that they never do.
     """
@@ -144,9 +147,9 @@ def _unknown(change: Change) -> Certainty:
     )
 
 
-def _worst(value: np.ndarray, deviations: np.ndarray, codes: list[str]) -> dict[str, Any]:
+def _worst(value: np.ndarray, deviations: np.ndarray, texts: int, codes: list[str]) -> dict[str, Any]:
     """The country farthest from the mean, with bounds that hold for all countries at once."""
-    low, high = max_t_bounds(value, deviations)
+    low, high = max_t_bounds(value, deviations, texts)
     farthest = int(np.abs(value).argmax())
     nearest_to_zero = np.where((low > 0) | (high < 0), np.minimum(np.abs(low), np.abs(high)), 0)
     return {

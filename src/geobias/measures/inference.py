@@ -18,6 +18,7 @@ from scipy import stats
 LEVEL = 0.95
 RESAMPLES = 2000
 SIGNIFICANT = 0.05
+LEVEL_REACH = float(stats.norm.ppf((1 + LEVEL) / 2))
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,20 @@ def estimates(value: np.ndarray, deviations: np.ndarray, p: np.ndarray | None = 
     return Estimates(value, low, high, p, benjamini_hochberg(p))
 
 
+def few_drawn(count: np.ndarray | int) -> np.ndarray:
+    """How much wider intervals must be because only so many texts or names were drawn.
+
+    Resampling n of them shows a variance too small by (n - 1) / n, and knows it no better than Student's t does.
+    """
+    n = np.maximum(count, 2)
+    return np.asarray(np.sqrt(n / (n - 1)) * _student(LEVEL_REACH, n) / LEVEL_REACH)
+
+
+def _student(reach: float, n: np.ndarray | int) -> np.ndarray:
+    """As many standard errors as Student's t needs, where the normal distribution needs `reach`."""
+    return np.asarray(stats.t.ppf(stats.norm.cdf(reach), n - 1))
+
+
 def p_value(observed: np.ndarray, resampled: np.ndarray) -> np.ndarray:
     """(1 + resamples at least as large) / (1 + resamples), along the first axis; rounding does not decide."""
     reach = observed - 1e-12 * (1 + np.abs(observed))
@@ -71,9 +86,15 @@ def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def max_t_bounds(value: np.ndarray, deviations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds that hold for all values at once: the same number of standard errors for each, by the largest of them."""
+def max_t_bounds(value: np.ndarray, deviations: np.ndarray, drawn: int) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds that hold for all values at once: the same number of standard errors for each, by the largest of them.
+
+    `drawn` says how many texts the deviations were resampled from: the farther out, the more that matters.
+    """
     spread = deviations.std(axis=0, ddof=1)
     in_errors = np.abs(deviations) / np.where(spread == 0, np.inf, spread)
-    reach = spread * np.quantile(in_errors.max(axis=tuple(range(1, deviations.ndim))), LEVEL)
+    largest = float(np.quantile(in_errors.max(axis=tuple(range(1, deviations.ndim))), LEVEL))
+    n = max(drawn, 2)
+    wider = _student(largest, n) / max(largest, LEVEL_REACH) / (_student(LEVEL_REACH, n) / LEVEL_REACH)
+    reach = spread * largest * np.maximum(wider, 1)
     return value - reach, value + reach

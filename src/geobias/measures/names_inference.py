@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geobias.measures.inference import RESAMPLES
+from geobias.measures.inference import RESAMPLES, few_drawn
 
 AT_ONCE = 2_000_000  # random numbers held at a time
 SPLITS = 200
@@ -99,7 +99,7 @@ class Resampling:
         text_sum = np.where(taken, values, 0).sum(axis=2)
         mean = text_sum.sum(axis=0) / self.total
         by_text = (text_sum - self.in_text[:, None] * mean) / self.total
-        by_text *= np.sqrt(self.texts_counted / max(self.texts_counted - 1, 1))
+        by_text *= few_drawn(self.texts_counted)
         # Names within a text: its own mean is taken away, so that texts do not pass for names. That takes a part of
         # every name's own effect too, which the factor gives back.
         draws_in = np.maximum(self.in_text, 1)[:, None, None]
@@ -113,10 +113,10 @@ class Resampling:
         return by_text, by_name * self._small_lists(), noise
 
     def _small_lists(self) -> np.ndarray:
-        """names x countries: n / (n - 1) under the root, where a country shows n names of that kind."""
+        """names x countries: how much wider, since a country shows only so many names of that kind."""
         shows = self.occurrences > 0
         sizes = np.array([shows[self.kind == kind].sum(axis=0) for kind in range(self.kind.max(initial=0) + 1)])
-        return np.asarray(np.sqrt(sizes / np.maximum(sizes - 1, 1))[self.kind])
+        return np.asarray(few_drawn(sizes)[self.kind])
 
     def _drawn_texts(self, rng: np.random.Generator) -> np.ndarray:
         """resamples x texts: how often each text was drawn, minus one."""

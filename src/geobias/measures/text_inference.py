@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from geobias.measures.inference import RESAMPLES, Estimates, benjamini_hochberg, estimates, max_t_bounds
+from geobias.measures.inference import RESAMPLES, Estimates, benjamini_hochberg, estimates, few_drawn, max_t_bounds
 
 AT_ONCE = 20_000_000  # deviations held at a time
 
@@ -31,7 +31,7 @@ def farthest(differences: np.ndarray, *, seed: int = 0, resamples: int = RESAMPL
     if len(differences) < 2:
         return float(np.abs(value[which])), np.nan, np.nan, which
     deviations = np.hstack([off for _, off in _resampled(differences, seed, resamples)])
-    low, high = max_t_bounds(value, deviations)
+    low, high = max_t_bounds(value, deviations, len(differences))
     certain = np.where((low > 0) | (high < 0), np.minimum(np.abs(low), np.abs(high)), 0)
     bound = np.maximum(np.abs(low), np.abs(high))
     return float(np.abs(value[which])), float(certain.max()), float(bound.max()), which
@@ -41,7 +41,7 @@ def _resampled(flat: np.ndarray, seed: int, resamples: int) -> Iterator[tuple[np
     """Some columns at a time, and resamples x columns: how far off their means would lie with other texts."""
     texts = len(flat)
     drawn = np.random.default_rng(seed).multinomial(texts, np.full(texts, 1 / texts), size=resamples) - 1.0
-    drawn *= np.sqrt(texts / (texts - 1)) / texts
+    drawn *= few_drawn(texts) / texts
     step = max(1, AT_ONCE // resamples)
     for start in range(0, flat.shape[1], step):
         some = flat[:, start : start + step].astype(np.float64)
