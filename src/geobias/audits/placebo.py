@@ -10,8 +10,7 @@ import numpy as np
 
 from geobias.engine.ask import ask
 from geobias.measures.herb import Children, descriptive_vectors, herb_scores, sparseness
-from geobias.measures.inference import Estimates, estimates
-from geobias.measures.region_inference import FLAT, bootstrap
+from geobias.measures.region_inference import FLAT, bootstrap, interval
 from geobias.measures.region_null import generations
 from geobias.models.scorer import Scorer
 from geobias.prompts.templates import Sentences, mark
@@ -75,8 +74,9 @@ def placebo(result: RegionsResult, invented: Invented) -> dict[str, Any]:
         found[measure] = {"invented": interval(value, drawn).at(), "real": interval(real_value, real_drawn).at()}
         if real_value > 0 and drawn is not None and real_drawn is not None:
             both = min(len(drawn), len(real_drawn))
-            ratio = interval(value / real_value, drawn[:both] / real_drawn[:both])
-            found[measure]["ratio"] = ratio.at()
+            apart = real_drawn[:both] > 0  # of few words one may be drawn throughout: all places are then alike
+            ratios = drawn[:both][apart] / real_drawn[:both][apart]
+            found[measure]["ratio"] = interval(value / real_value, ratios).at()
     return found
 
 
@@ -94,11 +94,3 @@ def _one_cluster(likelihoods: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndar
         "c_w": (np.mean(c_w, axis=0), resampled.get("c_w.balanced")),
         "sparseness": (np.mean(plain, axis=0), resampled.get(FLAT)),
     }
-
-
-def interval(value: np.ndarray, resampled: np.ndarray | None) -> Estimates:
-    """The value between the quantiles of its resamples; without them, alone."""
-    nothing = np.full(value.shape, np.nan)
-    if resampled is None:
-        return Estimates(value, nothing, nothing, nothing, nothing)
-    return estimates(value, resampled - value, nothing)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geobias.audits.numbers import number
-from geobias.audits.placebo import ENOUGH, interval, placebo
+from geobias.audits.placebo import ENOUGH, placebo
 from geobias.measures.herb import FORMS, Children, descriptive_vectors, herb_scores
 from geobias.measures.inference import Estimates
 from geobias.measures.region_inference import (
@@ -21,6 +21,7 @@ from geobias.measures.region_inference import (
     affordable,
     bootstrap,
     centroid_distances,
+    interval,
     kendalls_w,
     rank_correlations,
     rank_intervals,

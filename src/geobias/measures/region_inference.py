@@ -64,6 +64,18 @@ def bootstrap(likelihoods: np.ndarray, name_likelihoods: np.ndarray, children: C
     return found
 
 
+def interval(value: np.ndarray, resampled: np.ndarray | None) -> Estimates:
+    """The value between the quantiles of its resamples; without them, alone.
+
+    Words drawn twice make scores a little too low (a distance is the root of a mean), so the resamples are taken around
+    their own mean, not around the value.
+    """
+    nothing = np.full(value.shape, np.nan)
+    if resampled is None:
+        return Estimates(value, nothing, nothing, nothing, nothing)
+    return estimates(value, resampled - resampled.mean(axis=0), nothing)
+
+
 def resampled_scores(
     likelihoods: np.ndarray, drawn: np.ndarray, name_likelihoods: np.ndarray, children: Children
 ) -> dict[str, np.ndarray]:
