@@ -102,16 +102,15 @@ def _tokenisation_line(entry: Mapping[str, Any]) -> str:
 
 def _placebo_line(placebo: Mapping[str, Any]) -> str:
     found = placebo["sparseness"]
+    ratio = found.get("ratio")
+    times = f"{ratio['value']:.2f} times ({ratio['low']:.2f} to {ratio['high']:.2f}) " if ratio else "against "
     line = (
         f"Placebo: {len(placebo['names'])} invented places lie {digits(found['invented']['value'])} apart, "
-        f"the real ones at the level {placebo['level']} {digits(found['real']['value'])}"
+        f"{times}the {digits(found['real']['value'])} of the real ones at the level {placebo['level']}"
     )
-    ratio = found.get("ratio")
-    if ratio is not None:
-        line += f": {ratio['value']:.0%} of it ({ratio['low']:.0%} to {ratio['high']:.0%}) is what names alone do"
     if placebo["tokens"] is not None and placebo["real_tokens"] is not None:
-        line += f" (tokens of a name: {placebo['tokens']:.1f} against {placebo['real_tokens']:.1f})"
-    return line + "."
+        line += f"; their names have {placebo['tokens']:.1f} tokens, the real ones {placebo['real_tokens']:.1f}"
+    return line + ". So much can names alone do."
 
 
 def _correlation(found: Mapping[str, float | None]) -> str:
