@@ -43,6 +43,7 @@ def audit_regions(
     ablate: str | Sequence[str] = (),
     substitute: str | None = None,
     vectors: str | Path | None = None,
+    placebo: bool = False,
     device: str = "auto",
     dtype: str = "auto",
     out: str | Path | None = None,
@@ -64,6 +65,7 @@ def audit_regions(
         ablate=ablate,
         substitute=substitute,
         vectors=vectors,
+        placebo=placebo,
     )
     scorer = scorer_for(model, score, device=device, dtype=dtype)
     folder = None if out is None else place_for(out)

@@ -89,8 +89,8 @@ def certainty(
     rng = np.random.default_rng(resampling.seed + 3)
     changed, changed_from_mean = (_none_surer(np.stack(found[start::2], axis=-1), rng) for start in (4, 5))
     # A class that hardly any text has says nothing of others: its shares are unknown, not certain.
-    with_class = (said.max(axis=(1, 2)) * resampling.counted.any(axis=1)[:, None]).sum(axis=0)
-    rare = [count < FEWEST_WITH_CLASS for count in with_class]
+    with_class = (said.max(axis=(1, 2)) * (resampling.in_text > 0)[:, None]).sum(axis=0)
+    rare = with_class < FEWEST_WITH_CLASS
     p_moved, any_country = resampling.shuffled(moved, countries)
     p_changed = np.column_stack([resampling.shuffled(said[..., k], countries * labels)[0] for k in range(labels)])
     untested = np.full(countries, np.nan)

