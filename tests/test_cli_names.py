@@ -28,7 +28,7 @@ def texts(tmp_path: Path) -> Path:
 @pytest.fixture
 def module(tmp_path: Path) -> Path:
     """A module of functions in the folder where the command is run."""
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "own_names.py").write_text(
         """
 import numpy as np
 
@@ -53,7 +53,7 @@ def breaks(texts):
 
 
 def test_a_function_on_a_file_ends_in_a_folder(run: Run, texts: Path, module: Path) -> None:
-    code, out, err = run("names", "mine:fair", "--texts", texts, *PLAIN, "--label", "truth", "--subset", "topic",
+    code, out, err = run("names", "own_names:fair", "--texts", texts, *PLAIN, "--label", "truth", "--subset", "topic",
                          "--out", "here")  # fmt: skip
     assert code == 0, err
     for shown in ("United Kingdom", "Morocco", "against the mean", "topic =b", "false +", "2 texts, 2 of them"):
@@ -89,7 +89,7 @@ def test_many_labels_and_many_countries_fit_the_terminal(
 
 
 def test_json_and_nothing_else(run: Run, texts: Path, module: Path) -> None:
-    code, out, _ = run("names", "mine:fair", "--texts", texts, *PLAIN, "--json")
+    code, out, _ = run("names", "own_names:fair", "--texts", texts, *PLAIN, "--json")
     assert code == 0 and json.loads(out)["audit"] == "names"
 
 
@@ -104,7 +104,7 @@ def test_several_languages_have_a_column_each(run: Run, small_models: dict[str, 
     (module / "en.txt").write_text("Mary is here\nJohn left\nPeter and Paul\n", encoding="utf-8")
     with gzip.open(module / "eu.txt.gz", "wt", encoding="utf-8") as file:
         file.write("Mary hemen dago\nJohn joan da\nPeter eta Paul\n")
-    code, out, err = run("names", "mine:fair", "--texts", "en=en.txt", "--texts", "eu=eu.txt.gz", "--draws", "2",
+    code, out, err = run("names", "own_names:fair", "--texts", "en=en.txt", "--texts", "eu=eu.txt.gz", "--draws", "2",
                          "--perplexity-draws", "2", "--lm", small_models["roberta"], "--countries", "FR,MA",
                          "--out", "here")  # fmt: skip
     assert code == 0, err
@@ -116,19 +116,19 @@ def test_several_languages_have_a_column_each(run: Run, small_models: dict[str, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("mine:too_few",), "rows for"),
-        (("mine:not_a_number",), "number from 0 to 1"),
-        (("mine:not_one",), "sum to 1"),
-        (("mine:breaks",), "KeyError"),
-        (("mine:absent",), "no 'absent'"),
+        (("own_names:too_few",), "rows for"),
+        (("own_names:not_a_number",), "number from 0 to 1"),
+        (("own_names:not_one",), "sum to 1"),
+        (("own_names:breaks",), "KeyError"),
+        (("own_names:absent",), "no 'absent'"),
         (("absent:fair",), "no module 'absent'"),
         (("embedded/lm",), "embedded/lm"),
-        (("mine:fair", "--column", "body"), "no column 'body'"),
-        (("mine:fair", "--countries", "Atlantis"), "Atlantis"),
-        (("mine:fair", "--countries", "China"), "China has"),
-        (("mine:fair", "--texts", "other.csv"), "need a language each"),
-        (("mine:fair", "--preview", "0"), "--preview"),
-        (("mine:fair", "--gazetteer", "absent.csv"), "absent.csv"),
+        (("own_names:fair", "--column", "body"), "no column 'body'"),
+        (("own_names:fair", "--countries", "Atlantis"), "Atlantis"),
+        (("own_names:fair", "--countries", "China"), "China has"),
+        (("own_names:fair", "--texts", "other.csv"), "need a language each"),
+        (("own_names:fair", "--preview", "0"), "--preview"),
+        (("own_names:fair", "--gazetteer", "absent.csv"), "absent.csv"),
     ],
 )
 def test_bad_input_ends_with_one_line_and_nothing_written(
@@ -141,10 +141,10 @@ def test_bad_input_ends_with_one_line_and_nothing_written(
 
 def test_texts_in_another_encoding_or_without_people(run: Run, module: Path) -> None:
     (module / "latin.txt").write_bytes("José arrive".encode("latin-1"))
-    code, _, err = run("names", "mine:fair", "--texts", "latin.txt")
+    code, _, err = run("names", "own_names:fair", "--texts", "latin.txt")
     assert code == 2 and "latin.txt" in err and "UTF-8" in err
     (module / "empty.txt").write_text("nobody here\n", encoding="utf-8")
-    code, _, err = run("names", "mine:fair", "--texts", "empty.txt")
+    code, _, err = run("names", "own_names:fair", "--texts", "empty.txt")
     assert code == 2 and "No person was found" in err and "empty.txt" in err
 
 
