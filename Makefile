@@ -4,13 +4,16 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 
-.PHONY: audit test lint clean
+.PHONY: audit test calibrate lint clean
 
 audit: .venv/installed  ## both audits on the models that ship inside
 	@$(BIN)/geobias audit
 
 test: .venv/installed lint  ## every test
 	$(BIN)/pytest -n 2
+
+calibrate: .venv/installed  ## do intervals hold the truth? ten planted worlds, 2,000 repetitions each; some ten minutes
+	$(BIN)/python bench/calibrate.py 2000 docs/figures
 
 lint: .venv/installed
 	$(BIN)/ruff check

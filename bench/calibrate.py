@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -162,6 +163,42 @@ def main() -> None:
         folder = Path(sys.argv[2])
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "calibration.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+        (folder / "calibration.svg").write_text(figure(rows), encoding="utf-8")
+
+
+def figure(rows: list[dict[str, Any]]) -> str:
+    """Coverage and detections of every cell, with the band in which a coverage of 95 % lies."""
+    import altair as alt
+    import vl_convert
+
+    repetitions = rows[0]["repetitions"]
+    low, high = acceptance(0.95, repetitions)
+    what = {"covered": "against the originals", "covered_from_mean": "against the mean of countries"}
+    points = [
+        {"world": row["name"], "share": row[key] / repetitions, "interval": name}
+        for row in rows
+        for key, name in what.items()
+    ]
+    order = [row["name"] for row in rows]
+    band = alt.Chart(alt.InlineData(values=[{"low": low, "high": high}])).mark_rect(color="#dddddd")
+    share = alt.X(
+        "share:Q",
+        scale=alt.Scale(domain=[0.85, 1]),
+        axis=alt.Axis(format="%", title="intervals of 95 % that hold the truth"),
+    )
+    dots = (
+        alt.Chart(alt.InlineData(values=points))
+        .mark_point(filled=True, size=70, opacity=1)
+        .encode(
+            x=share,
+            y=alt.Y("world:N", sort=order, title=None),
+            color=alt.Color("interval:N", title=None, scale=alt.Scale(range=["#0072B2", "#E69F00"])),
+        )
+    )
+    chart = alt.layer(band.encode(x=alt.X("low:Q"), x2="high:Q"), dots).properties(
+        width=420, title=f"{repetitions:,} repetitions a world; grey: where 95 % lies 999 times in 1,000"
+    )
+    return str(vl_convert.vegalite_to_svg(chart.to_dict()))
 
 
 if __name__ == "__main__":

@@ -11,12 +11,12 @@ import numpy as np
 
 from geobias.audits.identity import versions
 from geobias.audits.names_certainty import certainty
+from geobias.audits.names_correlations import sure_correlations
 from geobias.audits.numbers import number
 from geobias.audits.perplexity import Perplexity
 from geobias.measures.change import change_by_country, confusion, error_rates
 from geobias.measures.correlation import (
     LocalCorrelation,
-    global_correlation,
     pooled_correlation,
     within_correlation,
 )
@@ -264,21 +264,11 @@ class NamesResult:
         }
 
     def _correlations(self, judged: Judgement, perplexity: Perplexity, some: np.ndarray) -> dict[str, Any]:
-        languages = np.array(self.texts.languages)
-        by_language = []
-        for language in dict.fromkeys(self.texts.languages):
-            of_it = some & (languages == language) & ~np.isnan(perplexity.original)
-            if of_it.any():
-                found = global_correlation(perplexity.original[of_it], judged.original[of_it])
-                by_language.append(
-                    {"language": language, "texts": int(of_it.sum()), "pearson": _by_label(judged, found)}
-                )
         here = some[self.named]
         draws = perplexity.renamed.shape[2]
         stranger, judged_so = perplexity.renamed[here], judged.renamed[here][:, :, :draws]
         original = self.named[here]
-        within = within_correlation(stranger, judged_so)
-        pooled = pooled_correlation(stranger, judged_so, perplexity.original[original], judged.original[original])
+        before = perplexity.original[original], judged.original[original]
         return {
             "lm": perplexity.model["name"],
             "score": perplexity.model["score"],
@@ -288,9 +278,9 @@ class NamesResult:
             "texts_cut": perplexity.cut,
             "unknown_tokens": perplexity.unknown,
             "languages_refused": perplexity.refused,
-            "global": by_language,
-            "within": self._local(judged, within),
-            "pooled": self._local(judged, pooled),
+            **sure_correlations(self, judged, perplexity, some),
+            "within": self._local(judged, within_correlation(stranger, judged_so)),
+            "pooled": self._local(judged, pooled_correlation(stranger, judged_so, *before)),
         }
 
     def _local(self, judged: Judgement, found: LocalCorrelation) -> dict[str, Any]:

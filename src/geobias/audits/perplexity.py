@@ -28,6 +28,8 @@ class Perplexity:
     form: str
     original: np.ndarray = field(repr=False)  # all texts
     renamed: np.ndarray = field(repr=False)  # texts with names x countries x the draws that were taken
+    size: np.ndarray = field(repr=False)  # all texts x (tokens, characters)
+    renamed_size: np.ndarray = field(repr=False)  # the same of the renamed ones
     unknown: dict[str, float]  # language -> share of its tokens that the model does not know
     refused: list[str]  # languages of which too many are unknown
     cut: int  # texts longer than the model takes
@@ -76,7 +78,26 @@ def take_perplexity(asked: NamesQuestion, scorer: Scorer, how: Asked, progress: 
     values[readable] = _log_perplexity(said, how.form, identity["name"]).reshape(some.shape)
     scored = originals.scored + said.scored
     cut = originals.cut + said.cut
-    return Perplexity(identity, how.form, original, values, shares, refused, cut, {"perplexities_taken": scored})
+    renamed_size = np.full((*values.shape, 2), np.nan)
+    renamed_size[readable] = _size(said, some).reshape(*some.shape, 2)
+    return Perplexity(
+        model=identity,
+        form=how.form,
+        original=original,
+        renamed=values,
+        size=_size(originals, asked.texts.texts),
+        renamed_size=renamed_size,
+        unknown=shares,
+        refused=refused,
+        cut=cut,
+        work={"perplexities_taken": scored},
+    )
+
+
+def _size(said: Answers, texts: Sequence[str]) -> np.ndarray:
+    """Texts x (tokens, characters): what makes a text strange without any name in it."""
+    tokens = said.column("tokens")
+    return np.column_stack([np.zeros(len(texts)) if tokens is None else tokens, [len(text) for text in texts]])
 
 
 def _some(texts: np.ndarray, asked: NamesQuestion, count: int | None) -> np.ndarray:

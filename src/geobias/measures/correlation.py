@@ -45,9 +45,7 @@ def within_correlation(perplexity: np.ndarray, probabilities: np.ndarray) -> Loc
     variance have no correlation: they are left out and counted. Fewer than three draws have none at all.
     """
     taken = ~np.isnan(perplexity).any(axis=2)
-    each = np.full((*taken.shape, probabilities.shape[-1]), np.nan)
-    if taken.any() and perplexity.shape[2] >= FEWEST_DRAWS:
-        each[taken] = _correlations(perplexity[taken], probabilities[taken])
+    each = local_correlations(perplexity, probabilities)
     has_one = ~np.isnan(each)
     texts = has_one.sum(axis=0)
     return LocalCorrelation(
@@ -56,6 +54,15 @@ def within_correlation(perplexity: np.ndarray, probabilities: np.ndarray) -> Loc
         texts=texts,
         left_out=taken.sum(axis=0)[:, None] - texts,
     )
+
+
+def local_correlations(perplexity: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """texts x countries x classes: Pearson over the draws of one text and country; NaN where there is none."""
+    taken = ~np.isnan(perplexity).any(axis=2)
+    each = np.full((*taken.shape, probabilities.shape[-1]), np.nan)
+    if taken.any() and perplexity.shape[2] >= FEWEST_DRAWS:
+        each[taken] = _correlations(perplexity[taken], probabilities[taken])
+    return each
 
 
 def pooled_correlation(

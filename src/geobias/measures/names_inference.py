@@ -78,7 +78,9 @@ class Resampling:
             text, name = text @ combine.T, name @ combine.T
             of_texts, of_names = (text**2).sum(axis=0), (name**2).sum(axis=0)
             counted_twice = self.shown * (combine**2 @ noise)
-            wanted = np.maximum(of_texts + of_names - counted_twice, np.maximum(of_texts, of_names))
+            # Never less than the texts alone, or one kind of names alone, would give.
+            least = np.maximum(of_texts, of_names / max(self.shown, 1))
+            wanted = np.maximum(of_texts + of_names - counted_twice, least)
             both = of_texts + of_names
             scales.append(np.sqrt(wanted / np.where(both == 0, 1, both)))
             by_text.append(text)
@@ -110,6 +112,10 @@ class Resampling:
         mean_of_name = by_name / np.maximum(self.occurrences, 1)
         rest = within - np.bincount(self.answer, weights=mean_of_name.ravel()[self.cell], minlength=len(within))
         noise = (np.where(taken, rest.reshape(self.shape), 0) ** 2).sum(axis=(0, 2))
+        shown = (self.occurrences > 0).sum(
+            axis=0
+        )  # each name's mean was fitted, and took its share of the noise with it
+        noise /= np.maximum(1 - shown / max(self.total, 1), 0.1)
         return by_text, by_name * self._small_lists(), noise
 
     def _small_lists(self) -> np.ndarray:

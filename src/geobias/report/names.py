@@ -16,7 +16,8 @@ from geobias.report.tables import NOTHING, interval, marked, signed, titled_tabl
 MOST_ROWS = 24  # with more countries the terminal shows both ends of the list; the files have all
 ENDS_SHOWN = 8
 NONE_BEFORE = "none before"
-KINDS, LAST_ROWS = ("within", "pooled"), ("Overall", "Overall, pooled")
+KINDS = ("within", "pooled", "pooled_partial")
+LAST_ROWS = ("Overall", "Overall, pooled", "... length fixed")
 
 Row = dict[str, Any]
 
@@ -162,9 +163,9 @@ def _global(result: NamesResult) -> Table:
     for language in languages:
         table.add_column(language or "all texts", justify="right", no_wrap=True)
     for entry in result.classifiers:
-        found = {part["language"]: part["pearson"] for part in entry.get("correlations", {}).get("global", ())}
+        found = {part["language"]: part["inference"] for part in entry.get("correlations", {}).get("global", ())}
         for k, label in enumerate(entry["labels"]):
-            cells = [_hundred(found[one][label]) if one in found else "refused" for one in languages]
+            cells = [_sure_hundred(found[one][label]) if one in found else "refused" for one in languages]
             table.add_row(entry["model"]["name"] if k == 0 else "", label, *cells)
     return table
 
@@ -251,3 +252,7 @@ def _percent(value: float | None) -> str:
 
 def _hundred(value: float | None) -> str:
     return NOTHING if value is None else signed(100 * value, 1)
+
+
+def _sure_hundred(estimate: Row) -> str:
+    return marked(_hundred(estimate["value"]), estimate)
