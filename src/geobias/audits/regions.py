@@ -53,6 +53,15 @@ class Question:
     substitutes: Substitutes | None = field(default=None, repr=False)
     invented: tuple[str, ...] = field(default=(), repr=False)  # places that exist nowhere, asked about as a placebo
 
+    def sentences(self, *, marked: bool) -> Sentences:
+        """All that is asked of the regions; nobody is asked about the root itself.
+
+        Substitutes are asked together with the words, since one may be the other: no text is scored twice.
+        """
+        others = () if self.substitutes is None else self.substitutes.words
+        names = [region.name for region in self.tree.regions[1:]]
+        return Sentences(self.templates, names, [*(word.word for word in self.words), *others], marked=marked)
+
     def settings_for(self, model: str, score: str) -> dict[str, Any]:
         """What tells a run from another: this question, put to that model by that score."""
         return {**self.settings, "model": model, "score": score}
@@ -251,10 +260,7 @@ def answer(asked: Question, scorer: Scorer, *, progress: bool | None = None) -> 
     regions = asked.tree.regions[1:]  # nobody is asked about the root itself
     names = [region.name for region in regions]
     marked = getattr(scorer, "needs_mark", False)
-    words = [word.word for word in asked.words]
-    others = () if asked.substitutes is None else asked.substitutes.words
-    # Asked together, since a substitute may be one of the words: no text is scored twice.
-    sentences = Sentences(asked.templates, names, [*words, *others], marked=marked)
+    sentences = asked.sentences(marked=marked)
     model = model_identity(scorer)
     label = f"{model['name']} {model['score']}"
     said = ask(scorer, sentences, label=label, progress=progress)
@@ -268,9 +274,9 @@ def answer(asked: Question, scorer: Scorer, *, progress: bool | None = None) -> 
         asked,
         model,
         _counts(asked, said, bare),
-        found[..., : len(words)],
+        found[..., : len(asked.words)],
         _with_root(bare.scores[:, 0]),
-        found[..., len(words) :] if others else None,
+        found[..., len(asked.words) :] if asked.substitutes else None,
         work,
         None if (tokens := bare.column("tokens")) is None else _with_root(tokens),
         invented,

@@ -16,6 +16,7 @@ from geobias.cli.options import (
     Dtype,
     Json,
     Out,
+    Plan,
     TextFiles,
     Threshold,
 )
@@ -42,6 +43,7 @@ def downstream(
         str | None, typer.Option(help="The class to show (default: by name, such as hate); the files have all.")
     ] = None,
     threshold: Threshold = None,
+    plan: Plan = False,
     device: Device = "auto",
     dtype: Dtype = "auto",
     out: Out = None,
@@ -76,4 +78,5 @@ def downstream(
         dtype=dtype,
         out=out,
         as_json=json,
+        plan=plan,
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from geobias.cli.options import Classifiers, Column, Debug, Device, Dtype, Json, Out, TextFiles, Threshold
+from geobias.cli.options import Classifiers, Column, Debug, Device, Dtype, Json, Out, Plan, TextFiles, Threshold
 
 
 def names(
@@ -50,6 +50,7 @@ def names(
         int | None, typer.Option(help="Texts whose renamed versions' perplexity is taken, chosen by the seed (all).")
     ] = None,
     preview: Annotated[int | None, typer.Option(help="Show N texts with their renamed versions, and stop.")] = None,
+    plan: Plan = False,
     device: Device = "auto",
     dtype: Dtype = "auto",
     out: Out = None,
@@ -98,6 +99,7 @@ def names(
         out=out,
         as_json=json,
         preview=preview,
+        plan=plan,
     )
 
 

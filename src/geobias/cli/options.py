@@ -29,6 +29,9 @@ Threshold = Annotated[
     float | None, typer.Option(help="A class is predicted from this probability on (default: the likeliest one).")
 ]
 RegionsRun = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `geobias regions` left.")]
+Plan = Annotated[
+    bool, typer.Option("--plan", help="Say how much would be asked, how long it takes, what could be found; and stop.")
+]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, ...")]
 Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16 or float16.")]
 Out = Annotated[Path | None, typer.Option(help="Folder for the results (default: a new one under runs/).")]

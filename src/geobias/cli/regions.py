@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from geobias.cli.options import Continents, Countries, Debug, Device, Dtype, Json, Out
+from geobias.cli.options import Continents, Countries, Debug, Device, Dtype, Json, Out, Plan
 from geobias.prompts.templates import DEFAULT_TEMPLATE
 
 
@@ -45,6 +45,7 @@ def regions(
     placebo: Annotated[
         bool, typer.Option("--placebo", help="Also ask about 60 invented places: how far apart do names alone lie?")
     ] = False,
+    plan: Plan = False,
     device: Device = "auto",
     dtype: Dtype = "auto",
     out: Out = None,
@@ -77,4 +78,5 @@ def regions(
         dtype=dtype,
         out=out,
         as_json=json,
+        plan=plan,
     )

@@ -8,9 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from geobias.audits.downstream import answer, question
+import numpy as np
+
+from geobias.audits.downstream import DownstreamQuestion, answer, question
 from geobias.audits.downstream_result import DownstreamResult
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, load_classifier
+from geobias.audits.labels import main_label
+from geobias.commands.plan import PILOT_REGIONS, PILOT_TEXTS, POWER, show_plan, timed
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LabelScorer, load_classifier
 from geobias.report import runs
 from geobias.report.downstream import notes, tables, write_files
 from geobias.report.tables import console
@@ -33,9 +37,13 @@ def run_downstream(
     dtype: str,
     out: Path | None,
     as_json: bool,
+    plan: bool,
 ) -> None:
     asked = question(**options)
     names = list(dict.fromkeys(classifiers or EMBEDDED_CLASSIFIERS))
+    if plan:
+        _plan(asked, names, device=device, dtype=dtype)
+        return
     label = f"downstream-{runs.slug(names[0])}" if len(names) == 1 else "downstream"
     folder = runs.place_for(out or runs.new_folder(label))
     runs.refuse_foreign(folder, asked.settings_for(names))
@@ -47,6 +55,34 @@ def run_downstream(
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
     else:
         _show(result, folder)
+
+
+def _plan(asked: DownstreamQuestion, names: Sequence[str], *, device: str, dtype: str) -> None:
+    loaded = [load_classifier(name, device=device, dtype=dtype) for name in names]
+    texts, prefixes, _ = asked.prefixed.shape
+    show_plan(
+        f"{texts:,} texts x {prefixes - 1:,} regions, and the control.",
+        [timed(one.name, one, asked.prefixed) for one in loaded],
+        [_smallest_effect(asked, one) for one in loaded],
+    )
+
+
+def _smallest_effect(asked: DownstreamQuestion, classifier: LabelScorer) -> str:
+    """From a few texts and regions: how much what a region does beyond the control differs from text to text."""
+    texts, prefixes, _ = asked.prefixed.shape
+    if texts < 2:
+        return f"{classifier.name}: one text cannot say how small an effect could be found."
+    some = np.unique(np.linspace(0, texts - 1, PILOT_TEXTS).astype(int))
+    where = np.unique(np.linspace(1, prefixes - 1, PILOT_REGIONS).astype(int))
+    asked_about = [asked.prefixed.at(i, k, 0) for i in some for k in (0, *where)]
+    shown = main_label(classifier.name, classifier.labels, asked.positive)
+    p = classifier.score(asked_about)[:, shown].reshape(len(some), len(where) + 1)
+    spread = np.median((p[:, 1:] - p[:, :1]).std(axis=0, ddof=1))
+    label = classifier.labels[shown]
+    return (
+        f"{classifier.name}: the smallest mean difference of p({label}) against the control that would be found 4 "
+        f"times of 5 (before correction for many regions): about {POWER * spread / np.sqrt(texts):.4f}."
+    )
 
 
 def _show(result: DownstreamResult, folder: Path) -> None:

@@ -8,10 +8,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from geobias.audits.identity import model_identity
+from geobias.audits.labels import toned_labels
 from geobias.audits.names import Asked, NamesQuestion, answer, question
+from geobias.audits.names_certainty import FEWEST_TEXTS
 from geobias.audits.names_result import NamesResult
+from geobias.audits.perplexity import language_models
+from geobias.commands.plan import PILOT_DRAWS, PILOT_TEXTS, POWER, show_plan, timed
 from geobias.errors import InputError
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, load_classifier
+from geobias.measures.names_inference import NameUnits, Resampling
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LabelScorer, load_classifier
 from geobias.report import runs
 from geobias.report.names import notes, tables
 from geobias.report.names_files import write_files
@@ -37,12 +45,16 @@ def run_names(
     out: Path | None,
     as_json: bool,
     preview: int | None,
+    plan: bool,
 ) -> None:
     asked = question(**options, device=device)
     if preview is not None:
         _preview(asked, preview)
         return
     names = list(dict.fromkeys(classifiers or EMBEDDED_CLASSIFIERS))
+    if plan:
+        _plan(asked, names, how, device=device, dtype=dtype)
+        return
     label = f"names-{runs.slug(names[0])}" if len(names) == 1 else "names"
     folder = runs.place_for(out or runs.new_folder(label))
     result = audit_into(folder, asked, names, how, device=device, dtype=dtype)
@@ -76,6 +88,47 @@ def show(result: NamesResult, folder: Path) -> None:
         "Every number: tables/*.csv; every renamed text with its scores: counterfactuals.parquet.\n"
         f"Results: {runs.shown(folder)}",
         soft_wrap=True,
+    )
+
+
+def _plan(asked: NamesQuestion, names: Sequence[str], how: Asked, *, device: str, dtype: str) -> None:
+    loaded = [load_classifier(name, device=device, dtype=dtype) for name in names]
+    texts, countries, draws = asked.renamed.shape
+    steps = [timed(one.name, one, asked.renamed) for one in loaded]
+    if how.perplexity_draws:
+        taken = asked.renamed.part(range(min(how.perplexity_texts or texts, texts)), how.perplexity_draws)
+        for scorer in {
+            id(scorer): scorer for scorer, _ in language_models(loaded, how, device, dtype).values()
+        }.values():
+            steps.append(timed(f"perplexity by {model_identity(scorer)['name']}", scorer, taken))
+    show_plan(
+        f"{texts:,} of {len(asked.texts):,} texts name somebody; {countries} countries x {draws} draws.",
+        steps,
+        [_smallest_effect(asked, one, how) for one in loaded],
+    )
+
+
+def _smallest_effect(asked: NamesQuestion, classifier: LabelScorer, how: Asked) -> str:
+    """From a few texts and draws: what texts, names and single answers add to the variance shrinks as each grows."""
+    texts, _, draws = asked.renamed.shape
+    chosen = np.unique(np.linspace(0, texts - 1, PILOT_TEXTS).astype(int))
+    pilot = asked.renamed.part(chosen, PILOT_DRAWS)
+    positive, negative = toned_labels(classifier.name, classifier.labels, how.positive, how.negative)
+    if not positive or not negative or len(chosen) < FEWEST_TEXTS:
+        return f"{classifier.name}: no Δ, or too few texts to say how small an effect could be found."
+    p = classifier.score(list(pilot))[:, : len(classifier.labels)].reshape(*pilot.shape, -1)
+    tone = 100 * (p[..., positive].sum(axis=-1) - p[..., negative].sum(axis=-1))
+    resampling = Resampling(NameUnits(*pilot.name_units()), pilot.shape, np.ones(pilot.shape[::2], dtype=bool))
+    of_texts, of_names, noise = resampling.variances(tone)
+    lists = asked.renamed.gazetteer
+    listed = np.median([sum(len(lists.names(code, kind)) for kind in lists.kinds) for code in asked.renamed.countries])
+    shown = np.median((resampling.occurrences > 0).sum(axis=0))
+    shrunk = of_texts * len(chosen) / texts + of_names * min(shown / listed, 1.0)
+    shrunk = shrunk + noise * len(chosen) * pilot.draws / (texts * draws)
+    effect = POWER * float(np.median(np.sqrt(shrunk)))
+    return (
+        f"{classifier.name}: the smallest difference of a country's Δ from the mean of countries that would be found 4 "
+        f"times of 5 (before correction for many countries): about {effect:.1f} points."
     )
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from rich.console import Console
 
-from geobias.audits.regions import RegionsResult, answer, question
+from geobias.audits.regions import Question, RegionsResult, answer, question
 from geobias.audits.wording import FULL, WITHOUT_WORD
+from geobias.commands.plan import show_plan, timed
 from geobias.measures.agreement import rank_agreement
 from geobias.models.scorer import EMBEDDED_LM, checked_method, load
 from geobias.report import runs
@@ -39,11 +40,15 @@ def run_regions(
     dtype: str,
     out: Path | None,
     as_json: bool,
+    plan: bool = False,
 ) -> None:
     """One run for each model and score; with several, a table side by side and how far they agree."""
     names = list(dict.fromkeys(model or EMBEDDED_LM for model in models))
     asked = question(**options)
     paths = _paths(names, list(dict.fromkeys(checked_method(score) for score in scores)))
+    if plan:
+        _plan(asked, paths, device=device, dtype=dtype)
+        return
     several = len(paths) > 1
     top = runs.place_for(out or runs.new_folder("regions" if several else f"regions-{runs.slug(names[0])}"))
     if several:
@@ -69,6 +74,16 @@ def run_regions(
         _print_json(results, agreement)
     else:
         _show(results, agreement, top)
+
+
+def _plan(asked: Question, paths: Mapping[tuple[str, str], str], *, device: str, dtype: str) -> None:
+    steps = []
+    for name in dict.fromkeys(name for name, _ in paths):
+        model = load(name, device=device, dtype=dtype)
+        for score in (score for owner, score in paths if owner == name):
+            scorer = model.scorer(score)
+            steps.append(timed(f"{name} {score}", scorer, asked.sentences(marked=scorer.needs_mark)))
+    show_plan(f"{len(asked.tree):,} regions, {len(asked.words)} words, {len(asked.templates)} template(s).", steps, [])
 
 
 def _paths(names: Sequence[str], scores: Sequence[str]) -> dict[tuple[str, str], str]:

@@ -94,6 +94,15 @@ class Resampling:
             found *= np.concatenate(scales)
         return np.split(found, len(measures), axis=1)
 
+    def variances(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For every country against the mean of countries: the variance that texts, names and single answers give."""
+        countries = self.shape[1]
+        among = np.eye(countries) - 1 / countries
+        by_text, by_name, noise = self._influences(values)
+        of_texts, of_names = (((part @ among.T) ** 2).sum(axis=0) for part in (by_text, by_name))
+        noise = among**2 @ noise
+        return np.maximum(of_texts - noise, 0), np.maximum(of_names - self.shown * noise, 0), noise
+
     def _influences(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What each text and each name adds to the countries' means, and the variance that single answers add."""
         countries = self.shape[1]

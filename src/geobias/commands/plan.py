@@ -1,0 +1,67 @@
+"""`--plan`: what a run would ask, how long that would take, and how small an effect it could find; from a short probe.
+
+Nothing of the probe is kept, and what the store already knows is not asked for: the time is what it takes at most.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from geobias.models.scorer import Scorer
+from geobias.report.tables import console, titled_table
+
+FIRST_PROBED, SECONDS_PROBED = 32, 1.5
+PILOT_TEXTS, PILOT_DRAWS, PILOT_REGIONS = 12, 4, 12
+POWER = 2.8  # standard errors: an effect of that size is found 4 times of 5, tested at 5 %
+
+
+@dataclass(frozen=True)
+class Step:
+    """One part of a run: who is asked about how many texts, and some of them to time it with."""
+
+    what: str
+    texts: int
+    seconds_each: float
+
+
+def timed(what: str, scorer: Scorer, texts: Sequence[str]) -> Step:
+    """Time the scorer on neighbouring texts, ever more of them: many that are alike go through a model faster."""
+    start, size, seconds = 0, FIRST_PROBED, 0.0
+    scorer.score([texts[0]])  # what happens once (compiling, warming up) is no part of the rate
+    while True:
+        some = texts[start : start + size]
+        began = time.perf_counter()
+        scorer.score(some)
+        seconds = time.perf_counter() - began
+        start += len(some)
+        if seconds > SECONDS_PROBED or start >= len(texts):
+            return Step(what, len(texts), seconds / len(some))
+        size *= 2
+
+
+def show_plan(about: str, steps: Sequence[Step], effects: Sequence[str]) -> None:
+    out: Console = console()
+    table = titled_table("What this run would ask")
+    table.add_column("of", overflow="fold")
+    for heading in ("texts", "texts/s", "at most"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for step in steps:
+        table.add_row(
+            step.what, f"{step.texts:,}", f"{1 / step.seconds_each:,.0f}", _duration(step.texts * step.seconds_each)
+        )
+    out.print(about)
+    out.print(table)
+    together = sum(step.texts * step.seconds_each for step in steps)
+    out.print(f"Together at most {_duration(together)}; texts scored before are free.")
+    for effect in effects:
+        out.print(effect)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
