@@ -55,24 +55,21 @@ class _Column:
     cell: Callable[[Row], str]
     first: str | None = None
     last: tuple[str, ...] = ()
+    spare: bool = False  # left out where there is no room
 
 
 def _parted(title: str, columns: list[_Column], part: Row, width: int) -> Iterator[Table]:
-    """The columns in as few tables as the width allows: a number is never cut, and every table names the countries."""
+    """The columns in as few tables as the width allows: a number is never cut, and every table names the countries.
+
+    Where one table is too narrow, the columns that can be spared are left to the files.
+    """
     rows = _shown(part["countries"])
     names = ["..." if row is None else row["country"] for row in rows]
     has_first, lasts = any(column.first for column in columns), max(len(column.last) for column in columns)
     room = width - max(map(len, (*names, *LAST_ROWS[:lasts], "as they were"))) - 3
-    left, group = room, list[_Column]()
-    groups = [group]
-    for column in columns:
-        cells = [column.cell(row) for row in rows if row is not None]
-        needed = max(map(len, (*column.heading.split("\n"), *cells, *column.last, column.first or ""))) + 2
-        if needed > left and group:
-            group, left = [], room
-            groups.append(group)
-        group.append(column)
-        left -= needed
+    groups = _groups(columns, rows, room)
+    if len(groups) > 1:
+        groups = _groups([column for column in columns if not column.spare], rows, room)
     for k, group in enumerate(groups):
         table = titled_table(title + (f" ({k + 1} of {len(groups)})" if len(groups) > 1 else ""))
         table.add_column("country", no_wrap=True)
@@ -88,6 +85,21 @@ def _parted(title: str, columns: list[_Column], part: Row, width: int) -> Iterat
         yield table
 
 
+def _groups(columns: list[_Column], rows: list[Row | None], room: int) -> list[list[_Column]]:
+    """Columns that fit beside each other."""
+    left, group = room, list[_Column]()
+    groups = [group]
+    for column in columns:
+        cells = [column.cell(row) for row in rows if row is not None]
+        needed = max(map(len, (*column.heading.split("\n"), *cells, *column.last, column.first or ""))) + 2
+        if needed > left and group:
+            group, left = [], room
+            groups.append(group)
+        group.append(column)
+        left -= needed
+    return groups
+
+
 def _changes(entry: Row) -> list[_Column]:
     def change(label: str) -> Callable[[Row], str]:
         return lambda row: marked(signed(row["change"][label], 1, NONE_BEFORE), row["inference"]["change"][label])
@@ -96,7 +108,7 @@ def _changes(entry: Row) -> list[_Column]:
         _Column("Δ", lambda row: marked(signed(row["delta"], 2), row["inference"]["delta"])),
         _Column("95 %", lambda row: interval(row["inference"]["delta"], 1)),
         *(_Column(f"{label}\n%", change(label)) for label in entry["labels"]),
-        _Column("KL", lambda row: _plain(row["kl"])),
+        _Column("KL", lambda row: _plain(row["kl"]), spare=True),
     ]
 
 
@@ -122,7 +134,7 @@ def _against_mean(entry: Row, part: Row) -> list[_Column]:
         ),
         _Column("95 %", lambda row: interval(row["inference"]["against_mean"]["delta"], 1)),
         *(_Column(f"{label}\n%", change(label)) for label in entry["labels"]),
-        *(_Column(f"Δ {gender}\nnames", of_gender(gender)) for gender in shown),
+        *(_Column(f"Δ {gender}\nnames", of_gender(gender), spare=True) for gender in shown),
     ]
 
 
