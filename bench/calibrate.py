@@ -181,21 +181,18 @@ def figure(rows: list[dict[str, Any]]) -> str:
     ]
     order = [row["name"] for row in rows]
     band = alt.Chart(alt.InlineData(values=[{"low": low, "high": high}])).mark_rect(color="#dddddd")
-    share = alt.X(
-        "share:Q",
-        scale=alt.Scale(domain=[0.85, 1]),
-        axis=alt.Axis(format="%", title="intervals of 95 % that hold the truth"),
-    )
+    scale = alt.Scale(domain=[0.9, 1], zero=False, nice=False)
+    axis = alt.Axis(format="%", title="intervals of 95 % that hold the truth", tickCount=5)
     dots = (
         alt.Chart(alt.InlineData(values=points))
         .mark_point(filled=True, size=70, opacity=1)
         .encode(
-            x=share,
+            x=alt.X("share:Q", scale=scale, axis=axis),
             y=alt.Y("world:N", sort=order, title=None),
             color=alt.Color("interval:N", title=None, scale=alt.Scale(range=["#0072B2", "#E69F00"])),
         )
     )
-    chart = alt.layer(band.encode(x=alt.X("low:Q"), x2="high:Q"), dots).properties(
+    chart = alt.layer(band.encode(x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q"), dots).properties(
         width=420, title=f"{repetitions:,} repetitions a world; grey: where 95 % lies 999 times in 1,000"
     )
     return str(vl_convert.vegalite_to_svg(chart.to_dict()))
