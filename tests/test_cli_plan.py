@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from geobias.commands import plan
 from geobias.commands.plan import Step, timed
 from tests.conftest import Run
 
@@ -59,15 +60,20 @@ def test_downstream_and_regions(run: Run, here: Path, small_models: dict[str, Pa
     assert not (here / "runs").exists()
 
 
-def test_the_rate_is_that_of_the_scorer() -> None:
-    class Slow:
+def test_the_rate_is_that_of_many_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 0.0
+
+    class Batched:
+        """Takes a second for every call, however many texts come together."""
+
         fingerprint, columns = None, ("log_likelihood",)
 
         def score(self, texts: Sequence[str]) -> np.ndarray:
-            import time
-
-            time.sleep(0.002 * len(texts))
+            nonlocal clock
+            clock += 1.0 if len(texts) < 100 else 2.0
             return np.zeros((len(texts), 1))
 
-    step = timed("slow", Slow(), ["a text"] * 30)
-    assert isinstance(step, Step) and step.texts == 30 and 0.002 <= step.seconds_each < 0.02
+    monkeypatch.setattr(plan.time, "perf_counter", lambda: clock)
+    # 32 texts in a second, 64 in a second, then 128 in two: long enough to be believed.
+    assert timed("batched", Batched(), ["a text"] * 1000) == Step("batched", 1000, 2 / 128)
+    assert timed("few", Batched(), ["a text"] * 40).seconds_each == 1 / 8  # 32, and the 8 that remain
