@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geobias.commands import plan
 from geobias.commands.plan import Step, timed
 from tests.conftest import Run
 
@@ -73,7 +72,7 @@ def test_the_rate_is_that_of_many_neighbours(monkeypatch: pytest.MonkeyPatch) ->
             clock += 1.0 if len(texts) < 100 else 2.0
             return np.zeros((len(texts), 1))
 
-    monkeypatch.setattr(plan.time, "perf_counter", lambda: clock)
+    monkeypatch.setattr("geobias.commands.plan.time.perf_counter", lambda: clock)
     # 32 texts in a second, 64 in a second, then 128 in two: long enough to be believed.
     assert timed("batched", Batched(), ["a text"] * 1000) == Step("batched", 1000, 2 / 128)
     assert timed("few", Batched(), ["a text"] * 40).seconds_each == 1 / 8  # 32, and the 8 that remain
