@@ -114,7 +114,7 @@ def overview(result: RegionsResult, *, width: int) -> Table:
     several = len(result.question.templates) > 1
     with_words = width >= NARROW + (TEMPLATES if several else 0)
     table = titled_table(f"How differently {result.model['name']} speaks of sub-regions, by {result.model['score']}")
-    table.add_column("region", overflow="fold")
+    table.add_column("region", overflow="fold", min_width=RANK_WIDTH)
     table.add_column("sub-\nregions", justify="right", no_wrap=True)
     table.add_column("balanced\nC_w, 95 %", justify="right", style="bold", no_wrap=True)
     if several:
