@@ -18,6 +18,7 @@ from geobias.report.tables import digits, titled_table, write_csv
 LIKELIHOODS = "likelihoods.parquet"
 WORDS_SHOWN = 3
 NARROW, TEMPLATES = 76, 10  # columns that a table with words needs, and those that a column for templates takes
+RANK_WIDTH = 12  # of "rank 6 (6-6)", which is never folded
 
 
 def write_files(folder: Path, result: RegionsResult) -> None:
