@@ -122,7 +122,9 @@ def overview(result: RegionsResult, *, width: int) -> Table:
         table.add_column("± over\ntemplates", justify="right", no_wrap=True)
     table.add_column("balanced\nC_z", justify="right", no_wrap=True)
     table.add_column("flat", justify="right", no_wrap=True)
-    table.add_column("paper\nC_w×1000", justify="right", style="dim", no_wrap=True)
+    with_paper = with_words or not several  # a narrow terminal has no room for both it and the templates
+    if with_paper:
+        table.add_column("paper\nC_w×1000", justify="right", style="dim", no_wrap=True)
     if with_words:
         table.add_column("words that\ndiffer most")
     for i in top_rows(result):
@@ -130,7 +132,9 @@ def overview(result: RegionsResult, *, width: int) -> Table:
         cells = [name_cell(entry), f"{entry['children']:,}", score_cell(entry)]
         if several:
             cells.append(digits(entry["spread"]["c_w"]["balanced"]))
-        cells += [digits(entry["c_z"]["balanced"]), digits(entry["flat"]), digits(entry["c_w"]["paper"], 1000)]
+        cells += [digits(entry["c_z"]["balanced"]), digits(entry["flat"])]
+        if with_paper:
+            cells.append(digits(entry["c_w"]["paper"], 1000))
         if with_words:
             cells.append("\n".join(result.differing_words(i, WORDS_SHOWN)))
         table.add_row(*cells, end_section=i == 0)
