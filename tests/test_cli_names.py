@@ -104,13 +104,13 @@ def test_several_languages_have_a_column_each(run: Run, small_models: dict[str, 
     (module / "en.txt").write_text("Mary is here\nJohn left\nPeter and Paul\n", encoding="utf-8")
     with gzip.open(module / "eu.txt.gz", "wt", encoding="utf-8") as file:
         file.write("Mary hemen dago\nJohn joan da\nPeter eta Paul\n")
-    code, out, err = run("names", "own_names:fair", "--texts", "en=en.txt", "--texts", "eu=eu.txt.gz", "--draws", "2",
-                         "--perplexity-draws", "2", "--lm", small_models["roberta"], "--countries", "FR,MA",
+    code, out, err = run("names", "own_names:fair", "--texts", "en=en.txt", "--texts", "eu=eu.txt.gz", "--draws", "3",
+                         "--perplexity-draws", "3", "--lm", small_models["roberta"], "--countries", "FR,MA",
                          "--out", "here")  # fmt: skip
     assert code == 0, err
     heading = next(line for line in out.splitlines() if line.split()[:2] == ["classifier", "class"])
     assert heading.split() == ["classifier", "class", "en", "eu"]
-    assert "language eu" in out
+    assert "language eu" in out and "Overall, pooled" in out and "... length fixed" in out
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,8 @@ def test_local_and_global_correlations_are_the_equations(small_models: dict[str,
     turkey = found["within"]["countries"][1]
     assert turkey["pearson"]["0"] == pytest.approx(np.mean(each), abs=1e-5)
     assert turkey["texts"]["0"] == len(each) and turkey["texts_without_variance"]["0"] == 4 - len(each)
+    assert set(found["local"]) == {"within", "pooled", "pooled_partial"}
+    assert found["local"]["pooled"]["0"]["value"] == pytest.approx(found["pooled"]["overall"]["0"])
     x, y = ppl - strange[:4, None, None], size - long[:4, None, None]
     assert found["pooled"]["overall"]["0"] == pytest.approx(stats.pearsonr(x.ravel(), y.ravel()).statistic, abs=1e-5)
 

@@ -159,9 +159,7 @@ def _local(entry: Row) -> list[_Column]:
         return lambda row: _hundred(here[row["code"]]["pearson"][label])
 
     return [
-        _Column(
-            label, pearson(label), last=tuple(_hundred(found[kind]["overall"][label]) for kind in ("within", "pooled"))
-        )
+        _Column(label, pearson(label), last=tuple(_sure_hundred(found["local"][kind][label]) for kind in KINDS))
         for label in entry["labels"]
     ]
 
