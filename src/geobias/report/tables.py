@@ -34,6 +34,19 @@ def console() -> Console:
     return QuietConsole(highlight=False, markup=False, emoji=False)  # a user's [text] :here: is shown as it is
 
 
+def show(tables: Iterable[Table], notes: Iterable[str], closing: Sequence[str], files: str) -> None:
+    """A result as every audit ends: its tables, notes, what the numbers mean, and where the files are."""
+    out = console()
+    for table in tables:
+        out.print(table)
+    for note in notes:
+        out.print(note)
+    out.print()
+    for line in closing:
+        out.print(line, style="dim")
+    out.print(files, soft_wrap=True)
+
+
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
     """Rows as CSV, under `columns` and whatever else they hold; an absent value is an empty cell.
 
