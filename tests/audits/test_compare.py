@@ -14,10 +14,10 @@ import geobias
 from geobias.measures.change import change_by_country
 from geobias.measures.herb import descriptive_vectors, herb_scores
 from geobias.measures.inference import SIGNIFICANT
+from geobias.measures.names_inference import NameUnits
 from geobias.measures.paired import (
     MEAN,
     ORIGINALS,
-    NameUnits,
     Renamed,
     names_differences,
     text_differences,
@@ -39,11 +39,10 @@ def band(n: int, share: float) -> tuple[int, int]:
 
 def synthetic(rng: np.random.Generator, texts: int = 60) -> tuple[Renamed, Renamed, NameUnits]:
     """Two classifiers without a bias by country, whose answers differ by text, by name and from version to version."""
-    bearers, tone = [], rng.normal(0, 0.5, (2, texts, 1, 1)) + np.zeros((2, texts, COUNTRIES, DRAWS))
+    tone = rng.normal(0, 0.5, (2, texts, 1, 1)) + np.zeros((2, texts, COUNTRIES, DRAWS))
+    names = rng.permuted(np.tile(np.arange(NAMES), (texts, COUNTRIES, 1)), axis=2)[..., :DRAWS]
     for country in range(COUNTRIES):
-        names = np.concatenate([rng.permutation(NAMES)[:DRAWS] for _ in range(texts)])
-        bearers.append((np.arange(texts * DRAWS), names))
-        tone[:, :, country] += rng.normal(0, 0.5, (2, NAMES))[:, names].reshape(2, texts, DRAWS)
+        tone[:, :, country] += rng.normal(0, 0.5, (2, NAMES))[:, names[:, country]]
     tone += rng.normal(0, 0.3, tone.shape)
     original = rng.normal(0, 0.7, (2, texts))
 
@@ -52,7 +51,14 @@ def synthetic(rng: np.random.Generator, texts: int = 60) -> tuple[Renamed, Renam
         return np.stack([1 - positive, positive], axis=-1)
 
     first, second = (Renamed(said(original[run]), said(tone[run])) for run in range(2))
-    return first, second, NameUnits(tuple(bearers))
+    return first, second, bearing(names)
+
+
+def bearing(names: np.ndarray) -> NameUnits:
+    """Every version bears one name of its country's own list (names: texts x countries x draws)."""
+    countries = names.shape[1]
+    unit = names + NAMES * np.arange(countries)[None, :, None]
+    return NameUnits(np.arange(names.size), unit.ravel(), np.zeros(countries * NAMES, dtype=int))
 
 
 def differences(first: Renamed, second: Renamed, names: NameUnits) -> dict[Any, Any]:
@@ -100,7 +106,7 @@ def test_names_are_units_too() -> None:
     by_name = rng.normal(0.5, 0.1, (2, NAMES))
     positive = by_name[:, names].reshape(2, texts, 1, DRAWS)
     first, second = (Renamed(np.full((texts, 2), 0.5), np.stack([1 - p, p], axis=-1)) for p in positive)
-    units = NameUnits(((np.arange(texts * DRAWS), names),))
+    units = bearing(names.reshape(texts, 1, DRAWS))
     found = differences(first, second, units)["delta", ORIGINALS].difference
     # The difference is a mean over thirty names, so its error is theirs; over 400 texts it would be a third of that.
     error = 200 * (by_name[1] - by_name[0]).std() / np.sqrt(NAMES)
@@ -130,7 +136,7 @@ def test_what_hardly_ever_happens_raises_no_alarm_where_it_did_not() -> None:
 
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        names = NameUnits(tuple((np.arange(500), rng.integers(NAMES, size=500)) for _ in range(countries)))
+        names = bearing(rng.integers(NAMES, size=(100, countries, DRAWS)))
         flipped = rng.random((100, countries, DRAWS)) < 0.002
         found = differences(run(flipped), run(np.zeros_like(flipped)), names)["change", MEAN].difference
         assert not np.isnan(found.value).any()
@@ -217,7 +223,7 @@ def test_a_planted_difference_is_found_with_its_size(tmp_path: Path) -> None:
     runs = [(tmp_path / name, read_run(tmp_path / name, "names")) for name in ("even", "biased")]
     said = [renamed(*run, run[1]["classifiers"][0], ["negative", "positive"]) for run in runs]
     names = name_units(*runs[0])
-    assert names.counts == [20, 20, 20]  # Mary's: women's first names
+    assert len(names.kind) == 60 and not names.kind.any()  # Mary's: women's first names, 20 a country
     found = differences(said[0], said[1], names)["delta", ORIGINALS]
     np.testing.assert_allclose(found.difference.value, [0, -20, 0], atol=1e-9)
     np.testing.assert_allclose(differences(said[0], said[1], names)["delta", MEAN].difference.value,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from geobias.measures.inference import benjamini_hochberg, estimates, few_drawn, max_t_bounds, p_value
+from geobias.measures.inference import benjamini_hochberg, estimates, few_drawn, inverted, max_t_bounds, p_value
 
 
 def test_p_values_are_never_zero_and_count_ties() -> None:
@@ -23,13 +23,24 @@ def test_benjamini_hochberg_by_hand() -> None:
 
 def test_interval_and_inverted_p() -> None:
     deviations = np.linspace(-1, 1, 2001)[:, None]
-    found = estimates(np.array([0.9]), deviations)
+    value = np.array([0.9])
+    found = estimates(value, deviations, inverted(value, deviations, 100))
     np.testing.assert_allclose([found.low[0], found.high[0]], [0.9 - 0.95, 0.9 + 0.95])
     assert found.p[0] == pytest.approx((1 + 202) / 2002)
     assert found.at(0)["value"] == 0.9
-    assert estimates(np.array([np.nan]), deviations).at(0) == {
+    assert estimates(np.array([np.nan]), deviations, np.array([0.5])).at(0) == {
         "value": None, "low": None, "high": None, "p": None, "p_adjusted": None,
     }  # fmt: skip
+
+
+def test_p_goes_on_where_resamples_cannot_count() -> None:
+    """Of 660 tests the smallest of 2,000 resamples' p-values could never be marked."""
+    deviations = np.random.default_rng(0).normal(size=(2000, 3))
+    p = inverted(np.array([0.0, 6.0, -9.0]), deviations, 500)
+    assert p[0] == 1 and p[1] < 1e-7 and p[2] < p[1]
+    few = inverted(np.array([6.0]), deviations[:, :1], 4)  # four coins that fall alike
+    assert few[0] == 0.5**3
+    assert inverted(np.array([1.0]), np.zeros((2000, 1)), 11)[0] == 0.5**10  # no spread at all
 
 
 def test_few_draws_make_intervals_wider() -> None:

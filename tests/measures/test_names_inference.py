@@ -31,7 +31,9 @@ def test_with_fixed_names_it_is_the_bootstrap_of_texts() -> None:
     rng = np.random.default_rng(1)
     values = rng.normal(size=(TEXTS, 3, DRAWS))
     units = one_name_each(values.shape, 9, rng)
-    found = drawn(values, units, names_fixed=True, resamples=50, seed=7).deviations([(values, EACH), (values, AMONG)])
+    found = drawn(values, units, names_fixed=True, resamples=50, seed=7).deviations(
+        [[(values, EACH)], [(values, AMONG)]]
+    )
     times = np.random.default_rng(7).multinomial(TEXTS, np.full(TEXTS, 1 / TEXTS), size=50)
     means = values.mean(axis=2)
     explicit = (times @ means) / TEXTS - means.mean(axis=0)
@@ -43,7 +45,7 @@ def test_with_fixed_names_it_is_the_bootstrap_of_texts() -> None:
 def test_texts_that_differ_do_not_pass_for_countries_that_differ() -> None:
     rng = np.random.default_rng(2)
     values = np.broadcast_to(rng.normal(size=(TEXTS, 1, 1)), (TEXTS, 3, DRAWS))
-    found = drawn(values, one_name_each(values.shape, 9, rng)).deviations([(values, EACH), (values, AMONG)])
+    found = drawn(values, one_name_each(values.shape, 9, rng)).deviations([[(values, EACH)], [(values, AMONG)]])
     assert found[0].std() > 0.1 and np.abs(found[1]).max() < 1e-12
 
 
@@ -53,7 +55,7 @@ def test_names_that_do_something_widen_the_interval_by_what_they_do() -> None:
     units = one_name_each(shape, 20, rng)
     effect = rng.normal(0, 2, 60)
     values = effect[units.unit].reshape(shape)
-    spread = drawn(values, units).deviations([(values, EACH)])[0].std(axis=0)
+    spread = drawn(values, units).deviations([[(values, EACH)]])[0].std(axis=0)
     for c in range(3):  # a mean over 20 names
         expected = effect[20 * c : 20 * c + 20].std(ddof=1) / np.sqrt(20)
         assert spread[c] == pytest.approx(expected, rel=0.12)
@@ -65,7 +67,7 @@ def test_a_name_of_several_countries_is_one() -> None:
     units = one_name_each(shape, 20, rng)
     shared = NameUnits(units.answer, units.unit % 20, np.zeros(20, dtype=int))  # all countries have the same names
     values = rng.normal(0, 2, 20)[shared.unit].reshape(shape)
-    spread = drawn(values, shared).deviations([(values, EACH), (values, AMONG)])
+    spread = drawn(values, shared).deviations([[(values, EACH)], [(values, AMONG)]])
     assert spread[1].std() < spread[0].std() / 3  # what the same names do cannot set countries apart
 
 
@@ -91,8 +93,8 @@ def test_only_counted_answers_take_part() -> None:
     changed = values.copy()
     changed[:, :, 3:] = 99
     for found, again in zip(
-        drawn(values, units, counted).deviations([(values, EACH)]),
-        drawn(changed, units, counted).deviations([(changed, EACH)]),
+        drawn(values, units, counted).deviations([[(values, EACH)]]),
+        drawn(changed, units, counted).deviations([[(changed, EACH)]]),
         strict=True,
     ):
         np.testing.assert_allclose(found, again)
@@ -109,6 +111,33 @@ def test_the_placebo_is_what_names_do_and_nothing_without_them() -> None:
     np.testing.assert_allclose(floor, expected, rtol=0.25)
     alike = np.ones(shape)
     assert drawn(alike, units).placebo(alike).max() < 1e-12
+
+
+def test_two_terms_are_one_measure() -> None:
+    """What two runs share drops out, names' and single answers' part alike; unlike parts stay."""
+    rng = np.random.default_rng(9)
+    shape = (40, 3, 10)
+    units = one_name_each(shape, 20, rng)
+    first, second = rng.normal(size=(2, *shape)) + rng.normal(0, 2, 60)[units.unit].reshape(shape)
+    resampling = drawn(first, units)
+    together, apart = resampling.deviations([[(second, AMONG), (-first, AMONG)], [(second - first, AMONG)]])
+    np.testing.assert_allclose(together, apart, atol=1e-12)
+    assert np.abs(resampling.deviations([[(second, AMONG), (-second, AMONG)]])[0]).max() < 1e-12
+    both = resampling.deviations([[(second, AMONG), (-first, EACH)]])[0]
+    assert both.std() > apart.std()
+
+
+def test_few_names_make_an_interval_wider_than_few_answers_would() -> None:
+    """Satterthwaite: where two names decide, Student's t of one degree; where texts do, of as many as there are."""
+    rng = np.random.default_rng(10)
+    shape = (60, 3, 2)
+    units = one_name_each(shape, 2, rng)
+    by_name = np.array([-1.0, 1.0] * 3)[units.unit].reshape(shape)
+    reach = np.quantile(np.abs(drawn(by_name, units).deviations([[(by_name, EACH)]])[0]), 0.95, axis=0)
+    by_text = np.broadcast_to(rng.normal(size=(60, 1, 1)), shape)
+    of_texts = np.quantile(np.abs(drawn(by_text, units).deviations([[(by_text, EACH)]])[0]), 0.95, axis=0)
+    assert (reach > 8).all()  # +-1 by two names: an error of 1, and t of 12.7
+    np.testing.assert_allclose(of_texts, 2.0 * by_text[:, 0, 0].std(ddof=1) / np.sqrt(60), rtol=0.1)
 
 
 @pytest.mark.parametrize("cell", [CELLS[1], CELLS[5], CELLS[2]], ids=lambda cell: cell.name)

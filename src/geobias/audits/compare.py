@@ -16,9 +16,9 @@ from geobias.audits.identity import versions
 from geobias.audits.numbers import number
 from geobias.errors import InputError
 from geobias.measures.herb import descriptive_vectors, herb_scores
+from geobias.measures.names_inference import NameUnits
 from geobias.measures.paired import (
     Measure,
-    NameUnits,
     Paired,
     Renamed,
     names_differences,

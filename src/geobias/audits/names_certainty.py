@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geobias.measures.change import Change, each_kl, mean_of_countries, predicted, tone_difference
-from geobias.measures.inference import Estimates, estimates, max_t_bounds
-from geobias.measures.names_inference import Measure, Resampling
+from geobias.measures.inference import Estimates, estimates, inverted, max_t_bounds
+from geobias.measures.names_inference import Measure, Resampling, none_surer
 
 if TYPE_CHECKING:
     from geobias.audits.names_result import Judgement
@@ -74,30 +74,25 @@ def certainty(
     kl = each_kl(judged.renamed, original, multi_label=judged.multi_label)
     mean = np.nan_to_num(mean_of_countries(judged.renamed, resampling.counted))
     kl_from_mean = each_kl(judged.renamed, mean, multi_label=judged.multi_label)
-    measures: list[Measure] = [(moved, each), (moved, among), (kl, each), (kl_from_mean, each)]
-    before, after = change.before / resampling.total, change.after / resampling.total
-    mean_after = after.mean(axis=0)
+    measures: list[Measure] = [[(moved, each)], [(moved, among)], [(kl, each)], [(kl_from_mean, each)]]
     for k in range(labels):
-        share = said[..., k]
-        per_cent = 100 / before[k] if before[k] else 0.0
-        ratio = after[:, k] / before[k] if before[k] else np.zeros(countries)
-        measures.append((per_cent * (share - ratio[None, :, None] * was[:, None, None, k]), each))
-        of_mean = 100 / mean_after[k] if mean_after[k] else 0.0
-        against = after[:, k] / mean_after[k] if mean_after[k] else np.zeros(countries)
-        measures.append((of_mean * share, each - against[:, None] / countries))
+        measures.append([resampling.change(said[..., k], was[:, k])])
+        measures.append([resampling.change_from_mean(said[..., k])])
     found = resampling.deviations(measures)
     rng = np.random.default_rng(resampling.seed + 3)
-    changed, changed_from_mean = (_none_surer(np.stack(found[start::2], axis=-1), rng) for start in (4, 5))
+    changed, changed_from_mean = (none_surer(np.stack(found[start::2], axis=-1), rng) for start in (4, 5))
     # A class that hardly any text has says nothing of others: its shares are unknown, not certain.
     with_class = (said.max(axis=(1, 2)) * (resampling.in_text > 0)[:, None]).sum(axis=0)
     rare = with_class < FEWEST_WITH_CLASS
     p_moved, any_country = resampling.shuffled(moved, countries)
     p_changed = np.column_stack([resampling.shuffled(said[..., k], countries * labels)[0] for k in range(labels)])
     untested = np.full(countries, np.nan)
+    known_change = np.where(rare, np.nan, change.change)
+    drawn = resampling.drawn
     has_delta = not np.isnan(change.delta).all()
     return Certainty(
-        delta=estimates(change.delta, found[0]),
-        change=_where_known(estimates(np.where(rare, np.nan, change.change), changed), change.change),
+        delta=estimates(change.delta, found[0], inverted(change.delta, found[0], drawn)),
+        change=_where_known(estimates(known_change, changed, inverted(known_change, changed, drawn)), change.change),
         kl=estimates(change.kl, found[2], untested),
         delta_from_mean=estimates(change.delta_from_mean, found[1], p_moved),
         change_from_mean=_where_known(
@@ -115,16 +110,6 @@ def certainty(
         any_country_p=any_country if has_delta else None,
         placebo=resampling.placebo(moved) if has_delta else untested,
     )
-
-
-def _none_surer(deviations: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Deviations (resamples x countries x labels) in which no country is surer of a class than all are on average.
-
-    A country whose names never led to a class would else be certain that they never do.
-    """
-    spread = deviations.std(axis=0)
-    lacking = np.sqrt(np.maximum((spread**2).mean(axis=0) - spread**2, 0))
-    return deviations + rng.normal(size=deviations.shape) * lacking
 
 
 def _where_known(found: Estimates, value: np.ndarray) -> Estimates:

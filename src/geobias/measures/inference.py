@@ -43,32 +43,53 @@ class Estimates:
         return {name: None if np.isnan(number) else number for name, number in found.items()}
 
 
-def estimates(value: np.ndarray, deviations: np.ndarray, p: np.ndarray | None = None) -> Estimates:
+def estimates(value: np.ndarray, deviations: np.ndarray, p: np.ndarray) -> Estimates:
     """Estimates with intervals from resampled deviations (resamples x value's shape).
 
-    Without p-values of another test, the interval is inverted: how often is a deviation at least as far from 0 as
-    the value is? All p-values given or made here are one family and corrected together.
+    The p-values are one family and corrected together.
     """
     low, high = value + np.quantile(deviations, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    if p is None:
-        p = p_value(np.abs(value), np.abs(deviations))
     p = np.where(np.isnan(value), np.nan, p)
     low, high = (np.where(np.isnan(value), np.nan, bound) for bound in (low, high))
     return Estimates(value, low, high, p, benjamini_hochberg(p))
 
 
+def inverted(value: np.ndarray, deviations: np.ndarray, drawn: int) -> np.ndarray:
+    """p-values of a true value of 0: how often is a deviation at least as far from 0 as the value is?
+
+    Of thousands of places one that stands out must be told from chance with more than 2,000 resamples can count: where
+    none of them reaches as far as the value, Student's tail with their spread goes on. `drawn` says how many things
+    were resampled: p is never below that of as many coins that all fall on one side.
+    """
+    counted, spread = p_value(np.abs(value), np.abs(deviations)), deviations.std(axis=0)
+    reach = np.divide(np.abs(value), spread, out=np.full(value.shape, np.inf), where=spread != 0)
+    beyond = np.minimum(counted, 2 * stats.t.sf(reach, max(drawn - 1, 1)))
+    found = np.where(counted > 1 / (1 + len(deviations)), counted, beyond)
+    return np.asarray(np.maximum(found, 0.5 ** max(drawn - 1, 0)))
+
+
 def few_drawn(count: np.ndarray | int) -> np.ndarray:
-    """How much wider intervals must be because only so many texts or names were drawn.
+    """How much wider intervals must be because only so many texts were drawn.
 
     Resampling n of them shows a variance too small by (n - 1) / n, and knows it no better than Student's t does.
     """
+    return bessel(count) * known_badly(np.maximum(count, 2) - 1)
+
+
+def bessel(count: np.ndarray | int) -> np.ndarray:
+    """What resampling `count` things makes of a standard error, turned round."""
     n = np.maximum(count, 2)
-    return np.asarray(np.sqrt(n / (n - 1)) * _student(LEVEL_REACH, n) / LEVEL_REACH)
+    return np.asarray(np.sqrt(n / (n - 1)))
 
 
-def _student(reach: float, n: np.ndarray | int) -> np.ndarray:
+def known_badly(freedom: np.ndarray | float) -> np.ndarray:
+    """How much wider than normal 95 % of Student's t with so many degrees of freedom are."""
+    return _student(LEVEL_REACH, freedom) / LEVEL_REACH
+
+
+def _student(reach: float, freedom: np.ndarray | float) -> np.ndarray:
     """As many standard errors as Student's t needs, where the normal distribution needs `reach`."""
-    return np.asarray(stats.t.ppf(stats.norm.cdf(reach), n - 1))
+    return np.asarray(stats.t.ppf(stats.norm.cdf(reach), freedom))
 
 
 def p_value(observed: np.ndarray, resampled: np.ndarray) -> np.ndarray:
@@ -94,7 +115,7 @@ def max_t_bounds(value: np.ndarray, deviations: np.ndarray, drawn: int) -> tuple
     spread = deviations.std(axis=0, ddof=1)
     in_errors = np.abs(deviations) / np.where(spread == 0, np.inf, spread)
     largest = float(np.quantile(in_errors.max(axis=tuple(range(1, deviations.ndim))), LEVEL))
-    n = max(drawn, 2)
-    wider = _student(largest, n) / max(largest, LEVEL_REACH) / (_student(LEVEL_REACH, n) / LEVEL_REACH)
+    freedom = max(drawn, 2) - 1
+    wider = _student(largest, freedom) / max(largest, LEVEL_REACH) / known_badly(freedom)
     reach = spread * largest * np.maximum(wider, 1)
     return value - reach, value + reach

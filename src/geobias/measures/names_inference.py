@@ -22,16 +22,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geobias.measures.inference import RESAMPLES, few_drawn
+from geobias.measures.inference import RESAMPLES, bessel, known_badly
 
 AT_ONCE = 2_000_000  # random numbers held at a time
 SPLITS = 200
 FLOOR = 0.95
 
 
-Measure = tuple[np.ndarray, np.ndarray]
+Term = tuple[np.ndarray, np.ndarray]
 """Values (texts x countries x draws) whose means it is made of, and countries x countries: row c gives c's measure as a
 sum over the means of all countries."""
+
+Measure = Sequence[Term]
+"""The sum of its terms."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,16 @@ class NameUnits:
     answer: np.ndarray
     unit: np.ndarray
     kind: np.ndarray  # of each name: male, female, last or city, as a number
+
+
+@dataclass(frozen=True)
+class Influences:
+    """What each text (texts x countries) and each name (names x countries) adds to the countries' means, and the rest
+    (texts x countries x draws) that is single answers' own."""
+
+    text: np.ndarray
+    name: np.ndarray
+    rest: np.ndarray
 
 
 class Resampling:
@@ -68,49 +81,93 @@ class Resampling:
         self.total = counted.sum()
         self.in_text = counted.sum(axis=1)
         self.texts_counted = int((self.in_text > 0).sum())
+        names = (self.occurrences > 0).sum(axis=0).min(initial=len(units.kind))
+        # Texts, or the names of the country that shows fewest.
+        self.drawn = self.texts_counted if names_fixed else min(self.texts_counted, int(names))
         self.shown = len(self.answer) / max(self.total * countries, 1)  # names in a text, on average
 
     def deviations(self, measures: Sequence[Measure]) -> list[np.ndarray]:
         """For each measure, resamples x countries: how far off it would lie, had other texts and names been drawn."""
         by_text, by_name, scales = [], [], []
-        for values, combine in measures:
-            text, name, noise = self._influences(values)
-            text, name = text @ combine.T, name @ combine.T
-            of_texts, of_names = (text**2).sum(axis=0), (name**2).sum(axis=0)
-            counted_twice = self.shown * (combine**2 @ noise)
-            # Never less than the texts alone, or one kind of names alone, would give.
-            least = np.maximum(of_texts, of_names / max(self.shown, 1))
-            wanted = np.maximum(of_texts + of_names - counted_twice, least)
-            both = of_texts + of_names
-            scales.append(np.sqrt(wanted / np.where(both == 0, 1, both)))
+        for measure in measures:
+            parts, combines = [self._influences(values) for values, _ in measure], [combine for _, combine in measure]
+            text, name = (
+                np.sum([getattr(part, of) @ c.T for part, c in zip(parts, combines, strict=True)], axis=0)
+                for of in ("text", "name")
+            )
             by_text.append(text)
             by_name.append(name)
+            scales.append(self._scale(text, name, parts, combines))
         rng = np.random.default_rng(self.seed)
         found = self._drawn_texts(rng) @ np.hstack(by_text)
         if not self.names_fixed:
             names = np.hstack(by_name)
             for some, drawn in self._drawn_names(rng):
                 found += drawn @ names[some]
-            found *= np.concatenate(scales)
-        return np.split(found, len(measures), axis=1)
+        return np.split(found * np.concatenate(scales), len(measures), axis=1)
+
+    def _scale(
+        self, text: np.ndarray, name: np.ndarray, parts: Sequence[Influences], combines: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """For each country: how much narrower, to count single answers once, and wider, since little was drawn.
+
+        Wider as Student's t is, with Satterthwaite's degrees of freedom: the variance of the texts and that of every
+        list of names are each known as well as there are texts, or names in the list.
+        """
+        if self.names_fixed:
+            return np.full(text.shape[1], known_badly(max(self.texts_counted - 1, 1)))
+        of_texts, of_names = (text**2).sum(axis=0), (name**2).sum(axis=0)
+        noise = _squares(combines, [part.rest for part in parts], (0, 2)).sum(axis=1)
+        both = of_texts + of_names
+        # Never less than the texts alone, or one kind of names alone, would give.
+        least = np.maximum(of_texts, of_names / max(self.shown, 1))
+        wanted = np.maximum(both - self.shown * noise, least)
+        unsure, whole = of_texts**2 / max(self.texts_counted - 1, 1), of_texts
+        for kind in range(self.kind.max(initial=0) + 1):
+            of_kind = self.kind == kind
+            of_lists = _squares(combines, [part.name[of_kind] for part in parts], (0,))
+            lengths = (self.occurrences[of_kind] > 0).sum(axis=0)
+            unsure = unsure + (of_lists**2 / np.maximum(lengths - 1, 1)).sum(axis=1)
+            whole = whole + of_lists.sum(axis=1)
+        # Nothing that varies has no freedom to speak of, and no width either.
+        freedom = np.divide(whole**2, unsure, out=np.ones_like(whole), where=unsure > 0)
+        return np.asarray(np.sqrt(wanted / np.where(both == 0, 1, both)) * known_badly(freedom))
+
+    def change(self, share: np.ndarray, was: np.ndarray) -> Term:
+        """Per cent more answers than before (share: 0 or 1, was: that of the texts as they were), near its value."""
+        before = (was * self.in_text).sum() / self.total
+        if not before:
+            return np.zeros(self.shape), np.eye(self.shape[1])
+        ratio = self._means(share) / before
+        return 100 / before * (share - ratio[None, :, None] * was[:, None, None]), np.eye(self.shape[1])
+
+    def change_from_mean(self, share: np.ndarray) -> Term:
+        """Per cent more answers than in the mean of countries, near its value."""
+        countries = self.shape[1]
+        after = self._means(share)
+        mean = after.mean()
+        if not mean:
+            return np.zeros(self.shape), np.eye(countries)
+        return 100 / mean * share, np.eye(countries) - (after / mean)[:, None] / countries
 
     def variances(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For every country against the mean of countries: the variance that texts, names and single answers give."""
         countries = self.shape[1]
         among = np.eye(countries) - 1 / countries
-        by_text, by_name, noise = self._influences(values)
-        of_texts, of_names = (((part @ among.T) ** 2).sum(axis=0) for part in (by_text, by_name))
-        noise = among**2 @ noise
+        found = self._influences(values)
+        of_texts, of_names = (((part @ among.T) ** 2).sum(axis=0) for part in (found.text, found.name))
+        noise = among**2 @ (found.rest**2).sum(axis=(0, 2))
         return np.maximum(of_texts - noise, 0), np.maximum(of_names - self.shown * noise, 0), noise
 
-    def _influences(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What each text and each name adds to the countries' means, and the variance that single answers add."""
+    def _means(self, values: np.ndarray) -> np.ndarray:
+        return np.asarray(np.where(self.counted[:, None, :], values, 0).sum(axis=(0, 2)) / self.total)
+
+    def _influences(self, values: np.ndarray) -> Influences:
         countries = self.shape[1]
         taken = self.counted[:, None, :]
         text_sum = np.where(taken, values, 0).sum(axis=2)
-        mean = text_sum.sum(axis=0) / self.total
-        by_text = (text_sum - self.in_text[:, None] * mean) / self.total
-        by_text *= few_drawn(self.texts_counted)
+        by_text = (text_sum - self.in_text[:, None] * self._means(values)) / self.total
+        by_text *= bessel(self.texts_counted)
         # Names within a text: its own mean is taken away, so that texts do not pass for names. That takes a part of
         # every name's own effect too, which the factor gives back.
         draws_in = np.maximum(self.in_text, 1)[:, None, None]
@@ -120,18 +177,19 @@ class Resampling:
         by_name = np.bincount(self.cell, weights=within[self.answer], minlength=self.cells).reshape(-1, countries)
         mean_of_name = by_name / np.maximum(self.occurrences, 1)
         rest = within - np.bincount(self.answer, weights=mean_of_name.ravel()[self.cell], minlength=len(within))
-        noise = (np.where(taken, rest.reshape(self.shape), 0) ** 2).sum(axis=(0, 2))
-        shown = (self.occurrences > 0).sum(
-            axis=0
-        )  # each name's mean was fitted, and took its share of the noise with it
-        noise /= np.maximum(1 - shown / max(self.total, 1), 0.1)
-        return by_text, by_name * self._small_lists(), noise
+        # Each name's mean was fitted, and took its share of the noise with it.
+        kept = np.maximum(1 - (self.occurrences > 0).sum(axis=0) / max(self.total, 1), 0.1)
+        rest = np.where(taken, rest.reshape(self.shape), 0) / np.sqrt(kept)[:, None]
+        return Influences(by_text, self._among_its_kind(by_name), rest)
 
-    def _small_lists(self) -> np.ndarray:
-        """names x countries: how much wider, since a country shows only so many names of that kind."""
-        shows = self.occurrences > 0
-        sizes = np.array([shows[self.kind == kind].sum(axis=0) for kind in range(self.kind.max(initial=0) + 1)])
-        return np.asarray(few_drawn(sizes)[self.kind])
+    def _among_its_kind(self, by_name: np.ndarray) -> np.ndarray:
+        """How many names of each kind are shown is no chance: what women's names do more than men's is not either."""
+        found = by_name.copy()
+        for kind in range(self.kind.max(initial=0) + 1):
+            of_kind = self.kind == kind
+            occurred = self.occurrences[of_kind]
+            found[of_kind] -= occurred * (by_name[of_kind].sum(axis=0) / np.maximum(occurred.sum(axis=0), 1))
+        return found
 
     def _drawn_texts(self, rng: np.random.Generator) -> np.ndarray:
         """resamples x texts: how often each text was drawn, minus one."""
@@ -178,7 +236,7 @@ class Resampling:
 
     def _name_effects(self, values: np.ndarray) -> np.ndarray:
         """For each name what it adds, per occurrence, to the mean of its country (of its countries, where several)."""
-        by_name = self._influences(values)[1].sum(axis=1)
+        by_name = self._influences(values).name.sum(axis=1)
         return np.asarray(by_name * self.total / np.maximum(self.occurrences.sum(axis=1), 1))
 
     def placebo(self, values: np.ndarray) -> np.ndarray:
@@ -186,7 +244,7 @@ class Resampling:
 
         Two halves differ with twice the standard error of the whole, hence the half.
         """
-        by_name = self._influences(values)[1]
+        by_name = self._influences(values).name
         shows = self.occurrences > 0
         rng = np.random.default_rng(self.seed + 2)
         found = np.zeros((SPLITS, self.shape[1]))
@@ -199,3 +257,25 @@ class Resampling:
                 sides = np.where(ranks < here.sum() / 2, 1.0, -1.0)
                 found[:, c] += sides @ by_name[of_kind, c][here]
         return np.quantile(np.abs(found), FLOOR, axis=0)
+
+
+def none_surer(deviations: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Deviations (resamples x countries x labels) in which no country is surer of a class than all are on average.
+
+    A country whose names never led to a class would else be certain that they never do.
+    """
+    spread = deviations.std(axis=0)
+    lacking = np.sqrt(np.maximum((spread**2).mean(axis=0) - spread**2, 0))
+    return np.asarray(deviations + rng.normal(size=deviations.shape) * lacking)
+
+
+def _squares(combines: Sequence[np.ndarray], values: Sequence[np.ndarray], over: tuple[int, ...]) -> np.ndarray:
+    """countries x countries: for row c what country k's own values, summed over the terms of c's measure, have in
+    squares along the axes `over`."""
+    return np.asarray(
+        sum(
+            one_c * other_c * (one * other).sum(axis=over)
+            for one_c, one in zip(combines, values, strict=True)
+            for other_c, other in zip(combines, values, strict=True)
+        )
+    )

@@ -2,25 +2,21 @@
 
 A deviation is a sum of influences: a unit drawn w times instead of once moves a measure by (w - 1) times its influence.
 Both runs take the same draws, so what they have in common drops out of their difference.
-
-p is the inverted bootstrap's. Of thousands of places one that stands out must be told from chance with more than 2,000
-resamples can count, so where none of them reaches as far as the difference, Student's tail with their spread goes on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
-from scipy import stats
 
-from geobias.measures.change import predicted
-from geobias.measures.inference import RESAMPLES, Estimates, benjamini_hochberg, estimates, p_value
+from geobias.measures.change import predicted, tone_difference
+from geobias.measures.inference import RESAMPLES, Estimates, benjamini_hochberg, estimates, inverted
+from geobias.measures.names_inference import NameUnits, Resampling, none_surer
+from geobias.measures.text_inference import text_estimates
 
 FEWEST = 5  # texts of a class in each run: by how much fewer of them change tells nothing
-AT_ONCE = 1000  # columns whose deviations are held at a time
 ORIGINALS, MEAN = "originals", "mean of countries"
 Measure = tuple[str, str]  # what is measured, and against what
 
@@ -59,57 +55,13 @@ class Renamed:
     versions: np.ndarray = field(repr=False)  # texts x countries x draws x classes
 
 
-@dataclass(frozen=True)
-class NameUnits:
-    """Which versions bear which names; for each country pairs of a version (text x draw) and the number of a name."""
-
-    bearers: tuple[tuple[np.ndarray, np.ndarray], ...]
-
-    @cached_property
-    def counts(self) -> list[int]:
-        return [int(names.max()) + 1 if len(names) else 0 for _, names in self.bearers]
-
-
-class NameResamples:
-    """Resampled texts and, within each country, names; the same for both runs and for every measure."""
-
-    def __init__(self, texts: int, names: NameUnits, seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        self.names = names
-        self.units = max(1, min(texts, *names.counts))  # texts, or the names of the country with fewest
-        self.by_text = drawn(rng, texts)
-        self.standard = rng.standard_normal((RESAMPLES, len(names.bearers)))
-        self.by_name = [drawn(rng, count) if count else np.zeros((RESAMPLES, 0)) for count in names.counts]
-
-    def deviations(self, pair: np.ndarray) -> np.ndarray:
-        """resamples x 2 x countries: how the sums over texts and draws move (pair: 2 x texts x countries x draws).
-
-        What a name does shows in how its versions differ from their texts' means. Chance in single versions is in the
-        texts' part already: the names' part is shrunk by the share of it that such chance explains, or it would be
-        counted twice.
-        """
-        _, texts, countries, draws = pair.shape
-        moved = (self.by_text @ pair.sum(axis=3).swapaxes(0, 1).reshape(texts, -1)).reshape(-1, 2, countries)
-        if draws == 1:  # a version is its text's mean, and what its name does is in the texts' part
-            return moved
-        beyond = (pair - pair.mean(axis=3, keepdims=True)) * (draws / (draws - 1))
-        for c, (versions, names) in enumerate(self.names.bearers):
-            of_version = beyond[:, :, c].reshape(2, -1)[:, versions]
-            count = self.names.counts[c]
-            of_name = np.stack([np.bincount(names, run, minlength=count) for run in of_version])
-            chance, whole = (float((np.diff(part, axis=0) ** 2).sum()) for part in (of_version, of_name))
-            if whole > chance:
-                moved[:, :, c] += np.sqrt(1 - chance / whole) * (self.by_name[c] @ of_name.T)
-        return moved
-
-
 def names_differences(
     first: Renamed,
     second: Renamed,
     names: NameUnits,
     *,
-    positive: Sequence[int],
-    negative: Sequence[int],
+    positive: list[int],
+    negative: list[int],
     threshold: float | None,
     seed: int = 0,
 ) -> dict[Measure, Paired]:
@@ -117,63 +69,48 @@ def names_differences(
 
     Class by class, since the deviations of all of them at once would take much memory.
     """
-    texts, _, draws, classes = first.versions.shape
-    resamples = NameResamples(texts, names, seed)
+    shape = first.versions.shape[:3]
+    resampling = Resampling(names, shape, np.ones((shape[0], shape[2]), dtype=bool), seed=seed)
     found: dict[Measure, Paired] = {}
     if positive and negative:
-        scale = 100 / (texts * draws)
-        before, after = (
-            scale * (p[..., list(positive)].sum(axis=-1) - p[..., list(negative)].sum(axis=-1))
-            for p in _pair(first, second)
-        )
-        found |= {("delta", against): pair for against, pair in _delta(before * draws, after, resamples).items()}
-    by_class = []
-    said = [predicted(p, threshold) for p in _pair(first, second)]
-    for k in range(classes):
-        before, after = (part[..., k].astype(float) for part in said)
-        by_class.append(_change(before * draws, after, resamples))
+        moved = [100 * tone_difference(run.original, run.versions, positive, negative) for run in (first, second)]
+        value = np.stack([of_run.mean(axis=(0, 2)) for of_run in moved])
+        from_mean = value - value.mean(axis=1, keepdims=True)
+        each = np.eye(shape[1])
+        off = resampling.deviations([[(moved[1] - moved[0], combine)] for combine in (each, each - 1 / shape[1])])
+        found["delta", ORIGINALS] = _paired(value, off[0], resampling.drawn)
+        found["delta", MEAN] = _paired(from_mean, off[1], resampling.drawn)
+    said = [[predicted(p, threshold) for p in (run.original, run.versions)] for run in (first, second)]
+    by_class = [
+        _change([(was[..., k], share[..., k].astype(float)) for was, share in said], resampling)
+        for k in range(first.versions.shape[3])
+    ]
     return found | {
         ("change", against): one_family([pairs[against] for pairs in by_class]) for against in (ORIGINALS, MEAN)
     }
 
 
-def _pair(first: Renamed, second: Renamed) -> tuple[np.ndarray, np.ndarray]:
-    return np.stack([first.original, second.original]), np.stack([first.versions, second.versions])
-
-
-def _delta(before: np.ndarray, after: np.ndarray, resamples: NameResamples) -> dict[str, Paired]:
-    """before: 2 x texts; after: 2 x texts x countries x draws; both so scaled that sums are means in points of 100."""
-    value = after.sum(axis=(1, 3)) - before.sum(axis=1)[:, None]
-    moved = resamples.deviations(after) - (resamples.by_text @ before.T)[:, :, None]
-    centred = value - value.mean(axis=1, keepdims=True), moved - moved.mean(axis=2, keepdims=True)
-    return {ORIGINALS: _paired(value, moved, resamples.units), MEAN: _paired(*centred, resamples.units)}
-
-
-def _change(before: np.ndarray, after: np.ndarray, resamples: NameResamples) -> dict[str, Paired]:
-    """The same of predictions (0 or 1): per cent more of them than before, or than in the mean of countries.
-
-    A rare class may be absent from a country by chance, and then none of its texts varies, as if that were certain. So
-    no country is taken to be surer than the countries are on average.
-    """
-    enough = [texts.min() >= FEWEST for texts in ((before > 0).sum(axis=1), after.any(axis=3).sum(axis=1).mean(axis=1))]
-    count = after.sum(axis=(1, 3))
-    mean = _known(count.mean(axis=1))
-    after, before, share = after / mean[:, None, None, None], before / mean[:, None], count / mean[:, None]
-    once = _known(before.sum(axis=1))[:, None]
-    moved, moved_before = resamples.deviations(after), (resamples.by_text @ before.T)[:, :, None]
-    against_originals = 100 * (moved - share / once * moved_before) / once
-    against_mean = 100 * (moved - share * moved.mean(axis=2, keepdims=True))
-    against_mean[:, 1] += 100 * resamples.standard * _lacking(np.diff(after.sum(axis=3), axis=0)[0])
+def _change(runs: Sequence[tuple[np.ndarray, np.ndarray]], resampling: Resampling) -> dict[str, Paired]:
+    """Of predictions (0 or 1) of texts and of their versions: per cent more of them than before, or than in the mean of
+    countries. A class that hardly any text has in one of the runs has no difference."""
+    before = _known(np.array([was.mean() for was, _ in runs]))[:, None]
+    after = np.stack([share.mean(axis=(0, 2)) for _, share in runs])
+    mean = _known(after.mean(axis=1, keepdims=True))
+    enough = [
+        min(was.sum() for was, _ in runs) >= FEWEST,
+        min(share.any(axis=2).sum(axis=0).mean() for _, share in runs) >= FEWEST,
+    ]
+    of_runs = [
+        [resampling.change(share, was) for was, share in runs],
+        [resampling.change_from_mean(share) for _, share in runs],
+    ]
+    measures = [[(-first, of_first), (second, of_second)] for (first, of_first), (second, of_second) in of_runs]
+    rng = np.random.default_rng(resampling.seed + 3)
+    off = [none_surer(deviations, rng) for deviations in resampling.deviations(measures)]
     return {
-        ORIGINALS: _paired(100 * (share / once - 1), against_originals, resamples.units, told=enough[0]),
-        MEAN: _paired(100 * (share - 1), against_mean, resamples.units, told=enough[1]),
+        ORIGINALS: _paired(100 * (after / before - 1), off[0], resampling.drawn, told=enough[0]),
+        MEAN: _paired(100 * (after / mean - 1), off[1], resampling.drawn, told=enough[1]),
     }
-
-
-def _lacking(apart: np.ndarray) -> np.ndarray:
-    """What each country's spread over texts lacks to that of countries on average (apart: texts x countries)."""
-    spread = ((apart - apart.mean(axis=1, keepdims=True)) ** 2).sum(axis=0)
-    return np.sqrt(np.maximum(spread.mean() - spread, 0))
 
 
 def _known(whole: np.ndarray) -> np.ndarray:
@@ -181,30 +118,16 @@ def _known(whole: np.ndarray) -> np.ndarray:
     return np.where(whole == 0, np.nan, whole)
 
 
-def _paired(value: np.ndarray, moved: np.ndarray, units: int, *, told: bool = True) -> Paired:
-    """Where nothing can be told of it, there is no difference, though there are two values."""
+def _paired(value: np.ndarray, off: np.ndarray, drawn: int, *, told: bool = True) -> Paired:
+    """`off` says how far off the difference would lie. Where nothing can be told of it, there is none, though there are
+    two values."""
     difference = value[1] - value[0] if told else np.full(value[0].shape, np.nan)
-    return Paired(value[0], value[1], _estimates(difference, moved[:, 1] - moved[:, 0], units))
-
-
-def _estimates(value: np.ndarray, moved: np.ndarray, units: int) -> Estimates:
-    """With a p that is never below that of a coin which falls on one side as often as there are units."""
-    counted, spread = p_value(np.abs(value), np.abs(moved)), moved.std(axis=0)
-    reach = np.divide(np.abs(value), spread, out=np.full(value.shape, np.inf), where=spread != 0)
-    tail = np.where(counted > 1 / (1 + RESAMPLES), counted, 2 * stats.t.sf(reach, max(units - 1, 1)))
-    return estimates(value, moved, np.maximum(np.minimum(counted, tail), 0.5 ** (units - 1)))
+    return Paired(value[0], value[1], estimates(difference, off, inverted(difference, off, drawn)))
 
 
 def text_differences(first: np.ndarray, second: np.ndarray, *, seed: int = 0) -> Paired:
     """Means over texts (texts x columns each), and how their difference moves with other texts."""
-    weights = drawn(np.random.default_rng(seed), len(first))
-    value, apart = np.stack([first.mean(axis=0), second.mean(axis=0)]), (second - first) / len(first)
-    blocks = [
-        _estimates(value[1, at] - value[0, at], weights @ apart[:, at], len(first))
-        for at in (slice(start, start + AT_ONCE) for start in range(0, first.shape[1], AT_ONCE))
-    ]
-    whole = {name: np.concatenate([getattr(block, name) for block in blocks]) for name in ("value", "low", "high", "p")}
-    return Paired(value[0], value[1], Estimates(**whole, p_adjusted=benjamini_hochberg(whole["p"])))
+    return Paired(first.mean(axis=0), second.mean(axis=0), text_estimates(second - first, seed=seed))
 
 
 def word_differences(measure: Callable[[np.ndarray], np.ndarray], words: int, *, seed: int = 0) -> Paired:
@@ -217,4 +140,4 @@ def word_differences(measure: Callable[[np.ndarray], np.ndarray], words: int, *,
     without = np.stack([measure(np.delete(everything, word)) for word in everything])
     influence = (words - 1) / words * (without.mean(axis=0) - without)
     moved = np.tensordot(drawn(np.random.default_rng(seed), words), influence, axes=1)
-    return _paired(value, moved, words)
+    return _paired(value, moved[:, 1] - moved[:, 0], words)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geobias.measures.inference import RESAMPLES, Estimates, estimates, few_drawn
+from geobias.measures.inference import RESAMPLES, Estimates, estimates, few_drawn, inverted
 
 FEWEST_TEXTS = 5
 ROUNDING = 1e-12  # relative; a variance below this is none
@@ -50,7 +50,7 @@ def _estimated(found: np.ndarray, texts: int) -> Estimates:
     if texts < FEWEST_TEXTS:
         return Estimates.unknown(value)
     deviations = np.where(np.isnan(resampled), 0, resampled - value) * few_drawn(texts)
-    known = estimates(value, deviations)
+    known = estimates(value, deviations, inverted(value, deviations, texts))
     return Estimates(value, np.maximum(known.low, -1), np.minimum(known.high, 1), known.p, known.p_adjusted)
 
 

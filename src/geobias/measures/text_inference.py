@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from geobias.measures.inference import RESAMPLES, Estimates, benjamini_hochberg, estimates, few_drawn, max_t_bounds
+from geobias.measures.inference import (
+    RESAMPLES,
+    Estimates,
+    benjamini_hochberg,
+    estimates,
+    few_drawn,
+    inverted,
+    max_t_bounds,
+)
 
 AT_ONCE = 20_000_000  # deviations held at a time
 
@@ -16,7 +24,10 @@ def text_estimates(differences: np.ndarray, *, seed: int = 0, resamples: int = R
     if len(differences) < 2:
         return Estimates.unknown(differences.mean(axis=0))
     flat = differences.reshape(len(differences), -1)
-    parts = [estimates(some.mean(axis=0), off) for some, off in _resampled(flat, seed, resamples)]
+    parts = [
+        estimates(value, off, inverted(value, off, len(flat)))
+        for value, off in ((some.mean(axis=0), off) for some, off in _resampled(flat, seed, resamples))
+    ]
     shape = differences.shape[1:]
     value, low, high, p = (
         np.concatenate([getattr(part, name) for part in parts]).reshape(shape) for name in ("value", "low", "high", "p")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.measures.paired import NameUnits, Renamed
+from geobias.measures.names_inference import NameUnits
+from geobias.measures.paired import Renamed
 from geobias.report.downstream import PREDICTIONS
 from geobias.report.maps import words_of
 from geobias.report.names_files import COUNTERFACTUALS
@@ -33,7 +34,7 @@ def renamed(folder: Path, results: Results, entry: Results, labels: Sequence[str
 
 
 def name_units(folder: Path, results: Results) -> NameUnits:
-    """Which versions of the texts bear which first and last names, country by country."""
+    """Which versions of the texts bear which first and last names."""
     import pandas as pd
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -41,21 +42,17 @@ def name_units(folder: Path, results: Results) -> NameUnits:
     kinds = ["first_name", "last_name"]
     table = _read(folder, COUNTERFACTUALS, ["country", *kinds])
     is_original = _is_original(table)
-    texts, countries, draws = _shape(folder, results, is_original)
+    _shape(folder, results, is_original)  # refuses a damaged file
     versions = table.filter(pa.array(~is_original))
     parts = []
-    for kind in kinds:
-        names = versions[kind].combine_chunks()
+    for kind, column in enumerate(kinds):
+        names = versions[column].combine_chunks()
         rows = pc.list_parent_indices(names).to_numpy()
         parts.append(pd.DataFrame({"row": rows, "kind": kind, "name": pc.list_flatten(names).to_pandas()}))
     borne = pd.concat(parts).dropna().drop_duplicates()
-    text, country, draw = np.unravel_index(borne["row"].to_numpy(), (texts, countries, draws))
-    borne = borne.assign(version=text * draws + draw, country=country)
-    bearers = []
-    for c in range(countries):
-        of_it = borne[borne["country"] == c]
-        bearers.append((of_it["version"].to_numpy(), of_it.groupby(["kind", "name"]).ngroup().to_numpy()))
-    return NameUnits(tuple(bearers))
+    kinds_of_names = [kind for (kind, _), _ in borne.groupby(["kind", "name"])]
+    unit = borne.groupby(["kind", "name"]).ngroup()
+    return NameUnits(borne["row"].to_numpy(), unit.to_numpy(), np.array(kinds_of_names))
 
 
 def predictions(folder: Path, results: Results, entry: Results, labels: Sequence[str]) -> np.ndarray:
