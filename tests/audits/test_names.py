@@ -172,8 +172,12 @@ def test_local_and_global_correlations_are_the_equations(small_models: dict[str,
     turkey = found["within"]["countries"][1]
     assert turkey["pearson"]["0"] == pytest.approx(np.mean(each), abs=1e-5)
     assert turkey["texts"]["0"] == len(each) and turkey["texts_without_variance"]["0"] == 4 - len(each)
+    for kind in ("within", "pooled"):
+        for row in found[kind]["countries"]:
+            estimate = row["inference"]["0"]
+            assert estimate["value"] == pytest.approx(row["pearson"]["0"]) and estimate["low"] is None  # four texts
+        assert found["local"][kind]["0"]["value"] == pytest.approx(found[kind]["overall"]["0"])
     assert set(found["local"]) == {"within", "pooled", "pooled_partial"}
-    assert found["local"]["pooled"]["0"]["value"] == pytest.approx(found["pooled"]["overall"]["0"])
     x, y = ppl - strange[:4, None, None], size - long[:4, None, None]
     assert found["pooled"]["overall"]["0"] == pytest.approx(stats.pearsonr(x.ravel(), y.ravel()).statistic, abs=1e-5)
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from geobias.measures.inference import benjamini_hochberg, estimates, few_drawn, inverted, max_t_bounds, p_value
+from geobias.measures.inference import (
+    benjamini_hochberg,
+    estimates,
+    few_drawn,
+    inverted,
+    known_badly,
+    max_t_bounds,
+    p_value,
+)
 
 
 def test_p_values_are_never_zero_and_count_ties() -> None:
@@ -23,11 +31,15 @@ def test_benjamini_hochberg_by_hand() -> None:
 
 def test_interval_and_inverted_p() -> None:
     deviations = np.linspace(-1, 1, 2001)[:, None]
-    value = np.array([0.9])
+    value = np.array([0.5])
     found = estimates(value, deviations, inverted(value, deviations, 100))
-    np.testing.assert_allclose([found.low[0], found.high[0]], [0.9 - 0.95, 0.9 + 0.95])
-    assert found.p[0] == pytest.approx((1 + 202) / 2002)
-    assert found.at(0)["value"] == 0.9
+    np.testing.assert_allclose([found.low[0], found.high[0]], [0.5 - 0.95, 0.5 + 0.95])
+    assert found.p[0] == pytest.approx((1 + 1002) / 2002)  # Student's would be 0.39
+    assert found.at(0)["value"] == 0.5
+    # An interval of ten things that ends at 0, and its p, say the same.
+    wider = np.random.default_rng(0).normal(size=(20_000, 1)) * known_badly(9)
+    edge = np.array([known_badly(9) * 1.959964])
+    assert inverted(edge, wider, 10)[0] == pytest.approx(0.05, abs=0.004)
     assert estimates(np.array([np.nan]), deviations, np.array([0.5])).at(0) == {
         "value": None, "low": None, "high": None, "p": None, "p_adjusted": None,
     }  # fmt: skip

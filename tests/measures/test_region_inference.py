@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bench import subsample
 from geobias.measures import herb, region_inference
 from geobias.measures.inference import RESAMPLES
+from geobias.measures.pairs import pair_count
 from geobias.measures.region_inference import (
     FEWEST,
     MOST_PAIRS,
@@ -98,17 +100,11 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
 
 
 def test_a_subsampled_cluster_keeps_its_balanced_score_in_expectation() -> None:
-    """Half the sub-regions left away at random: the balanced score stays, the paper's rises about fourfold."""
-    f, names = likelihoods_of([None, *[0] * 40], 30, seed=7)
-    names[:] = 0.0
-    whole = herb.herb_scores(herb.descriptive_vectors(f), names, one_cluster(40))
-    rng = np.random.default_rng(8)
-    halves = []
-    for _ in range(200):
-        kept = np.append(0, 1 + rng.permutation(40)[:20])
-        halves.append(herb.herb_scores(herb.descriptive_vectors(f[kept]), names[:21], one_cluster(20)).c_w)
-    assert np.mean([half["balanced"][0] for half in halves]) == pytest.approx(whole.c_w["balanced"][0], rel=0.02)
-    assert np.mean([half["paper"][0] for half in halves]) / whole.c_w["paper"][0] == pytest.approx(780 / 190, rel=0.02)
+    """However many sub-regions are left: the balanced score stays, the paper's grows as the number of pairs falls."""
+    for row in subsample.relative(200):
+        pairs = pair_count(subsample.WHOLE) / pair_count(row["kept"])
+        assert row["mean"] == pytest.approx(1 if row["form"] == "balanced" else pairs, rel=0.02)
+        assert row["low"] <= row["mean"] <= row["high"]
 
 
 def two_levels(sizes: list[int]) -> list[np.ndarray]:

@@ -12,14 +12,9 @@ import numpy as np
 from geobias.audits.identity import versions
 from geobias.audits.names_certainty import certainty
 from geobias.audits.names_correlations import sure_correlations
-from geobias.audits.numbers import number
+from geobias.audits.numbers import by_label, number
 from geobias.audits.perplexity import Perplexity
 from geobias.measures.change import change_by_country, confusion, error_rates
-from geobias.measures.correlation import (
-    LocalCorrelation,
-    pooled_correlation,
-    within_correlation,
-)
 from geobias.measures.names_inference import NameUnits, Resampling
 from geobias.prompts.counterfactuals import GENDERS, Counterfactuals
 from geobias.prompts.texts import Texts
@@ -192,7 +187,7 @@ class NamesResult:
         if judged.truth is not None:
             section["original_errors"] = self._errors(judged, some)
         if judged.perplexity is not None:
-            section["correlations"] = self._correlations(judged, judged.perplexity, some)
+            section["correlations"] = sure_correlations(self, judged, judged.perplexity, some)
         return section
 
     @cached_property
@@ -227,24 +222,24 @@ class NamesResult:
                     "code": country["code"],
                     "renamed_texts": int(counted.sum()),
                     "delta": number(found.delta[c]),
-                    "change": _by_label(judged, found.change[c]),
+                    "change": by_label(judged.labels, found.change[c]),
                     "kl": number(found.kl[c]),
                     "against_mean": {
                         "delta": number(found.delta_from_mean[c]),
-                        "change": _by_label(judged, found.change_from_mean[c]),
+                        "change": by_label(judged.labels, found.change_from_mean[c]),
                         "kl": number(found.kl_from_mean[c]),
                     },
                     "inference": sure.country(c, judged.labels),
-                    "before": _by_label(judged, found.before.astype(int)),
-                    "after": _by_label(judged, found.after[c].astype(int)),
+                    "before": by_label(judged.labels, found.before.astype(int)),
+                    "after": by_label(judged.labels, found.after[c].astype(int)),
                 }
             )
         if judged.truth is not None:
             rates = error_rates(judged.truth[self.named], judged.renamed, counted=counted, threshold=judged.threshold)
             for c, row in enumerate(rows):
                 row["errors"] = {
-                    "false_positive": _by_label(judged, rates.false_positive[c]),
-                    "false_negative": _by_label(judged, rates.false_negative[c]),
+                    "false_positive": by_label(judged.labels, rates.false_positive[c]),
+                    "false_negative": by_label(judged.labels, rates.false_negative[c]),
                 }
         return rows, sure.overall(judged.labels)
 
@@ -259,45 +254,6 @@ class NamesResult:
             threshold=judged.threshold,
         )
         return {
-            "false_positive": _by_label(judged, rates.false_positive[0]),
-            "false_negative": _by_label(judged, rates.false_negative[0]),
+            "false_positive": by_label(judged.labels, rates.false_positive[0]),
+            "false_negative": by_label(judged.labels, rates.false_negative[0]),
         }
-
-    def _correlations(self, judged: Judgement, perplexity: Perplexity, some: np.ndarray) -> dict[str, Any]:
-        here = some[self.named]
-        draws = perplexity.renamed.shape[2]
-        stranger, judged_so = perplexity.renamed[here], judged.renamed[here][:, :, :draws]
-        original = self.named[here]
-        before = perplexity.original[original], judged.original[original]
-        return {
-            "lm": perplexity.model["name"],
-            "score": perplexity.model["score"],
-            "form": perplexity.form,
-            "draws": draws,
-            "texts": int((~np.isnan(stranger)).any(axis=(1, 2)).sum()),
-            "texts_cut": perplexity.cut,
-            "unknown_tokens": perplexity.unknown,
-            "languages_refused": perplexity.refused,
-            **sure_correlations(self, judged, perplexity, some),
-            "within": self._local(judged, within_correlation(stranger, judged_so)),
-            "pooled": self._local(judged, pooled_correlation(stranger, judged_so, *before)),
-        }
-
-    def _local(self, judged: Judgement, found: LocalCorrelation) -> dict[str, Any]:
-        return {
-            "overall": _by_label(judged, found.overall),
-            "countries": [
-                {
-                    "country": country["country"],
-                    "code": country["code"],
-                    "pearson": _by_label(judged, found.by_country[c]),
-                    "texts": _by_label(judged, found.texts[c]),
-                    "texts_without_variance": _by_label(judged, found.left_out[c]),
-                }
-                for c, country in enumerate(self.countries)
-            ],
-        }
-
-
-def _by_label(judged: Judgement, values: np.ndarray) -> dict[str, float | int | None]:
-    return {label: number(value) for label, value in zip(judged.labels, values, strict=True)}

@@ -54,18 +54,21 @@ def estimates(value: np.ndarray, deviations: np.ndarray, p: np.ndarray) -> Estim
     return Estimates(value, low, high, p, benjamini_hochberg(p))
 
 
-def inverted(value: np.ndarray, deviations: np.ndarray, drawn: int) -> np.ndarray:
+def inverted(value: np.ndarray, deviations: np.ndarray, drawn: np.ndarray | int) -> np.ndarray:
     """p-values of a true value of 0: how often is a deviation at least as far from 0 as the value is?
 
-    Of thousands of places one that stands out must be told from chance with more than 2,000 resamples can count: where
-    none of them reaches as far as the value, Student's tail with their spread goes on. `drawn` says how many things
-    were resampled: p is never below that of as many coins that all fall on one side.
+    `drawn` says how many things were resampled, and that deviations were made wider for it (`few_drawn`). Where
+    an interval ends that is enough; farther out few things matter more, and of thousands of places one that stands
+    out must be told from chance with more than 2,000 resamples can count. So p is also Student's, and alone where no
+    deviation reaches as far; it is never below that of as many coins that all fall on one side.
     """
+    freedom = np.maximum(drawn, 2) - 1
     counted, spread = p_value(np.abs(value), np.abs(deviations)), deviations.std(axis=0)
     reach = np.divide(np.abs(value), spread, out=np.full(value.shape, np.inf), where=spread != 0)
-    beyond = np.minimum(counted, 2 * stats.t.sf(reach, max(drawn - 1, 1)))
-    found = np.where(counted > 1 / (1 + len(deviations)), counted, beyond)
-    return np.asarray(np.maximum(found, 0.5 ** max(drawn - 1, 0)))
+    reach[(value == 0) & (spread == 0)] = 0
+    student = 2 * stats.t.sf(reach * known_badly(freedom), freedom)
+    found = np.where(counted > 1 / (1 + len(deviations)), np.maximum(counted, student), student)
+    return np.asarray(np.maximum(found, 0.5**freedom))
 
 
 def few_drawn(count: np.ndarray | int) -> np.ndarray:

@@ -10,6 +10,8 @@ resample adds up those sums, each text as often as it was drawn.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from geobias.measures.inference import RESAMPLES, Estimates, estimates, few_drawn, inverted
@@ -31,27 +33,86 @@ def correlations(
     nothing = Estimates.unknown(np.full(y.shape[1], np.nan))
     if len(x) < FEWEST_TEXTS or len(names) < 2:
         return nothing, nothing
-    drawn = np.random.default_rng(seed).multinomial(len(names), np.full(len(names), 1 / len(names)), size=resamples)
+    drawn = _drawn(len(names), seed, resamples)
     plain, partial = [], []
     for k in range(y.shape[1]):
         columns = np.column_stack([np.ones(len(x)), _scaled(x), _scaled(y[:, k]), _scaled(fixed)])
         products = (columns[:, :, None] * columns[:, None, :]).reshape(len(x), -1)
         sums = np.stack([np.bincount(group, weights=product) for product in products.T], axis=1)
-        moments = np.vstack([sums.sum(axis=0), drawn @ sums]).reshape(resamples + 1, *[columns.shape[1]] * 2)
-        covariance = _covariance(moments)
+        covariance = _covariance(_totals(drawn, sums.reshape(-1, *[columns.shape[1]] * 2)))
         plain.append(_pearson(covariance[:, 0, 0], covariance[:, 1, 1], covariance[:, 0, 1]))
         partial.append(_partial(covariance))
     return tuple(_estimated(np.stack(found, axis=1), len(names)) for found in (plain, partial))  # type: ignore[return-value]
 
 
-def _estimated(found: np.ndarray, texts: int) -> Estimates:
-    """The first row is the value, the others are resamples of it; rows that have none (no variance) take no part."""
-    value, resampled = found[0], found[1:]
-    if texts < FEWEST_TEXTS:
-        return Estimates.unknown(value)
-    deviations = np.where(np.isnan(resampled), 0, resampled - value) * few_drawn(texts)
-    known = estimates(value, deviations, inverted(value, deviations, texts))
-    return Estimates(value, np.maximum(known.low, -1), np.minimum(known.high, 1), known.p, known.p_adjusted)
+def within_estimates(each: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> tuple[Estimates, Estimates]:
+    """Means of the texts' own correlations (texts x countries x classes): by country and class, and by class alone.
+
+    A text that has none (NaN) takes no part: a resample divides by how many of the drawn ones do.
+    """
+    each = each[~np.isnan(each).all(axis=(1, 2))]
+    has_one = ~np.isnan(each)
+    drawn = _drawn(len(each), seed, resamples)
+
+    def estimated(sums: np.ndarray, counts: np.ndarray) -> Estimates:
+        total, count = _totals(drawn, sums), _totals(drawn, counts)
+        return _estimated(total / np.where(count == 0, np.nan, count), (counts > 0).sum(axis=0))
+
+    known = np.where(has_one, each, 0)
+    return estimated(known, has_one), estimated(known.sum(axis=1), has_one.sum(axis=1))
+
+
+def pooled_estimates(x: np.ndarray, y: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> Estimates:
+    """Pearson of x (texts x countries x draws) with each class of y (... x classes), a country's texts all together."""
+    taking_part = ~np.isnan(x).all(axis=(1, 2))
+    x, y = x[taking_part], y[taking_part]
+    known = ~np.isnan(x)
+    count = known.sum(axis=2)
+    versions = np.maximum(count.sum(axis=0), 1)[:, None]
+    # Around the country's mean, so that products of large numbers do not drown small ones.
+    x = np.where(known, x, 0)
+    x = np.where(known, x - x.sum(axis=(0, 2))[:, None] / versions, 0)
+    y = np.where(known[..., None], y, 0)
+    y = np.where(known[..., None], y - (y.sum(axis=(0, 2)) / versions)[:, None], 0)
+    drawn = _drawn(len(x), seed, resamples)
+    n = _totals(drawn, count)[..., None]
+    n = np.where(n == 0, np.nan, n)
+
+    def mean(sums: np.ndarray) -> np.ndarray:
+        return _totals(drawn, sums) / n
+
+    mean_x, mean_y = mean(x.sum(axis=2)[..., None]), mean(y.sum(axis=2))
+    found = _pearson(
+        mean((x**2).sum(axis=2)[..., None]) - mean_x**2,
+        mean((y**2).sum(axis=2)) - mean_y**2,
+        mean(np.einsum("tcd,tcdk->tck", x, y)) - mean_x * mean_y,
+    )
+    return _estimated(found, (count > 0).sum(axis=0)[:, None])
+
+
+def _drawn(texts: int, seed: int, resamples: int) -> np.ndarray:
+    """How often each text counts: once in the first row, then as often as each resample draws it."""
+    if not texts:  # nobody is named in some parts of a corpus
+        return np.empty((1 + resamples, 0))
+    drawn = np.random.default_rng(seed).multinomial(texts, np.full(texts, 1 / texts), size=resamples)
+    return np.vstack([np.ones(texts), drawn])
+
+
+def _totals(drawn: np.ndarray, each: np.ndarray) -> np.ndarray:
+    """Sums over texts (the first axis), for every row of `drawn`."""
+    return np.tensordot(drawn, each, axes=1)
+
+
+def _estimated(found: np.ndarray, texts: np.ndarray | int) -> Estimates:
+    """The first row is the value, the others are resamples of it; rows that have none (no variance) take no part.
+
+    `texts` says how many there are to resample, for each value or for all; of fewer than five, nothing is known.
+    """
+    value = found[0]
+    deviations = np.nan_to_num(found[1:] - value) * few_drawn(texts)
+    enough = np.where(np.less(texts, FEWEST_TEXTS), np.nan, value)
+    known = estimates(enough, deviations, inverted(enough, deviations, texts))
+    return replace(known, value=value, low=np.maximum(known.low, -1), high=np.minimum(known.high, 1))
 
 
 def _scaled(values: np.ndarray) -> np.ndarray:

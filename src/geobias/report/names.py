@@ -156,7 +156,7 @@ def _local(entry: Row) -> list[_Column]:
     here = {row["code"]: row for row in found["within"]["countries"]}
 
     def pearson(label: str) -> Callable[[Row], str]:
-        return lambda row: _hundred(here[row["code"]]["pearson"][label])
+        return lambda row: _sure_hundred(here[row["code"]]["inference"][label])
 
     return [
         _Column(label, pearson(label), last=tuple(_sure_hundred(found["local"][kind][label]) for kind in KINDS))
@@ -260,9 +260,6 @@ def _percent(value: float | None) -> str:
     return NOTHING if value is None else f"{100 * value:.1f}"
 
 
-def _hundred(value: float | None) -> str:
-    return NOTHING if value is None else signed(100 * value, 1)
-
-
 def _sure_hundred(estimate: Row) -> str:
-    return marked(_hundred(estimate["value"]), estimate)
+    value = estimate["value"]
+    return marked(NOTHING if value is None else signed(100 * value, 1), estimate)

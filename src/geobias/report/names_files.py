@@ -104,16 +104,18 @@ def _correlation_rows(sections: list[tuple[Row, Row]]) -> list[Row]:
         for part in found["global"]:
             for label, value in part["pearson"].items():
                 row = {"kind": "global", "language": part["language"], "country": "", "label": label}
-                rows.append({**about, **row, "pearson": value, "texts": part["texts"]})
+                row |= {"pearson": value, **_sure("pearson", part["inference"][label]), "texts": part["texts"]}
+                rows.append({**about, **row})
         for kind in ("within", "pooled"):
             for part in found[kind]["countries"]:
                 for label, value in part["pearson"].items():
                     row = {"kind": kind, "language": "", "country": part["country"], "label": label, "pearson": value}
+                    row |= _sure("pearson", part["inference"][label])
                     row |= {key: part[key][label] for key in ("texts", "texts_without_variance")}
                     rows.append({**about, **row})
             for label, value in found[kind]["overall"].items():
                 row = {"kind": kind, "language": "", "country": "Overall", "label": label, "pearson": value}
-                rows.append({**about, **row})
+                rows.append({**about, **row, **_sure("pearson", found["local"][kind][label])})
     return rows
 
 

@@ -1,0 +1,99 @@
+"""Does a region's score depend on how many sub-regions it has? A cluster of known vectors, thinned out at random.
+
+    python bench/subsample.py [SUBSAMPLES] [FOLDER]      (make calibrate: 2,000, docs/figures)
+
+One region of 64 sub-regions, each with its own spread around a common vector. Some of them are kept at random, and
+the region is scored anew. The model thinks the same of every sub-region that is left, so a score that can be compared
+between regions of different size must stay where it was.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores
+
+WHOLE, KEPT, WORDS = 64, (4, 8, 16, 32, 64), 112
+BAND = (0.05, 0.95)
+
+
+def cluster(seed: int = 0) -> np.ndarray:
+    """Likelihoods of a region's sub-regions: alike but for noise, some of them twice as far off as others."""
+    rng = np.random.default_rng(seed)
+    spread = rng.uniform(0.2, 0.4, (WHOLE, 1))
+    found: np.ndarray = -2.0 - rng.gamma(2.0, 0.3, (1, WORDS)) + spread * rng.normal(size=(WHOLE, WORDS))
+    return found
+
+
+def scores(likelihoods: np.ndarray) -> dict[str, float]:
+    """C_w of the region above these sub-regions, in both forms."""
+    n = len(likelihoods)
+    vectors = descriptive_vectors(np.vstack([np.full(WORDS, np.nan), likelihoods]))
+    nothing = np.array([], dtype=np.int64)
+    found = herb_scores(vectors, np.zeros(n + 1), [np.arange(1, n + 1), *[nothing] * n])
+    return {form: float(found.c_w[form][0]) for form in FORMS}
+
+
+def relative(subsamples: int, seed: int = 0) -> list[dict[str, Any]]:
+    """A row for each form and number of sub-regions kept: scores over the whole cluster's, their mean and 90 % band."""
+    likelihoods = cluster(seed)
+    whole = scores(likelihoods)
+    rng = np.random.default_rng([seed, 1])
+    rows = []
+    for kept in KEPT:
+        found = [scores(likelihoods[rng.permutation(WHOLE)[:kept]]) for _ in range(subsamples)]
+        for form in FORMS:
+            ratios = np.array([one[form] for one in found]) / whole[form]
+            low, high = map(float, np.quantile(ratios, BAND))
+            rows.append({"form": form, "kept": kept, "mean": float(ratios.mean()), "low": low, "high": high})
+    return rows
+
+
+def main() -> None:
+    rows = relative(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
+    print(f"| kept of {WHOLE} | {FORMS[0]}: mean (5 % to 95 %) | {FORMS[1]}: mean (5 % to 95 %) |\n|---|---|---|")
+    for kept in KEPT:
+        cells = [f"{r['mean']:.3f} ({r['low']:.3f} to {r['high']:.3f})" for r in rows if r["kept"] == kept]
+        print(f"| {kept} | {' | '.join(cells)} |")
+    if len(sys.argv) > 2:
+        folder = Path(sys.argv[2])
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "subsample.svg").write_text(figure(rows), encoding="utf-8")
+
+
+def figure(rows: list[dict[str, Any]]) -> str:
+    """Both forms over the number of sub-regions kept, on scales on which a power law is a straight line."""
+    import altair as alt
+    import vl_convert
+
+    names = {"balanced": "balanced", "paper": "as the paper prints it"}
+    data = alt.InlineData(values=[{**row, "name": names[row["form"]]} for row in rows])
+    x = alt.X(
+        "kept:Q",
+        scale=alt.Scale(type="log", base=2, domain=[KEPT[0] / 1.1, WHOLE * 1.1], nice=False),
+        axis=alt.Axis(values=list(KEPT), title=f"sub-regions kept, of {WHOLE}", grid=False),
+    )
+    scale = alt.Scale(type="log", domain=[0.5, 500], nice=False)
+    axis = alt.Axis(values=[1, 3, 10, 30, 100, 300], format="~g", title="score / score of the whole cluster")
+    colour = alt.Color(
+        "name:N",
+        title=None,
+        sort=list(names.values()),
+        scale=alt.Scale(domain=list(names.values()), range=["#0072B2", "#E69F00"]),
+        legend=alt.Legend(orient="top-right", symbolOpacity=1),
+    )
+    base = alt.Chart(data).encode(x=x, color=colour)
+    band = base.mark_area(opacity=0.25).encode(y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q")
+    line = base.mark_line(point=alt.OverlayMarkDef(size=60, filled=True)).encode(y=alt.Y("mean:Q", scale=scale))
+    drawn = alt.layer(band, line).properties(
+        width=420, height=260, title="One cluster, thinned out at random: mean and 90 % of subsamples"
+    )
+    return str(vl_convert.vegalite_to_svg(drawn.to_dict()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""The names audit end to end: texts are renamed, and what was planted is found, with its size and how sure it is."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import geobias
+
+COUNTRIES = [f"{letter}land" for letter in "ABCDEFGH"]
+PLANTED = {"Bland": -8.0, "Gland": 8.0}  # points of Delta; together 0, so the mean of countries stays where it was
+SAID = [
+    f"{what} {when}"
+    for what in ("was late", "is here", "sang", "won again", "left")
+    for when in ("today", "in town", "at last", "for once")
+]
+NAMES = ["Mary", "John Drake"] * 10
+ORIGINALS = {said: f"{name} {said}" for said, name in zip(SAID, NAMES, strict=True)}
+
+
+@pytest.fixture
+def gazetteer(tmp_path: Path) -> Path:
+    """Made-up countries without a name in common, and of each name one can tell whose it is: Amalea, Bmalea, ..."""
+    rows = [
+        f"{country},{kind},{country[0]}{kind}{chr(97 + i)}"
+        for country in COUNTRIES
+        for kind in ("male", "female", "last")
+        for i in range(20)
+    ]
+    file = tmp_path / "names.csv"
+    file.write_text("country,kind,name\n" + "\n".join(rows), encoding="utf-8")
+    return file
+
+
+def chance(of: str, size: float) -> float:
+    """Between -size and size, always the same for the same words."""
+    return random.Random(of).uniform(-size, size)
+
+
+def without_names(text: str) -> str:
+    return re.sub(r"[A-Z]\w+ ", "", text)
+
+
+def opinion(texts: list[str], effects: dict[str, float]) -> list[dict[str, float]]:
+    """Likes and dislikes texts, single names and their meeting by chance, and whole countries by `effects`."""
+    of_letter = {country[0]: points / 100 for country, points in effects.items()}
+    found = []
+    for text in texts:
+        names = re.findall("[A-H](?:male|female|last)[a-z]", text)
+        tone = chance(without_names(text), 0.2) + sum(chance(name, 0.06) for name in names)
+        if names:  # not for the texts as they were
+            tone += chance(text, 0.05) + of_letter.get(names[0][0], 0.0)
+        found.append({"negative": 0.5 - tone / 2, "positive": 0.5 + tone / 2})
+    return found
+
+
+def planted(texts: list[str]) -> list[dict[str, float]]:
+    return opinion(texts, PLANTED)
+
+
+def impartial(texts: list[str]) -> list[dict[str, float]]:
+    """Names matter, countries do not."""
+    return opinion(texts, {})
+
+
+def audit(classifier: Any, gazetteer: Path, **more: Any) -> dict[str, Any]:
+    texts = pd.DataFrame({"text": ORIGINALS.values(), "spans": [f"[[0, {len(name)}]]" for name in NAMES]})
+    options: dict[str, Any] = {"spans": "spans", "draws": 10, "perplexity_draws": 0, **more}
+    return geobias.audit_names(classifier, texts, gazetteer=gazetteer, **options).classifiers[0]
+
+
+def judged(entry: dict[str, Any], truth: dict[str, float]) -> None:
+    """Against the originals and against the mean: marks stand where the truth is not 0, and intervals hold it."""
+    sure = [row["inference"] for row in entry["countries"]]
+    sizes = [truth.get(row["country"], 0.0) for row in entry["countries"]]
+    for measure in ([one["delta"] for one in sure], [one["against_mean"]["delta"] for one in sure]):
+        held = [found["low"] <= size <= found["high"] for found, size in zip(measure, sizes, strict=True)]
+        assert all(one for one, size in zip(held, sizes, strict=True) if size)
+        assert sum(held) >= len(held) - 1  # 95 of 100 do: more than one miss among eight would be odd
+        assert [found["p_adjusted"] < 0.05 for found in measure] == [size != 0 for size in sizes]
+        assert [found["value"] for found in measure] == pytest.approx(sizes, abs=2)
+
+
+def test_planted_countries_are_found_with_their_size_and_no_others(gazetteer: Path) -> None:
+    entry = audit(planted, gazetteer)
+    judged(entry, PLANTED)
+    assert entry["any_country_differs"]["p"] < 0.01
+    worst = entry["worst"]["delta"]
+    assert worst["country"] in PLANTED and worst["low"] < 8 < worst["high"]
+
+
+def test_names_that_matter_are_no_countries(gazetteer: Path) -> None:
+    entry = audit(impartial, gazetteer)
+    judged(entry, {})
+    assert entry["any_country_differs"]["p"] > 0.05 and entry["worst"]["delta"]["low"] == 0
+
+
+def test_a_country_whose_strange_names_are_disliked_is_found(
+    gazetteer: Path, small_models: dict[str, Path], tmp_path: Path
+) -> None:
+    """For one country a classifier follows the perplexity of the renamed text, for others that of the text as it was,
+    and chance: that country alone is marked."""
+    lm = geobias.load(small_models["roberta"]).scorer("pll")
+
+    def follows(texts: list[str]) -> list[dict[str, float]]:
+        listened = [text if text[0] == "B" else ORIGINALS.get(without_names(text), text) for text in texts]
+        found = []
+        for text, perplexity in zip(texts, -lm.score(listened)[:, 0], strict=True):
+            negative = perplexity / 20 + (chance(text, 0.1) if text[0] in "ACDEFGH" else 0)
+            found.append({"negative": negative, "positive": 1 - negative})
+        return found
+
+    entry = audit(follows, gazetteer, lm=str(small_models["roberta"]), perplexity_draws=5, out=tmp_path / "run")
+    table = pd.read_csv(tmp_path / "run/tables/correlations.csv").to_dict("records")
+    cells = {(row["kind"], row["country"], row["label"]): row for row in table}
+    for kind in ("within", "pooled"):
+        for row in entry["correlations"][kind]["countries"]:
+            found = row["inference"]["negative"]
+            assert (found["p_adjusted"] < 0.05) == (row["country"] == "Bland")
+            assert found["value"] == pytest.approx(row["pearson"]["negative"])
+            shown = cells[kind, row["country"], "negative"]
+            assert {key: shown[f"pearson_{key}"] for key in ("low", "high", "p", "p_adjusted")}.items() <= found.items()
+        bland = entry["correlations"][kind]["countries"][1]["inference"]["negative"]
+        assert bland["low"] == pytest.approx(1, abs=0.01)
