@@ -10,8 +10,10 @@ import numpy as np
 
 from geobias.engine.ask import ask
 from geobias.measures.herb import Children, descriptive_vectors, herb_scores, sparseness
-from geobias.measures.region_inference import FLAT, bootstrap, interval
+from geobias.measures.inference import Estimates
+from geobias.measures.region_inference import FEWEST_WORDS
 from geobias.measures.region_null import generations
+from geobias.measures.word_influence import word_influence
 from geobias.models.scorer import Scorer
 from geobias.prompts.templates import Sentences, mark
 from geobias.world.invented import invented_places
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from geobias.audits.regions import Question, RegionsResult
 
 PLACES = 60
+MEASURES = ("c_w", "sparseness")
 ENOUGH = 10  # regions of a level, to say something of it
 
 
@@ -59,38 +62,37 @@ def ask_invented(asked: Question, scorer: Scorer, label: str, *, progress: bool 
 
 
 def placebo(result: RegionsResult, invented: Invented) -> dict[str, Any]:
-    """Invented places as one cluster of leaves, beside the real ones of a level as another, on the same resamples."""
+    """Invented places as one cluster of leaves, beside the real ones of a level as another, on the same words."""
     rows = main_level(result.question.tree.children)
-    made = _one_cluster(invented.likelihoods)
-    real = _one_cluster(result.likelihoods[:, rows])
+    real = result.likelihoods[:, rows]
+
+    def both(words: np.ndarray) -> np.ndarray:
+        """measures x (invented, real, the first in shares of the second)."""
+        measured = np.stack([_one_cluster(f[..., words]) for f in (invented.likelihoods, real)], axis=1)
+        ratio = np.divide(measured[:, 0], measured[:, 1], out=np.full(len(MEASURES), np.nan), where=measured[:, 1] > 0)
+        return np.column_stack([measured, ratio])
+
+    words = result.likelihoods.shape[2]
     found: dict[str, Any] = {
         "level": result.question.tree.regions[rows[0]].level,
         "names": list(invented.names),
         "tokens": None if invented.tokens is None else float(invented.tokens.mean()),
         "real_tokens": None if result.name_tokens is None else float(result.name_tokens[rows].mean()),
     }
-    for measure in made:
-        (value, drawn), (real_value, real_drawn) = made[measure], real[measure]
-        found[measure] = {"invented": interval(value, drawn).at(), "real": interval(real_value, real_drawn).at()}
-        if real_value > 0 and drawn is not None and real_drawn is not None:
-            both = min(len(drawn), len(real_drawn))
-            apart = real_drawn[:both] > 0  # of few words one may be drawn throughout: all places are then alike
-            ratios = drawn[:both][apart] / real_drawn[:both][apart]
-            found[measure]["ratio"] = interval(value / real_value, ratios).at()
+    known = words >= FEWEST_WORDS
+    estimates = word_influence(both, words).distances() if known else Estimates.unknown(both(np.arange(words)))
+    for k, measure in enumerate(MEASURES):
+        found[measure] = {"invented": estimates.at(k, 0), "real": estimates.at(k, 1)}
+        if not np.isnan(estimates.value[k, 2]):
+            found[measure]["ratio"] = estimates.at(k, 2)
     return found
 
 
-def _one_cluster(likelihoods: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
-    """Balanced C_w and sparseness of these rows as the leaves below one root: the value, and its resamples if any."""
+def _one_cluster(likelihoods: np.ndarray) -> np.ndarray:
+    """Balanced C_w and sparseness of these rows as the leaves below one root, the mean over templates."""
     templates, count, words = likelihoods.shape
     f = np.concatenate([np.full((templates, 1, words), np.nan), likelihoods], axis=1)
     children = [np.arange(1, count + 1), *[np.array([], dtype=np.int64)] * count]
-    names = np.zeros(count + 1)
     vectors = [descriptive_vectors(of_template) for of_template in f]
-    c_w = [herb_scores(v, names, children).c_w["balanced"][0] for v in vectors]
-    plain = [sparseness(v, children)[0] for v in vectors]
-    resampled = {name: values[:, 0] for name, values in bootstrap(f, names, children).items()}
-    return {
-        "c_w": (np.mean(c_w, axis=0), resampled.get("c_w.balanced")),
-        "sparseness": (np.mean(plain, axis=0), resampled.get(FLAT)),
-    }
+    c_w = [herb_scores(v, np.zeros(count + 1), children).c_w["balanced"][0] for v in vectors]
+    return np.array([np.mean(c_w), np.mean([sparseness(v, children)[0] for v in vectors])])

@@ -18,6 +18,7 @@ from scipy import stats
 
 from geobias.measures.change import predicted
 from geobias.measures.inference import RESAMPLES, Estimates, benjamini_hochberg, estimates, p_value
+from geobias.measures.word_influence import drawn, word_influence
 
 FEWEST = 5  # texts of a class in each run: by how much fewer of them change tells nothing
 AT_ONCE = 1000  # columns whose deviations are held at a time
@@ -32,11 +33,6 @@ class Paired:
     first: np.ndarray
     second: np.ndarray
     difference: Estimates
-
-
-def drawn(rng: np.random.Generator, units: int) -> np.ndarray:
-    """resamples x units: how often each unit is drawn, less the once that it is there."""
-    return rng.multinomial(units, np.full(units, 1 / units), size=RESAMPLES) - 1.0
 
 
 def one_family(parts: Sequence[Paired]) -> Paired:
@@ -207,14 +203,8 @@ def text_differences(first: np.ndarray, second: np.ndarray, *, seed: int = 0) ->
     return Paired(value[0], value[1], Estimates(**whole, p_adjusted=benjamini_hochberg(whole["p"])))
 
 
-def word_differences(measure: Callable[[np.ndarray], np.ndarray], words: int, *, seed: int = 0) -> Paired:
-    """A measure of both runs (2 x regions) of some of the words, given by their positions.
-
-    A word's influence is what the measure loses without it: each word is left out once, in both runs.
-    """
-    everything = np.arange(words)
-    value = measure(everything)
-    without = np.stack([measure(np.delete(everything, word)) for word in everything])
-    influence = (words - 1) / words * (without.mean(axis=0) - without)
-    moved = np.tensordot(drawn(np.random.default_rng(seed), words), influence, axes=1)
-    return _paired(value, moved, words)
+def word_differences(measure: Callable[[np.ndarray], np.ndarray], words: int) -> Paired:
+    """A measure of both runs (2 x regions) of some of the words, given by their positions."""
+    found = word_influence(measure, words)
+    difference = found.linear(lambda runs: runs[..., 1, :] - runs[..., 0, :]).differences()
+    return Paired(found.value[0], found.value[1], difference)
