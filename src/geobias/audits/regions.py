@@ -172,7 +172,7 @@ class RegionsResult:
     @cached_property
     def wordings(self) -> list[Wording]:
         """The scores with words left out or replaced, as far as that was asked; the first is the score as it is."""
-        return list(wordings(self)) if self.question.ablate or self.substituted is not None else []
+        return wordings(self) if self.question.ablate or self.substituted is not None else []
 
     def differing_words(self, region: int, count: int) -> list[str]:
         """The words in which a region's sub-regions differ most, without repeats; none where there is no pair."""

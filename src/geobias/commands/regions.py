@@ -153,6 +153,9 @@ def _show_wordings(out: Console, result: RegionsResult) -> None:
     """Topics left out or replaced as a table; of single words those that matter most."""
     if any(wording.what not in (FULL, WITHOUT_WORD) for wording in result.wordings):
         out.print(wording_table(result))
+        out.print(
+            "Here * marks what differs from the full wording on the same words (p < .05, corrected).", style="dim"
+        )
     lower, higher = carrying_words(result, WORDS_SHOWN)
     root = result.regions[0]["name"]
     for what, words in (("falls most", lower), ("rises most", higher)):

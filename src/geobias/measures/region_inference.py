@@ -55,20 +55,22 @@ class Moved:
         return some.value + some.deviations() + shares @ self.templates[:, k, at]
 
 
-def affordable(likelihoods: np.ndarray, children: Children) -> dict[str, bool]:
-    """Whether the scores, and the flat baseline, are measured again without each word."""
+def affordable(likelihoods: np.ndarray, children: Children, *, times: int = 1) -> dict[str, bool]:
+    """Whether the scores, and the flat baseline, are measured again without each word; `times` for several wordings."""
     templates, _, words = likelihoods.shape
     size = np.ones(len(children), dtype=np.int64)
     for row in range(len(children) - 1, -1, -1):
         size[row] += size[children[row]].sum()
     pairs = {"scores": sum(pair_count(len(below)) for below in children), FLAT: sum(pair_count(int(n)) for n in size)}
-    return {what: words >= FEWEST_WORDS and templates * words * pairs[what] <= MOST_PAIRS[what] for what in pairs}
+    return {
+        what: words >= FEWEST_WORDS and times * templates * words * pairs[what] <= MOST_PAIRS[what] for what in pairs
+    }
 
 
 def moved(
     likelihoods: np.ndarray, name_likelihoods: np.ndarray, children: Children, *, flat: bool = True
 ) -> dict[str, Moved]:
-    """What is affordable of the scores and, if wanted, of flat: all regions with a pair, templates x regions x words."""
+    """What is affordable of the scores, and of flat if wanted, of all regions with a pair."""
     rows = np.array([row for row, below in enumerate(children) if len(below) > 1])
 
     def scores(f: np.ndarray) -> np.ndarray:
