@@ -1,4 +1,7 @@
-"""A placebo: places that exist nowhere, asked about like real ones. How far apart they lie is what names alone do."""
+"""A placebo: places that exist nowhere, asked about like real ones. How far apart they lie is what names alone do.
+
+Names of more tokens lie further apart whatever they name, so invented names are chosen to have as many as real ones.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from geobias.engine.ask import ask
 from geobias.measures.herb import Children, descriptive_vectors, herb_scores, sparseness
@@ -23,7 +27,7 @@ from geobias.world.words import Word
 if TYPE_CHECKING:
     from geobias.audits.regions import Question, RegionsResult
 
-PLACES = 60
+PLACES, CANDIDATES = 60, 600  # as many are invented, so that those with as many tokens as real names can be chosen
 MEASURES = ("c_w", "sparseness")
 ENOUGH = 10  # regions of a level, to say something of it
 
@@ -35,6 +39,7 @@ class Invented:
     names: tuple[str, ...]
     likelihoods: np.ndarray = field(repr=False)  # templates x places x words
     tokens: np.ndarray | None = field(repr=False)  # of each bare name
+    candidate_tokens: np.ndarray | None = field(repr=False)  # of all names that they were chosen from
 
 
 def main_level(children: Children) -> np.ndarray:
@@ -44,21 +49,40 @@ def main_level(children: Children) -> np.ndarray:
 
 
 def invented_names(tree: RegionTree, words: Sequence[Word]) -> tuple[str, ...]:
-    """Names as long as those of that level, none of which is a region or a word of the question."""
+    """Candidates as long as the names of that level, none of which is a region or a word of the question."""
     like = [tree.regions[row].name for row in main_level(tree.children)]
     avoid = [*(region.name for region in tree.regions), *(word.word for word in words)]
-    return invented_places(like, PLACES, avoid=avoid)
+    return invented_places(like, CANDIDATES, avoid=avoid)
 
 
-def ask_invented(asked: Question, scorer: Scorer, label: str, *, progress: bool | None) -> tuple[Invented, int]:
-    """The same question about places that exist nowhere, and how many sentences of it were new."""
+def matched(tokens: np.ndarray, real: np.ndarray, count: int) -> np.ndarray:
+    """Positions of as many candidates, whose numbers of tokens are together as near as can be to those of real names.
+
+    Each chosen one stands for a quantile of the real names; the sum of what they are off is the smallest possible.
+    """
+    wanted = np.quantile(real, (np.arange(count) + 0.5) / count, method="inverted_cdf")
+    return np.sort(linear_sum_assignment(np.abs(wanted[:, None] - tokens))[1])
+
+
+def ask_invented(
+    asked: Question, scorer: Scorer, name_tokens: np.ndarray | None, label: str, *, progress: bool | None
+) -> tuple[Invented, int]:
+    """The same question about places that exist nowhere, and how many sentences of it were new.
+
+    The bare candidates are asked first, for their tokens, and the chosen ones with all words. Where the scorer counts
+    no tokens, the first candidates are taken.
+    """
     marked = getattr(scorer, "needs_mark", False)
-    sentences = Sentences(asked.templates, asked.invented, [word.word for word in asked.words], marked=marked)
+    candidates = [mark(name) for name in asked.invented] if marked else asked.invented
+    tokens = None if name_tokens is None else ask(scorer, candidates, label=label, progress=progress).column("tokens")
+    chosen = np.arange(PLACES)
+    if tokens is not None and name_tokens is not None:
+        chosen = matched(tokens, name_tokens[main_level(asked.tree.children)], PLACES)
+    names = tuple(asked.invented[k] for k in chosen)
+    sentences = Sentences(asked.templates, names, [word.word for word in asked.words], marked=marked)
     said = ask(scorer, sentences, label=f"{label} placebo", progress=progress)
-    names = [mark(name) for name in asked.invented] if marked else asked.invented
-    bare = ask(scorer, names, label=label, progress=progress)
     likelihoods = said.scores[:, 0].reshape(sentences.shape)
-    return Invented(asked.invented, likelihoods, bare.column("tokens")), said.scored
+    return Invented(names, likelihoods, None if tokens is None else tokens[chosen], tokens), said.scored
 
 
 def placebo(result: RegionsResult, invented: Invented) -> dict[str, Any]:
@@ -77,6 +101,7 @@ def placebo(result: RegionsResult, invented: Invented) -> dict[str, Any]:
         "level": result.question.tree.regions[rows[0]].level,
         "names": list(invented.names),
         "tokens": None if invented.tokens is None else float(invented.tokens.mean()),
+        "candidate_tokens": None if invented.candidate_tokens is None else float(invented.candidate_tokens.mean()),
         "real_tokens": None if result.name_tokens is None else float(result.name_tokens[rows].mean()),
     }
     known = words >= FEWEST_WORDS
