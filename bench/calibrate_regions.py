@@ -61,7 +61,7 @@ def population(world: World, rng: np.random.Generator) -> np.ndarray:
     shape = (len(children), POPULATION)
     both = rng.normal(size=shape) if world.normal else rng.standard_t(5, size=shape) * np.sqrt(3 / 5)
     word = 1 + rng.gamma(4, 0.5, POPULATION)
-    likelihoods = -word * np.exp(region[:, None] + 0.1 * apart[:, None] * told * both)
+    likelihoods = -word * (np.exp(region[:, None]) + 0.1 * apart[:, None] * told * both)
     likelihoods[0] = np.nan
     return likelihoods
 
