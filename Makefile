@@ -12,8 +12,9 @@ audit: .venv/installed  ## both audits on the models that ship inside
 test: .venv/installed lint  ## every test
 	$(BIN)/pytest -n 2
 
-calibrate: .venv/installed  ## do intervals hold the truth, and scores their size? 2,000 repetitions of each world; some ten minutes
+calibrate: .venv/installed  ## do intervals hold the truth, and scores their size? planted worlds; some twenty minutes
 	$(BIN)/python bench/calibrate.py 2000 docs/figures
+	$(BIN)/python bench/calibrate_regions.py 500 docs/figures
 	$(BIN)/python bench/subsample.py 2000 docs/figures
 
 lint: .venv/installed

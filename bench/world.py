@@ -1,4 +1,4 @@
-"""How long the measures take over the whole world, and how much memory: HERB, the flat baseline, words and topics.
+"""How long the measures take over the whole world, and how much memory: HERB, the flat baseline, words, intervals.
 
     python bench/world.py
 
@@ -33,12 +33,15 @@ def main() -> None:
     asked = time.perf_counter()
     flat_sparseness(descriptive_vectors(result.likelihoods[0]), result.question.tree.children)
     flat = time.perf_counter()
-    earth = result.region("Earth")
+    result.measure("c_w.balanced")
     measured = time.perf_counter()
+    earth = result.region("Earth")
+    inferred = time.perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{result.counts['sentences']:,} sentences asked, deduplicated and gathered: {asked - began:.1f} s")
     print(f"flat baseline of all regions: {flat - asked:.1f} s")
     print(f"every measure of every region (that baseline among them): {measured - flat:.1f} s")
+    print(f"intervals, ranks, random regions and all else that says how sure they are: {inferred - measured:.1f} s")
     print(f"peak memory {peak:.2f} GB; Earth {earth['c_w']['balanced']:.4f}")
 
 

@@ -57,6 +57,13 @@ def test_downstream_and_regions(run: Run, here: Path, small_models: dict[str, Pa
     assert code == 0, err
     assert "regions, 112 words" in out and out.count("336") == 2  # Europe, France, Germany
     assert not (here / "runs").exists()
+    assert "smallest ratio" not in out  # one continent has nothing to be compared with
+    code, out, err = run("regions", small_models["bert"], "--cities", "0", "--plan")
+    assert code == 0, err
+    shown = re.search(
+        r"found 4 times of 5, corrected for 6 at the level continent: about (×1[.0-9]+) for", " ".join(out.split())
+    )
+    assert shown is not None
 
 
 def test_the_rate_is_that_of_many_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:

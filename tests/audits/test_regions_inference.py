@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import geobias
+from geobias.audits.placebo import matched
 from geobias.audits.regions import RegionsResult
 from geobias.report.regions import region_rows
 from geobias.report.regions_inference import sure_lines
@@ -49,15 +50,15 @@ def test_every_region_with_a_pair_has_its_estimates(result: RegionsResult) -> No
             for form in ("balanced", "paper"):
                 assert set(found[variant][form]) == ESTIMATE
                 assert found[variant][form]["value"] == entry[variant][form]  # beside, never in place of
-                assert found[variant][form]["low"] < entry[variant][form] < found[variant][form]["high"]
-        assert found["flat"]["low"] < entry["flat"] < found["flat"]["high"]
+                assert found[variant][form]["low"] <= entry[variant][form] <= found[variant][form]["high"]
+        assert found["flat"]["low"] <= entry["flat"] <= found["flat"]["high"]
         null = entry["null"]
         assert null["p"] == found["c_w"]["balanced"]["p"] and found["c_w"]["paper"]["p"] is None
         assert null["sparser"] == (entry["c_w"]["balanced"] > null["mean"])
         assert null["ratio"] == pytest.approx(entry["c_w"]["balanced"] / null["mean"])
         assert (null["sparseness"] is None) == (entry["level"] == "earth")
     assert results["inference"] == {
-        "resamples": 2000, "flat_resamples": 2000, "permutations": 1000, "left_out": [],
+        "words_left_out": 6, "resamples": 2000, "permutations": 1000, "left_out": [],
     }  # fmt: skip
     assert results["kendall_w"] is None
 
@@ -86,14 +87,32 @@ def test_tokenisation_is_told_level_by_level(result: RegionsResult) -> None:
 
 def test_the_placebo_is_one_more_cluster(result: RegionsResult) -> None:
     placebo: dict[str, Any] = result.to_dict()["placebo"]
-    assert placebo["level"] == "country" and len(placebo["names"]) == 60 == len(result.settings["placebo"])
+    assert placebo["level"] == "country" and len(placebo["names"]) == 60 == result.settings["placebo"]
     assert result.work["placebo_sentences_scored"] == 60 * len(WORDS)
     assert placebo["tokens"] == pytest.approx(np.mean([len(name) // 3 for name in placebo["names"]]))
     for measure in ("c_w", "sparseness"):
         found = placebo[measure]
         assert found["ratio"]["value"] == pytest.approx(found["invented"]["value"] / found["real"]["value"])
-        assert found["invented"]["low"] < found["invented"]["value"] < found["invented"]["high"]
+        assert found["invented"]["low"] <= found["invented"]["value"] < found["invented"]["high"]
     assert any("60 invented places" in line for line in sure_lines(result))
+
+
+def test_invented_names_have_as_many_tokens_as_real_ones(result: RegionsResult) -> None:
+    """By hand: real names of 1, 1, 2 and 5 tokens, one for each; the nearest to 5 is 4, and 1 is there once."""
+    chosen = matched(np.array([3.0, 1, 4, 2, 2, 3, 7]), np.array([1.0, 1, 2, 5]), 4)
+    assert chosen.tolist() == [1, 2, 3, 4]
+    placebo: dict[str, Any] = result.to_dict()["placebo"]
+    assert abs(placebo["tokens"] - placebo["real_tokens"]) < abs(placebo["candidate_tokens"] - placebo["real_tokens"])
+
+    class Untold(Hashed):
+        columns: Any = ("log_likelihood",)
+
+        def score(self, texts: Sequence[str]) -> np.ndarray:
+            return super().score(texts)[:, :1]
+
+    untold = geobias.audit_regions(Untold(), cities=0, countries=COUNTRIES, words=WORDS, placebo=True)
+    assert untold.invented is not None and untold.to_dict()["placebo"]["tokens"] is None
+    assert untold.invented.names == untold.question.invented[:60]
 
 
 def test_without_a_placebo_nothing_of_it_is_asked_or_kept() -> None:

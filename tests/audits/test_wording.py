@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import geobias
 from geobias.world.words import Word
@@ -66,6 +67,38 @@ def test_every_wording_is_what_asking_with_those_words_gives() -> None:
     assert result.question.substitutes is not None and result.question.substitutes.lacking == ("old",)
 
 
+def test_intervals_of_wordings_and_of_their_differences_by_hand() -> None:
+    topics = {"a": ["kind", "rude", "calm"], "b": ["tall", "old"], "c": ["shy"]}
+    words = [Word(word, topic, f"{word}ly") for topic, some in topics.items() for word in some]
+    result = geobias.audit_regions(
+        Spelling(),
+        words=words,
+        ablate="topics,words",
+        substitute="topics",
+        **PLACES,  # type: ignore[arg-type]
+    )
+    found = {(w.what, w.name): w for w in result.wordings}
+    rest = [word for word in words if word.topic != "b"]
+
+    def apart(chosen: Sequence[Word]) -> float:
+        return float(scores([word for word in chosen if word in rest])[0] - scores(chosen)[0])
+
+    without = np.array([apart([word for word in words if word != left]) for left in words])
+    value, n = apart(words), len(words)
+    centre = value - (n - 1) * (without.mean() - value)
+    reach = stats.t.ppf(0.975, n - 1) * np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
+    difference = found["without topic", "b"].difference
+    assert difference is not None
+    estimate = difference.at(0)
+    assert [estimate[key] for key in ("value", "low", "high")] == pytest.approx([value, centre - reach, centre + reach])
+    full = found["full", ""]
+    assert full.difference is None and full.balanced is not None
+    assert full.balanced.at(0)["low"] == result.region("Earth")["inference"]["c_w"]["balanced"]["low"]
+    assert found["without word", "shy (c)"].balanced is None
+    told = result.to_dict()["wording"]["wordings"][2]["regions"][0]
+    assert told["difference"] == estimate and told["inference"]["value"] == told["c_w.balanced"]
+
+
 def test_nothing_is_scored_twice(tmp_path: Path) -> None:
     class Kept(Spelling):
         fingerprint = "1"  # type: ignore[assignment]
@@ -110,6 +143,7 @@ def test_the_command_writes_and_shows_it(run: Run, small_models: dict[str, Path]
     assert len(rows) == (1 + 2 + 2 + 4) * 3  # Earth, Africa, Europe
     earth = next(row for row in rows if row["region_id"] == "Earth")
     assert (earth["what"], earth["name"]) == ("full", "") and float(earth["c_w_balanced"]) > 0
+    assert {"c_w_balanced_low", "c_w_balanced_difference", "c_w_balanced_difference_p_adjusted"} <= set(earth)
 
 
 @pytest.mark.parametrize(

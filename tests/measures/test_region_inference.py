@@ -7,24 +7,19 @@ import pytest
 from scipy import stats
 
 from bench import subsample
-from geobias.measures import herb, region_inference
-from geobias.measures.inference import RESAMPLES
+from bench.calibrate_regions import World, judge
+from geobias.measures import herb
 from geobias.measures.pairs import pair_count
 from geobias.measures.region_inference import (
-    FEWEST,
-    MOST_PAIRS,
+    FLAT,
     SCORES,
     affordable,
-    bootstrap,
-    interval,
     kendalls_w,
+    moved,
     rank_correlations,
     rank_intervals,
-    resampled_flat,
-    resampled_scores,
-    word_resamples,
 )
-from geobias.measures.region_null import Level, generations, leave_one_out, region_nulls
+from geobias.measures.region_null import Level, detectable_ratio, generations, leave_one_out, region_nulls
 from tests.measures.test_herb import CHILDREN, PARENTS, children_of, loops
 
 NOTHING = np.array([], dtype=np.int64)
@@ -41,62 +36,69 @@ def one_cluster(n: int) -> list[np.ndarray]:
     return [np.arange(1, n + 1), *[NOTHING] * n]
 
 
-def test_resampled_scores_are_those_of_the_equations_on_the_drawn_words() -> None:
+def test_intervals_by_hand_from_words_left_out() -> None:
+    """Every score without each word, by the equations in loops; two templates."""
+    f = np.stack([likelihoods_of(PARENTS, 5, seed)[0] for seed in (3, 4)])
+    names = likelihoods_of(PARENTS, 5, 3)[1]
+    found = moved(f, names, CHILDREN)
+    t = stats.t.ppf(0.975, 4)
+    for score in SCORES:
+        variant, form = score.split(".")
+
+        def by_loops(words: list[int], variant: str = variant, form: str = form) -> np.ndarray:
+            vectors = [herb.descriptive_vectors(part[:, words]) for part in f]
+            return np.array([loops(v, names, CHILDREN, variant[-1], form) for v in vectors])
+
+        whole = by_loops([0, 1, 2, 3, 4])
+        without = np.array([by_loops([w for w in range(5) if w != left]).mean(axis=0) for left in range(5)])
+        variance = 4 / 5 * ((without - without.mean(axis=0)) ** 2).sum(axis=0)  # the jackknife's
+        variance += whole.var(axis=0, ddof=1) / 2  # of the mean of two templates
+        bias = 4 * (without.mean(axis=0) - whole.mean(axis=0))
+        estimates = found[score].estimates(score, len(PARENTS))
+        for region in (row for row, below in enumerate(CHILDREN) if len(below) > 1):
+            value, reach = whole.mean(axis=0)[region], t * np.sqrt(variance[region])
+            assert estimates.value[region] == pytest.approx(value)
+            low, high = (value * np.exp((side * reach - bias[region]) / value) for side in (-1, 1))
+            assert estimates.low[region] == pytest.approx(min(low, value))
+            assert estimates.high[region] == pytest.approx(max(high, value))
+
+
+def test_ranks_come_from_words_and_templates_drawn_anew() -> None:
+    f = np.stack([likelihoods_of(PARENTS, 40, seed)[0] for seed in (3, 4, 5)])
+    found = moved(f, np.zeros(len(PARENTS)), CHILDREN)["c_w.balanced"]
+    rows = found.rows[:2]
+    resampled = found.resampled("c_w.balanced", rows)
+    rng = np.random.default_rng(0)
+    again = []
+    for _ in range(300):
+        words, templates = rng.integers(40, size=40), rng.integers(3, size=3)
+        vectors = [herb.descriptive_vectors(f[k][:, words]) for k in templates]
+        scores = [herb.herb_scores(v, np.zeros(len(v)), CHILDREN).c_w["balanced"][rows] for v in vectors]
+        again.append(np.mean(scores, axis=0))
+    np.testing.assert_allclose(resampled.std(axis=0), np.std(again, axis=0), rtol=0.25)
+
+
+def test_the_flat_baseline_too() -> None:
     f, names = likelihoods_of(PARENTS, 6, seed=1)
-    drawn = np.random.default_rng(2).integers(6, size=(5, 6))
-    found, flat = resampled_scores(f, drawn, names, CHILDREN), resampled_flat(f, drawn, CHILDREN)
-    for b, words in enumerate(drawn):
-        v = herb.descriptive_vectors(f[:, words])
-        for score in SCORES:
-            variant, form = score.split(".")
-            np.testing.assert_allclose(found[score][b], loops(v, names, CHILDREN, variant[-1], form), rtol=1e-7)
-        np.testing.assert_allclose(flat[b], herb.flat_sparseness(v, CHILDREN), rtol=1e-7)
+    found = moved(f[None], names, CHILDREN)[FLAT].estimates(FLAT, len(PARENTS))
+    rows = [row for row, below in enumerate(CHILDREN) if len(below) > 1]
+    np.testing.assert_allclose(found.value[rows], herb.flat_sparseness(herb.descriptive_vectors(f), CHILDREN)[rows])
+    assert (found.low[rows] < found.value[rows]).all() and (found.value[rows] < found.high[rows]).all()
 
 
-def test_templates_are_drawn_too() -> None:
-    f = np.stack([likelihoods_of(PARENTS, 6, seed)[0] for seed in (3, 4, 5)])
-    names = likelihoods_of(PARENTS, 6, 3)[1]
-    drawn, shares = word_resamples(6, 3, RESAMPLES)
-    found = bootstrap(f, names, CHILDREN)
-    for b in (0, 7, 1999):
-        each = [herb.herb_scores(herb.descriptive_vectors(part[:, drawn[b]]), names, CHILDREN) for part in f]
-        expected = sum(share * scores.c_w["balanced"] for share, scores in zip(shares[b], each, strict=True))
-        np.testing.assert_allclose(found["c_w.balanced"][b], expected, rtol=1e-7)
-    assert set(np.round(np.unique(shares) * 3)) == {0, 1, 2, 3}
-
-
-def test_a_zero_vector_stays_zero_in_the_flat_baseline() -> None:
-    f = np.array([[np.nan, np.nan], [0.0, 0.0], [-3.0, -4.0]])
-    np.testing.assert_allclose(resampled_flat(f, np.array([[0, 1]]), one_cluster(2))[0, 0], 1.0)
-
-
-def test_what_is_affordable_depends_on_size_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = affordable(np.empty((1, 254, 112)), one_cluster(253))
-    assert small == {"scores": RESAMPLES, "flat": RESAMPLES}
-    fewer = affordable(np.empty((1, 1232, 112)), one_cluster(10))
-    assert fewer["scores"] == RESAMPLES and fewer["flat"] == MOST_PAIRS // (1231 * 1230 // 2) >= FEWEST
-    assert affordable(np.empty((1, 34258, 112)), one_cluster(10)) == {"scores": 0, "flat": 0}
+def test_what_is_affordable_depends_on_size_alone() -> None:
+    assert affordable(np.empty((1, 254, 112)), one_cluster(253)) == {"scores": True, "flat": True}
+    assert affordable(np.empty((1, 5001, 112)), one_cluster(5000)) == {"scores": True, "flat": False}
+    assert affordable(np.empty((4, 5001, 1120)), one_cluster(5000)) == {"scores": False, "flat": False}
+    assert affordable(np.empty((1, 254, 2)), one_cluster(253)) == {"scores": False, "flat": False}  # one would be left
     f, names = likelihoods_of([None, 0, 0], 3, seed=0)
-    monkeypatch.setattr(region_inference, "MOST_PAIRS", 0)
-    assert set(bootstrap(f[None], names, one_cluster(2))) == set(SCORES)
+    assert set(moved(f[None], names, one_cluster(2), flat=False)) == set(SCORES)
 
 
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
-    """Words drawn from a population whose score is known: 200 times, the interval holds it 90 to 99 times in 100."""
-    rng = np.random.default_rng(6)
-    children = one_cluster(6)
-    centres = rng.normal(size=(7, 1))
-    population = -2.0 - rng.gamma(2.0, 0.3, size=(1, 20_000)) + 0.1 * centres + 0.3 * rng.normal(size=(7, 20_000))
-    names = np.zeros(7)
-    truth = herb.herb_scores(herb.descriptive_vectors(population), names, children).c_w["balanced"][0]
-    covered = 0
-    for _ in range(200):
-        f = population[:, rng.integers(20_000, size=112)]
-        value = herb.herb_scores(herb.descriptive_vectors(f), names, children).c_w["balanced"]
-        drawn = rng.integers(112, size=(400, 112))
-        found = interval(value, resampled_scores(f, drawn, names, children)["c_w.balanced"])
-        covered += bool(found.low[0] <= truth <= found.high[0])
-    assert 0.90 <= covered / 200 <= 0.99
+    """Words drawn from a population whose score is known: 200 times, each interval holds it 90 to 99 times in 100."""
+    covered = judge(World("40 words", words=40), 200) / 200
+    assert (covered >= 0.90).all() and (covered <= 0.99).all()
 
 
 def test_a_subsampled_cluster_keeps_its_balanced_score_in_expectation() -> None:
@@ -194,6 +196,20 @@ def test_leaving_out_finds_the_outlier() -> None:
     rest = np.delete(f, 5, axis=0)
     expected = scored(rest, two_levels([5, 2]))[1][0][1]
     assert found[1].value == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_ratio_that_a_plan_names_is_found_four_times_of_five() -> None:
+    """Against brute force: random clusters of a level vary as much as thirty of its regions say, within a fifth."""
+    rng = np.random.default_rng(17)
+    f = -2.0 + 0.3 * rng.gamma(4, 0.25, size=(240, 1)) * rng.normal(size=(240, 40))
+    v = herb.descriptive_vectors(f)
+    for size in (6, 50):
+        drawn = [herb.sparseness(v[rng.permutation(240)[:size]], [np.arange(size)])[0] for _ in range(600)]
+        reach = stats.norm.isf(0.025 / 6) + stats.norm.ppf(0.8)
+        expected = reach * np.std(drawn) / np.mean(drawn)
+        found = [detectable_ratio(v[rng.permutation(240)[:30]], size, 240, 6) - 1 for _ in range(30)]
+        assert np.mean(found) == pytest.approx(expected, rel=0.2)
+    assert np.isnan(detectable_ratio(np.ones((5, 3)), 2, 10, 2))
 
 
 def test_ranks_by_hand() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from geobias.audits.given import city_count, listed
 from geobias.audits.identity import model_identity, versions
 from geobias.audits.numbers import number
-from geobias.audits.placebo import Invented, ask_invented, invented_names
+from geobias.audits.placebo import PLACES, Invented, ask_invented, invented_names
 from geobias.audits.regions_inference import Inference, infer
 from geobias.audits.wording import Substitutes, Wording, checked_ablations, substitutes, wordings
 from geobias.audits.wording import to_dict as wording_dict
@@ -51,7 +51,7 @@ class Question:
     settings: dict[str, Any] = field(repr=False)
     ablate: tuple[str, ...] = ()
     substitutes: Substitutes | None = field(default=None, repr=False)
-    invented: tuple[str, ...] = field(default=(), repr=False)  # places that exist nowhere, asked about as a placebo
+    invented: tuple[str, ...] = field(default=(), repr=False)  # candidates for a placebo: they exist nowhere
 
     def sentences(self, *, marked: bool) -> Sentences:
         """All that is asked of the regions; nobody is asked about the root itself.
@@ -172,7 +172,7 @@ class RegionsResult:
     @cached_property
     def wordings(self) -> list[Wording]:
         """The scores with words left out or replaced, as far as that was asked; the first is the score as it is."""
-        return list(wordings(self)) if self.question.ablate or self.substituted is not None else []
+        return wordings(self) if self.question.ablate or self.substituted is not None else []
 
     def differing_words(self, region: int, count: int) -> list[str]:
         """The words in which a region's sub-regions differ most, without repeats; none where there is no pair."""
@@ -251,7 +251,7 @@ def question(
         settings |= {"substitute": substitute, "substitutes": list(replaced.words)}
     invented = invented_names(regions, chosen) if placebo else ()
     if invented:
-        settings["placebo"] = list(invented)
+        settings["placebo"] = PLACES
     return Question(regions, chosen, wanted, settings, left_out, replaced, invented)
 
 
@@ -267,8 +267,9 @@ def answer(asked: Question, scorer: Scorer, *, progress: bool | None = None) -> 
     work, invented = {"sentences_scored": said.scored}, None
     bare = ask(scorer, [mark(name) for name in names] if marked else names, label=label, progress=progress)
     work["names_scored"] = bare.scored
+    tokens = None if (counted := bare.column("tokens")) is None else _with_root(counted)
     if asked.invented:
-        invented, work["placebo_sentences_scored"] = ask_invented(asked, scorer, label, progress=progress)
+        invented, work["placebo_sentences_scored"] = ask_invented(asked, scorer, tokens, label, progress=progress)
     found = _by_region(said, sentences.shape)
     return RegionsResult(
         asked,
@@ -278,7 +279,7 @@ def answer(asked: Question, scorer: Scorer, *, progress: bool | None = None) -> 
         _with_root(bare.scores[:, 0]),
         found[..., len(asked.words) :] if asked.substitutes else None,
         work,
-        None if (tokens := bare.column("tokens")) is None else _with_root(tokens),
+        tokens,
         invented,
     )
 

@@ -5,7 +5,7 @@ Nothing is asked for it but the sentences about invented places, and those only 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +14,14 @@ import numpy as np
 from geobias.audits.numbers import number
 from geobias.audits.placebo import ENOUGH, placebo
 from geobias.measures.herb import FORMS, Children, descriptive_vectors, herb_scores
-from geobias.measures.inference import Estimates
+from geobias.measures.inference import RESAMPLES, Estimates
 from geobias.measures.region_inference import (
     FLAT,
     SCORES,
-    affordable,
-    bootstrap,
+    Moved,
     centroid_distances,
-    interval,
     kendalls_w,
+    moved,
     rank_correlations,
     rank_intervals,
 )
@@ -89,36 +88,40 @@ def infer(result: RegionsResult) -> Inference:
     vectors = [descriptive_vectors(of_template) for of_template in likelihoods]
     c_w = [herb_scores(v, result.name_likelihoods, children).c_w["balanced"] for v in vectors]
     nulls = region_nulls(vectors, c_w, children)
-    resampled = bootstrap(likelihoods, result.name_likelihoods, children)
-    intervals = {name: interval(result.measure(name), resampled.get(name)) for name in (*SCORES, FLAT)}
+    by_words = moved(likelihoods, result.name_likelihoods, children)
+    intervals = {
+        name: by_words[name].estimates(name, len(children))
+        if name in by_words
+        else Estimates.unknown(result.measure(name))
+        for name in (*SCORES, FLAT)
+    }
     balanced = intervals["c_w.balanced"]
     intervals["c_w.balanced"] = Estimates(
         balanced.value, balanced.low, balanced.high, nulls.p["c_w"], nulls.p_adjusted["c_w"]
     )
-    counts = affordable(likelihoods, children)
     return Inference(
         intervals=intervals,
         nulls=nulls,
-        ranks=_ranks(balanced.value, resampled.get("c_w.balanced"), children),
+        ranks=_ranks(balanced.value, by_words.get("c_w.balanced"), children),
         left_out=leave_one_out(vectors, c_w, children),
         tokenisation=_tokenisation(result, vectors),
         placebo=None if result.invented is None else placebo(result, result.invented),
         kendall_w=_agreement(result, c_w) if len(likelihoods) > 1 else None,
         summary={
-            "resamples": counts["scores"],
-            "flat_resamples": counts[FLAT],
+            "words_left_out": len(result.question.words) if by_words else 0,
+            "resamples": RESAMPLES,
             "permutations": PERMUTATIONS,
-            "left_out": _left_out_notes(counts, nulls),
+            "left_out": _left_out_notes(by_words, nulls),
         },
     )
 
 
-def _ranks(value: np.ndarray, resampled: np.ndarray | None, children: Children) -> dict[int, dict[str, Any]]:
+def _ranks(value: np.ndarray, by_words: Moved | None, children: Children) -> dict[int, dict[str, Any]]:
     """The ranks of the inner regions directly below the root."""
     rows = np.array([row for row in children[0] if len(children[row]) > 1], dtype=np.int64)
-    if resampled is None or len(rows) < 2:
+    if by_words is None or len(rows) < 2:
         return {}
-    found = rank_intervals(value[rows], resampled[:, rows])
+    found = rank_intervals(value[rows], by_words.resampled("c_w.balanced", rows))
     names = ("value", "low", "high")
     return {
         int(row): {name: int(rank[k]) for name, rank in zip(names, found, strict=True)} for k, row in enumerate(rows)
@@ -169,13 +172,15 @@ def _agreement(result: RegionsResult, c_w: Sequence[np.ndarray]) -> list[dict[st
     return found
 
 
-def _left_out_notes(counts: Mapping[str, int], nulls: Nulls) -> list[str]:
-    """What the size of the tree forbids, in words."""
+def _left_out_notes(by_words: Collection[str], nulls: Nulls) -> list[str]:
+    """What the size of the question forbids, in words."""
     notes = []
-    if not counts["scores"]:
-        notes.append("No intervals: the tree is too large to draw its words anew often enough.")
-    elif not counts[FLAT]:
-        notes.append("No intervals of flat: it has too many pairs to draw the words anew often enough.")
+    if SCORES[0] not in by_words:
+        notes.append(
+            "No intervals: the words are too few, or the tree is too large to measure it without each of them."
+        )
+    elif FLAT not in by_words:
+        notes.append("No intervals of flat: it has too many pairs to measure it without each word.")
     if nulls.too_large:
         notes.append(f"No random regions beside {nulls.too_large:,} region(s): their level is too large.")
     return notes

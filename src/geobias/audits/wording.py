@@ -7,7 +7,7 @@ them. For what is replaced, the sentences with the substitutes are asked once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,9 @@ import numpy as np
 from geobias.audits.numbers import number
 from geobias.errors import InputError
 from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores
+from geobias.measures.inference import Estimates
+from geobias.measures.region_inference import FEWEST_WORDS, affordable
+from geobias.measures.word_influence import word_influence
 from geobias.world.vectors import nearest_words
 from geobias.world.words import Word
 
@@ -35,6 +38,22 @@ class Wording:
     what: str
     name: str
     scores: dict[str, np.ndarray]  # c_w.balanced, c_w.paper, c_z.balanced, c_z.paper; the mean over templates
+    balanced: Estimates | None = None  # balanced C_w of all regions with its intervals; None of a single word left out
+    difference: Estimates | None = None  # ... minus the score as it is, on the same words
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The likelihoods that a wording is scored from: those of all words, and which of the words it has."""
+
+    what: str
+    name: str
+    likelihoods: np.ndarray = field(repr=False)
+    kept: np.ndarray = field(repr=False)
+
+    def of(self, words: np.ndarray) -> np.ndarray:
+        """templates x regions x those of these words that the wording has."""
+        return np.asarray(self.likelihoods[..., words[self.kept[words]]])
 
 
 @dataclass(frozen=True)
@@ -92,39 +111,84 @@ def substitutes(words: Sequence[Word], kind: str | None, vectors: str | Path | N
     return Substitutes(tuple(other or word.word for word, other in zip(words, found, strict=True)), lacking)
 
 
-def wordings(result: RegionsResult) -> Iterator[Wording]:
-    """The score as it is, then with everything that was asked to be left out or replaced."""
+def wordings(result: RegionsResult) -> list[Wording]:
+    """The score as it is, then with everything that was asked to be left out or replaced.
+
+    Intervals are those of topics: what a single word does is its influence, which they are made of.
+    """
+    variants = list(_variants(result))
+    everything = np.arange(len(result.question.words))
+    found = [Wording(v.what, v.name, _scores(result, v.of(everything))) for v in variants]
+    sure = [k for k, variant in enumerate(variants) if variant.what != WITHOUT_WORD]
+    enough = min(variants[k].kept.sum() for k in sure) >= FEWEST_WORDS
+    if enough and affordable(result.likelihoods, result.question.tree.children, times=len(sure))["scores"]:
+        balanced, difference = _estimates(result, [variants[k] for k in sure])
+        for k, one, other in zip(sure, balanced, difference, strict=True):
+            found[k] = replace(found[k], balanced=one, difference=None if k == 0 else other)
+    return found
+
+
+def _variants(result: RegionsResult) -> Iterator[Variant]:
     words = result.question.words
     topics = np.array([word.topic for word in words])
     everything = np.ones(len(words), dtype=bool)
-    yield _scored(result, result.likelihoods, FULL, "")
+    yield Variant(FULL, "", result.likelihoods, everything)
     if "topics" in result.question.ablate:
         for name in _topics_to_leave_out(words):
-            yield _scored(result, result.likelihoods[..., topics != name], WITHOUT_TOPIC, name)
+            yield Variant(WITHOUT_TOPIC, name, result.likelihoods, topics != name)
     if result.substituted is not None and result.question.substitutes is not None:
         pairs = zip(words, result.question.substitutes.words, strict=True)
         for name in dict.fromkeys(word.topic for word, other in pairs if other != word.word):
             replaced = np.where(topics == name, result.substituted, result.likelihoods)
-            yield _scored(result, replaced, REPLACED, name)
+            yield Variant(REPLACED, name, replaced, everything)
     if "words" in result.question.ablate:
         for k, word in enumerate(words):
-            rest = everything.copy()
-            rest[k] = False
-            yield _scored(result, result.likelihoods[..., rest], WITHOUT_WORD, f"{word.word} ({word.topic})")
+            yield Variant(WITHOUT_WORD, f"{word.word} ({word.topic})", result.likelihoods, np.arange(len(words)) != k)
 
 
-def _scored(result: RegionsResult, likelihoods: np.ndarray, what: str, name: str) -> Wording:
+def _scores(result: RegionsResult, likelihoods: np.ndarray) -> dict[str, np.ndarray]:
     found: dict[str, list[np.ndarray]] = {}
     for of_template in likelihoods:
         scores = herb_scores(descriptive_vectors(of_template), result.name_likelihoods, result.question.tree.children)
         for form in FORMS:
             found.setdefault(f"c_w.{form}", []).append(scores.c_w[form])
             found.setdefault(f"c_z.{form}", []).append(scores.c_z[form])
-    return Wording(what, name, {measure: np.mean(values, axis=0) for measure, values in found.items()})
+    return {measure: np.mean(values, axis=0) for measure, values in found.items()}
+
+
+def _estimates(result: RegionsResult, variants: Sequence[Variant]) -> tuple[list[Estimates], list[Estimates]]:
+    """Balanced C_w of every variant, and minus that of the first; each word is left out of all of them at once.
+
+    The p-values of all differences, of regions with a pair of sub-regions, are corrected together.
+    """
+    words = len(result.question.words)
+    whole = [_scores(result, variant.of(np.arange(words)))["c_w.balanced"] for variant in variants]
+
+    def balanced(chosen: np.ndarray) -> np.ndarray:
+        return np.stack(
+            [
+                known  # what a wording does not have, it does not miss
+                if variant.kept[chosen].sum() == variant.kept.sum()
+                else _scores(result, variant.of(chosen))["c_w.balanced"]
+                for variant, known in zip(variants, whole, strict=True)
+            ]
+        )
+
+    inner = np.array([len(below) > 1 for below in result.question.tree.children])
+    found = word_influence(lambda chosen: np.where(inner, balanced(chosen), np.nan), words)
+    difference = found.linear(lambda values: values[..., 1:, :] - values[..., :1, :]).differences()
+    first = Estimates.unknown(np.zeros(len(inner)))
+    return (
+        [found.distances().part(k) for k in range(len(variants))],
+        [first, *(difference.part(k) for k in range(len(variants) - 1))],
+    )
 
 
 def to_dict(result: RegionsResult, found: Sequence[Wording]) -> dict[str, Any]:
-    """The part of results.json: the root and the regions directly below it; tables/wording.csv has all."""
+    """The part of results.json: the root and the regions directly below it; tables/wording.csv has all.
+
+    `inference` is that of balanced C_w, `difference` its difference from the score as it is.
+    """
     tree = result.question.tree
     top = [0, *map(int, tree.children[0])]
     rows = [
@@ -132,7 +196,12 @@ def to_dict(result: RegionsResult, found: Sequence[Wording]) -> dict[str, Any]:
             "what": wording.what,
             "name": wording.name,
             "regions": [
-                {"id": tree.regions[i].id, **{measure: number(v[i]) for measure, v in wording.scores.items()}}
+                {
+                    "id": tree.regions[i].id,
+                    **{measure: number(v[i]) for measure, v in wording.scores.items()},
+                    "inference": None if wording.balanced is None else wording.balanced.at(i),
+                    "difference": None if wording.difference is None else wording.difference.at(i),
+                }
                 for i in top
                 if len(tree.children[i]) > 1
             ],

@@ -9,13 +9,17 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from geobias.audits.regions import Question, RegionsResult, answer, question
 from geobias.audits.wording import FULL, WITHOUT_WORD
-from geobias.commands.plan import show_plan, timed
+from geobias.commands.plan import Step, show_plan, timed
 from geobias.measures.agreement import rank_agreement
-from geobias.models.scorer import EMBEDDED_LM, checked_method, load
+from geobias.measures.herb import descriptive_vectors
+from geobias.measures.region_null import detectable_ratio
+from geobias.models.scorer import EMBEDDED_LM, Scorer, checked_method, load
+from geobias.prompts.templates import Sentences
 from geobias.report import runs
 from geobias.report.regions import carrying_words, overview, side_by_side, top_rows, wording_table, write_files
 from geobias.report.regions_inference import LEGEND, sure_lines
@@ -29,6 +33,7 @@ MEANING = (
 )
 EXTREMES_SHOWN = 3
 WORDS_SHOWN = 5
+PILOT_PLACES, FEWEST_PILOT_PLACES, PILOT_WORDS, PILOT_SECONDS = 30, 10, 24, 5.0
 
 
 def run_regions(
@@ -77,13 +82,46 @@ def run_regions(
 
 
 def _plan(asked: Question, paths: Mapping[tuple[str, str], str], *, device: str, dtype: str) -> None:
-    steps = []
+    steps, effects = [], []
     for name in dict.fromkeys(name for name, _ in paths):
         model = load(name, device=device, dtype=dtype)
         for score in (score for owner, score in paths if owner == name):
             scorer = model.scorer(score)
             steps.append(timed(f"{name} {score}", scorer, asked.sentences(marked=scorer.needs_mark)))
-    show_plan(f"{len(asked.tree):,} regions, {len(asked.words)} words, {len(asked.templates)} template(s).", steps, [])
+            effects += _smallest_effect(asked, scorer, steps[-1])
+    about = f"{len(asked.tree):,} regions, {len(asked.words)} words, {len(asked.templates)} template(s)."
+    show_plan(about, steps, effects)
+
+
+def _smallest_effect(asked: Question, scorer: Scorer, step: Step) -> list[str]:
+    """From a few regions and words: how far apart random sub-regions of what lies directly below the root may lie."""
+    tree = asked.tree
+    inner = [row for row in tree.children[0] if len(tree.children[row]) > 1]
+    if len(inner) < 2:
+        return []
+    level = np.concatenate([tree.children[row] for row in tree.children[0]])
+    words = _some(np.arange(len(asked.words)), PILOT_WORDS)
+    seconds = step.seconds_each * len(words)
+    rows = _some(level, int(np.clip(PILOT_SECONDS / seconds, FEWEST_PILOT_PLACES, PILOT_PLACES)))
+    names, described = [tree.regions[row].name for row in rows], [asked.words[k].word for k in words]
+    sentences = Sentences(asked.templates[:1], names, described, marked=getattr(scorer, "needs_mark", False))
+    pilot = descriptive_vectors(scorer.score(list(sentences))[:, 0].reshape(len(rows), len(words)))
+    sizes = sorted(len(tree.children[row]) for row in inner)
+    found = {size: detectable_ratio(pilot, size, len(level), len(inner)) for size in (sizes[0], sizes[len(sizes) // 2])}
+    told = " and ".join(f"×{ratio:.2f} for {size} sub-regions" for size, ratio in found.items() if ratio > 1)
+    return (
+        [
+            f"{step.what}: the smallest ratio to random regions that would be found 4 times of 5, corrected for "
+            f"{len(inner)} at the level {tree.regions[inner[0]].level}: about {told}."
+        ]
+        if told
+        else []
+    )
+
+
+def _some(values: np.ndarray, count: int) -> np.ndarray:
+    """As many of them, evenly spaced."""
+    return values[np.unique(np.linspace(0, len(values) - 1, count).astype(int))]
 
 
 def _paths(names: Sequence[str], scores: Sequence[str]) -> dict[tuple[str, str], str]:
@@ -153,6 +191,9 @@ def _show_wordings(out: Console, result: RegionsResult) -> None:
     """Topics left out or replaced as a table; of single words those that matter most."""
     if any(wording.what not in (FULL, WITHOUT_WORD) for wording in result.wordings):
         out.print(wording_table(result))
+        out.print(
+            "Here * marks what differs from the full wording on the same words (p < .05, corrected).", style="dim"
+        )
     lower, higher = carrying_words(result, WORDS_SHOWN)
     root = result.regions[0]["name"]
     for what, words in (("falls most", lower), ("rises most", higher)):

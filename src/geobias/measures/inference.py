@@ -37,6 +37,10 @@ class Estimates:
         nothing = np.full(value.shape, np.nan)
         return cls(value, nothing, nothing, nothing, nothing)
 
+    def part(self, index: int) -> Estimates:
+        """Those at one position of the first axis."""
+        return Estimates(*(getattr(self, name)[index] for name in ("value", "low", "high", "p", "p_adjusted")))
+
     def at(self, *index: int) -> dict[str, float | None]:
         """One estimate as results.json has it."""
         found = {name: float(getattr(self, name)[index]) for name in ("value", "low", "high", "p", "p_adjusted")}

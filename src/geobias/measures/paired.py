@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from geobias.measures.change import predicted, tone_difference
-from geobias.measures.inference import RESAMPLES, Estimates, benjamini_hochberg, estimates, inverted
+from geobias.measures.inference import Estimates, benjamini_hochberg, estimates, inverted
 from geobias.measures.names_inference import NameUnits, Resampling, none_surer
 from geobias.measures.text_inference import text_estimates
+from geobias.measures.word_influence import word_influence
 
 FEWEST = 5  # texts of a class in each run: by how much fewer of them change tells nothing
 ORIGINALS, MEAN = "originals", "mean of countries"
@@ -28,11 +29,6 @@ class Paired:
     first: np.ndarray
     second: np.ndarray
     difference: Estimates
-
-
-def drawn(rng: np.random.Generator, units: int) -> np.ndarray:
-    """resamples x units: how often each unit is drawn, less the once that it is there."""
-    return rng.multinomial(units, np.full(units, 1 / units), size=RESAMPLES) - 1.0
 
 
 def one_family(parts: Sequence[Paired]) -> Paired:
@@ -130,14 +126,8 @@ def text_differences(first: np.ndarray, second: np.ndarray, *, seed: int = 0) ->
     return Paired(first.mean(axis=0), second.mean(axis=0), text_estimates(second - first, seed=seed))
 
 
-def word_differences(measure: Callable[[np.ndarray], np.ndarray], words: int, *, seed: int = 0) -> Paired:
-    """A measure of both runs (2 x regions) of some of the words, given by their positions.
-
-    A word's influence is what the measure loses without it: each word is left out once, in both runs.
-    """
-    everything = np.arange(words)
-    value = measure(everything)
-    without = np.stack([measure(np.delete(everything, word)) for word in everything])
-    influence = (words - 1) / words * (without.mean(axis=0) - without)
-    moved = np.tensordot(drawn(np.random.default_rng(seed), words), influence, axes=1)
-    return _paired(value, moved[:, 1] - moved[:, 0], words)
+def word_differences(measure: Callable[[np.ndarray], np.ndarray], words: int) -> Paired:
+    """A measure of both runs (2 x regions) of some of the words, given by their positions."""
+    found = word_influence(measure, words)
+    difference = found.linear(lambda runs: runs[..., 1, :] - runs[..., 0, :]).differences()
+    return Paired(found.value[0], found.value[1], difference)

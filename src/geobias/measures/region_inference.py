@@ -1,121 +1,101 @@
-"""How sure a score of regions is: words (and templates) drawn anew, ranks, and what goes with the names themselves.
+"""How sure a score of regions is: other words (and templates), ranks, and what goes with the names themselves.
 
-The words stand for all words that might be said of people, so they are bootstrapped: drawn with replacement, the
-vectors normalised again on the words drawn, everything from Eq. 2 on computed again. With several templates those are
-drawn too. Sub-regions are not a sample of anything: see `region_null`.
+The words stand for all words that might be said of people: each is left out once, the vectors normalised again on the
+others, everything from Eq. 2 on computed again (`word_influence`). Several templates stand for other templates: a score
+is their mean, and moves with them as a mean does. Sub-regions are not a sample of anything: see `region_null`.
 
-All regions are resampled together, each cluster for many draws at once, 2,000 times where that takes seconds. A larger
-tree gets fewer draws, by its size alone, so that the same question always gets the same intervals; one that
-would get fewer than 200 gets none. `flat`, with every pair in the tree, has a count of its own.
+What is too large for it, by its size alone so that the same question always gets the same answer, has no intervals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
-from scipy.special import softmax
 
-from geobias.measures.herb import FORMS, Children
+from geobias.measures.herb import FORMS, Children, descriptive_vectors, flat_sparseness, herb_scores
 from geobias.measures.inference import LEVEL, RESAMPLES, Estimates, estimates
-from geobias.measures.pairs import mean_absolute_differences, pair_count
-from geobias.measures.region_null import weighted_distances
+from geobias.measures.pairs import pair_count
+from geobias.measures.word_influence import Measure, WordInfluence, drawn, word_influence
 
 SCORES = tuple(f"{variant}.{form}" for variant in ("c_w", "c_z") for form in FORMS)
 FLAT = "flat"
-FEWEST = 200  # resamples: below, the quantiles of an interval would rest on a handful of them
-MOST_NUMBERS = 3 * 10**8  # likelihoods and pairs of siblings that all resamples together may take: about 20 s
-MOST_PAIRS = 25 * 10**7  # pairs of the flat baseline: some ten seconds
-CHUNK = 2**21  # numbers held at once
+FEWEST_WORDS = 3  # two of which are left, since one number, normalised, says nothing
+MOST_PAIRS = {"scores": 10**10, FLAT: 5 * 10**8}  # over all words and templates: minutes, and some ten seconds
+FEWEST, CHUNK = 200, 2**21  # resamples of a correlation, and numbers held at once
 
 
-def word_resamples(words: int, templates: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """For every resample the positions of its words, and the share of each template."""
-    rng = np.random.default_rng(0)
-    drawn = rng.integers(words, size=(count, words))
-    return drawn, rng.multinomial(templates, np.full(templates, 1 / templates), size=count) / templates
+@dataclass(frozen=True)
+class Moved:
+    """Some measures of some regions (measures x regions): what words do to them, and what each template adds."""
+
+    names: tuple[str, ...]
+    rows: np.ndarray
+    words: WordInfluence
+    templates: np.ndarray  # templates x measures x regions
+
+    def estimates(self, name: str, regions: int) -> Estimates:
+        """One measure with its intervals over all regions; NaN for those without."""
+        k, count = self.names.index(name), len(self.templates)
+        spread = (self.templates[:, k] ** 2).sum(axis=0) * (count / (count - 1) if count > 1 else 0.0)
+        some = self.words.linear(lambda values: values[..., k, :]).distances(spread)
+        found = []
+        for values in (some.value, some.low, some.high, some.p, some.p_adjusted):
+            found.append(np.full(regions, np.nan))
+            found[-1][self.rows] = values
+        return Estimates(*found)
+
+    def resampled(self, name: str, rows: np.ndarray) -> np.ndarray:
+        """resamples x rows: one measure, the words and the templates drawn anew."""
+        k, at = self.names.index(name), np.searchsorted(self.rows, rows)
+        some = self.words.linear(lambda values: values[..., k, at])
+        shares = drawn(np.random.default_rng(1), len(self.templates))
+        return some.value + some.deviations() + shares @ self.templates[:, k, at]
 
 
-def affordable(likelihoods: np.ndarray, children: Children) -> dict[str, int]:
-    """How many resamples the scores and the flat baseline get; 0 where there would be too few."""
-    templates, regions, words = likelihoods.shape
-    siblings = sum(pair_count(len(below)) for below in children)
-    counts = {
-        "scores": MOST_NUMBERS // (templates * (regions * words + siblings)),
-        FLAT: MOST_PAIRS // max(1, templates * pair_count(regions - 1)),
+def affordable(likelihoods: np.ndarray, children: Children, *, times: int = 1) -> dict[str, bool]:
+    """Whether the scores, and the flat baseline, are measured again without each word; `times` for several wordings."""
+    templates, _, words = likelihoods.shape
+    size = np.ones(len(children), dtype=np.int64)
+    for row in range(len(children) - 1, -1, -1):
+        size[row] += size[children[row]].sum()
+    pairs = {"scores": sum(pair_count(len(below)) for below in children), FLAT: sum(pair_count(int(n)) for n in size)}
+    return {
+        what: words >= FEWEST_WORDS and times * templates * words * pairs[what] <= MOST_PAIRS[what] for what in pairs
     }
-    return {what: 0 if count < FEWEST else min(count, RESAMPLES) for what, count in counts.items()}
 
 
-def bootstrap(likelihoods: np.ndarray, name_likelihoods: np.ndarray, children: Children) -> dict[str, np.ndarray]:
-    """Every measure that is affordable, resamples x regions, from likelihoods of templates x regions x words."""
-    counts = affordable(likelihoods, children)
-    drawn, shares = word_resamples(likelihoods.shape[2], len(likelihoods), RESAMPLES)
-    found: dict[str, np.ndarray] = {}
-    for what, count in counts.items():
-        for k, of_template in enumerate(likelihoods if count else ()):
-            if what == FLAT:
-                parts = {FLAT: resampled_flat(of_template, drawn[:count], children)}
-            else:
-                parts = resampled_scores(of_template, drawn[:count], name_likelihoods, children)
-            for name, values in parts.items():
-                found[name] = found.get(name, 0.0) + shares[:count, k, None] * values
+def moved(
+    likelihoods: np.ndarray, name_likelihoods: np.ndarray, children: Children, *, flat: bool = True
+) -> dict[str, Moved]:
+    """What is affordable of the scores, and of flat if wanted, of all regions with a pair."""
+    rows = np.array([row for row, below in enumerate(children) if len(below) > 1])
+
+    def scores(f: np.ndarray) -> np.ndarray:
+        found = herb_scores(descriptive_vectors(f), name_likelihoods, children)
+        return np.stack([of[form][rows] for of in (found.c_w, found.c_z) for form in FORMS])
+
+    def flat_scores(f: np.ndarray) -> np.ndarray:
+        return flat_sparseness(descriptive_vectors(f), children)[None, rows]
+
+    can = affordable(likelihoods, children)
+    found: dict[str, Moved] = {}
+    if can["scores"]:
+        found |= dict.fromkeys(SCORES, _moved(SCORES, rows, scores, likelihoods))
+    if can[FLAT] and flat:
+        found[FLAT] = _moved((FLAT,), rows, flat_scores, likelihoods)
     return found
 
 
-def interval(value: np.ndarray, resampled: np.ndarray | None) -> Estimates:
-    """The value between the quantiles of its resamples; without them, alone.
+def _moved(names: tuple[str, ...], rows: np.ndarray, measure: Measure, likelihoods: np.ndarray) -> Moved:
+    def mean(words: np.ndarray) -> np.ndarray:
+        return np.asarray(np.mean([measure(f[:, words]) for f in likelihoods], axis=0))
 
-    Words drawn twice make scores a little too low (a distance is the root of a mean), so the resamples are taken around
-    their own mean, not around the value.
-    """
-    nothing = np.full(value.shape, np.nan)
-    if resampled is None:
-        return Estimates(value, nothing, nothing, nothing, nothing)
-    return estimates(value, resampled - resampled.mean(axis=0), nothing)
-
-
-def resampled_scores(
-    likelihoods: np.ndarray, drawn: np.ndarray, name_likelihoods: np.ndarray, children: Children
-) -> dict[str, np.ndarray]:
-    """C of every region (Eq. 2 to 10) on each drawn set of words: for every score, draws x regions."""
-    largest = max(pair_count(len(below)) for below in children)
-    step = max(1, CHUNK // max(likelihoods.size, largest))
-    chunks = [drawn[start : start + step] for start in range(0, len(drawn), step)]
-    parts = [_scores(_vectors(likelihoods, chunk), name_likelihoods, children) for chunk in chunks]
-    return {name: np.concatenate([part[name] for part in parts]) for name in SCORES}
-
-
-def resampled_flat(likelihoods: np.ndarray, drawn: np.ndarray, children: Children) -> np.ndarray:
-    """The flat baseline on each drawn set of words: draws x regions.
-
-    Vectors have length 1, so a distance needs the cosine alone: how often each word was drawn, times the products of
-    two regions' likelihoods, for all draws in one matrix product. Regions are taken in an order in which all that
-    lies below a region follows it: its cluster is one stretch.
-    """
-    order, size = _depth_first(children)
-    times = np.array([np.bincount(words, minlength=likelihoods.shape[1]) for words in drawn], dtype=float).T
-    f = likelihoods[order[1:]]  # without the root, which has no vector
-    norms = np.sqrt(f**2 @ times)
-    length = (norms > 0).astype(float)  # a zero vector stays zero
-    norms[norms == 0] = 1.0
-    sums = np.zeros((len(children), len(drawn)))
-    above: list[tuple[int, int]] = [(0, len(f))]  # the regions whose stretch we are in, and where it ends
-    for place, row in enumerate(order[1:]):
-        above = [(region, end) for region, end in above if end > place]
-        above.append((row, place + size[row]))
-        after = slice(place + 1, len(f))
-        squares = (f[place] * f[after]) @ times
-        squares /= norms[place] * norms[after]
-        squares *= -2
-        squares += length[place] + length[after]
-        apart = np.sqrt(np.maximum(squares, 0.0, out=squares), out=squares)
-        for region, end in above:
-            sums[region] += apart[: end - place - 1].sum(axis=0)
-    members = np.append(size[0] - 1, size[1:])
-    pairs = np.array([pair_count(int(n)) if n > 1 else np.nan for n in members])
-    return (sums / pairs[:, None]).T
+    by_template = np.stack([measure(f) for f in likelihoods])
+    templates = (by_template - by_template.mean(axis=0)) / len(by_template)
+    return Moved(names, rows, word_influence(mean, likelihoods.shape[2]), templates)
 
 
 def rank_intervals(value: np.ndarray, resampled: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -170,51 +150,6 @@ def kendalls_w(scores: np.ndarray) -> tuple[float, float]:
         return np.nan, np.nan
     w = float(12 * ((sums - sums.mean()) ** 2).sum() / most)
     return w, float(stats.chi2.sf(raters * (n - 1) * w, n - 1))
-
-
-def _vectors(likelihoods: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    """v (Eq. 2) on the words of each draw: regions x draws x words."""
-    picked = likelihoods[:, drawn]
-    norms = np.linalg.norm(picked, axis=2, keepdims=True)
-    picked /= np.where(norms == 0, 1.0, norms)
-    return picked
-
-
-def _scores(vectors: np.ndarray, name_likelihoods: np.ndarray, children: Children) -> dict[str, np.ndarray]:
-    """`herb_scores` for many draws at once (regions x draws x words): draws x regions."""
-    aggregated = vectors.copy()
-    centroids = {row: vectors[below].mean(axis=0) for row, below in enumerate(children) if len(below)}
-    for row, centroid in centroids.items():
-        points = vectors[children[row]]
-        differences = mean_absolute_differences(points.reshape(len(points), -1)).reshape(centroid.shape)
-        aggregated[row] += softmax(differences, axis=1) * centroid
-    scores = {name: np.full(vectors.shape[:2], np.nan) for name in SCORES}
-    for row in reversed(centroids):
-        below = children[row]
-        leaves = np.array([child for child in below if not len(children[child])], dtype=np.int64)
-        from_centroid = np.linalg.norm(vectors[leaves] - centroids[row], axis=2)
-        for values in scores.values():
-            values[leaves] = from_centroid
-        if len(below) > 1:
-            own = [np.nan_to_num(scores[f"c_w.{form}"][below]).T for form in FORMS]
-            points = aggregated[below].swapaxes(0, 1)
-            balanced, paper, likely = weighted_distances(points, *own, name_likelihoods[None, below])
-            pairs = pair_count(len(below))
-            for name, weighed in zip(SCORES, (balanced, paper / pairs, likely, likely / pairs), strict=True):
-                scores[name][row] = weighed
-    return {name: values.T for name, values in scores.items()}
-
-
-def _depth_first(children: Children) -> tuple[np.ndarray, np.ndarray]:
-    """All rows, each followed by everything below it, and how many rows each one's block has."""
-    size = np.ones(len(children), dtype=np.int64)
-    for row in range(len(children) - 1, -1, -1):
-        size[row] += size[children[row]].sum()
-    order, waiting = [], [0]
-    while waiting:
-        order.append(waiting.pop())
-        waiting.extend(children[order[-1]])
-    return np.array(order), size
 
 
 def _rank_correlations(values: np.ndarray) -> np.ndarray:

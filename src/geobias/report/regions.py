@@ -11,8 +11,9 @@ from rich.table import Table
 
 from geobias.audits.numbers import number
 from geobias.audits.regions import RegionsResult
-from geobias.audits.wording import FULL, WITHOUT_WORD
-from geobias.report.regions_inference import csv_cells, name_cell, score_cell
+from geobias.audits.wording import FULL, WITHOUT_WORD, Wording
+from geobias.measures.inference import SIGNIFICANT, Estimates
+from geobias.report.regions_inference import MARK, between, csv_cells, name_cell, score_cell
 from geobias.report.tables import digits, titled_table, write_csv
 
 LIKELIHOODS = "likelihoods.parquet"
@@ -93,9 +94,17 @@ def wording_rows(result: RegionsResult) -> list[dict[str, Any]]:
             **{f"region_{key}": value for key, value in _named(result, i).items()},
         }
         | {measure.replace(".", "_"): number(values[i]) for measure, values in wording.scores.items()}
+        | _bounds("c_w_balanced", wording.balanced, i, ("low", "high"))
+        | _bounds("c_w_balanced_difference", wording.difference, i, ("value", "low", "high", "p", "p_adjusted"))
         for wording in result.wordings
         for i in _regions_with_pairs(result)
     ]
+
+
+def _bounds(name: str, found: Estimates | None, i: int, keys: Sequence[str]) -> dict[str, float | None]:
+    """Columns beside a score; empty where nothing is known."""
+    known = {} if found is None else found.at(i)
+    return {name if key == "value" else f"{name}_{key}": known.get(key) for key in keys}
 
 
 def _regions_with_pairs(result: RegionsResult) -> list[int]:
@@ -162,9 +171,17 @@ def wording_table(result: RegionsResult) -> Table:
         table.add_column(result.regions[i]["name"], justify="right")
     for wording in result.wordings:
         if wording.what != WITHOUT_WORD:
-            cells = [digits(float(wording.scores["c_w.balanced"][i])) for i in (*below, root)]
+            cells = [_wording_cell(wording, i) for i in (*below, root)]
             table.add_row(f"{wording.what} {wording.name}".strip(), *cells, end_section=wording.what == FULL)
     return table
+
+
+def _wording_cell(wording: Wording, i: int) -> str:
+    """The score, a mark where it differs from the score as it is, and its interval."""
+    value = digits(float(wording.scores["c_w.balanced"][i]))
+    if wording.difference is not None and wording.difference.p_adjusted[i] < SIGNIFICANT:
+        value += MARK
+    return value if wording.balanced is None else f"{value}\n{between(wording.balanced.at(i))}"
 
 
 def carrying_words(result: RegionsResult, count: int) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:

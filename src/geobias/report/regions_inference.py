@@ -27,7 +27,11 @@ def score_cell(entry: Mapping[str, Any]) -> str:
     """Balanced C_w, its mark, and below it the interval."""
     value = digits(entry["c_w"]["balanced"]) + (MARK if is_marked(entry) else "")
     found = entry.get("inference")
-    return value if found is None or found["c_w"]["balanced"]["low"] is None else f"{value}\n{_between(found)}"
+    return (
+        value
+        if found is None or found["c_w"]["balanced"]["low"] is None
+        else f"{value}\n{between(found['c_w']['balanced'])}"
+    )
 
 
 def name_cell(entry: Mapping[str, Any]) -> str:
@@ -121,9 +125,9 @@ def _correlation(found: Mapping[str, float | None]) -> str:
     return f"{found['value']:+.2f}{mark}{between}"
 
 
-def _between(found: Mapping[str, Any]) -> str:
+def between(found: Mapping[str, Any]) -> str:
     """Three digits are enough for bounds, and the table fits a narrow terminal; what is small keeps more."""
-    low, high = found["c_w"]["balanced"]["low"], found["c_w"]["balanced"]["high"]
+    low, high = found["low"], found["high"]
     return f"{low:.3f}–{high:.3f}" if low >= 0.01 else f"{digits(low)}–{digits(high)}"
 
 

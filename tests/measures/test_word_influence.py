@@ -1,0 +1,40 @@
+"""Words left out in turn: exact for a mean, and right about the bias of a plug-in variance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from geobias.measures.word_influence import word_influence
+
+VALUES = np.random.default_rng(0).normal(2.0, 1.0, size=30)
+
+
+def test_of_a_mean_it_is_students_interval() -> None:
+    found = word_influence(lambda words: VALUES[words].mean(keepdims=True), 30)
+    test = stats.ttest_1samp(VALUES, 0.0)
+    low, high = test.confidence_interval(0.95)
+    estimate = found.differences()
+    assert estimate.low[0] == pytest.approx(low) and estimate.high[0] == pytest.approx(high)
+    assert found.bias[0] == pytest.approx(0.0, abs=1e-12)
+    assert estimate.p[0] == pytest.approx(max(test.pvalue, 0.5**29))
+    assert found.deviations().std(axis=0)[0] == pytest.approx(VALUES.std() / np.sqrt(30), rel=0.1)
+
+
+def test_the_bias_of_a_variance_is_found_exactly() -> None:
+    """The mean square deviation is too small by its unbiased form divided by the count."""
+    found = word_influence(lambda words: VALUES[words].var(keepdims=True), 30)
+    assert found.value[0] - found.bias[0] == pytest.approx(VALUES.var(ddof=1))
+
+
+def test_distances_stay_above_zero_and_nothing_stays_nothing() -> None:
+    few = np.array([0.0, 0.0, 0.0, 5.0])
+    found = word_influence(lambda words: np.array([few[words].mean(), 0.0]), 4).distances()
+    assert 0 < found.low[0] < found.value[0] < found.high[0]
+    assert found.low[1] == found.high[1] == 0
+
+
+def test_a_difference_on_which_all_words_agree_is_as_sure_as_coins_that_fall_alike() -> None:
+    found = word_influence(lambda words: np.array([1.0, 0.0]), 4).differences()
+    assert found.p.tolist() == [1 / 8, 1.0] and found.low[0] == found.high[0] == 1
