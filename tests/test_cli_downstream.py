@@ -34,7 +34,7 @@ def test_a_function_on_a_file_ends_in_a_folder(run: Run, here: Path) -> None:
                          "--out", "here")  # fmt: skip
     assert code == 0, err
     lines = [line.split() for line in out.splitlines()]
-    assert ["Mexico", "2", "0.200", "0", "–", "+0.200*", "+0.20", "to", "+0.20", "2/0"] in lines
+    assert ["Mexico", "2", "0.200", "0", "–", "+0.200", "+0.20", "to", "+0.20", "2/0"] in lines
     assert ["control", "0", "–", "0", "–", "–", "0/0"] in lines
     assert "beyond that the regions move it by 0.0000 to +0.2000" in " ".join(out.split())
     assert "accuracy 0.5000 without a prefix, 0.5000 with the control, 0.5000 with regions" in " ".join(out.split())

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from geobias.audits.numbers import number
 from geobias.audits.regions import RegionsResult
-from geobias.audits.wording import FULL, WITHOUT_WORD, Wording
+from geobias.audits.wording import FULL, WITHOUT_TOPIC, WITHOUT_WORD, Wording
 from geobias.measures.inference import SIGNIFICANT, Estimates
 from geobias.report.regions_inference import MARK, between, csv_cells, name_cell, score_cell
 from geobias.report.tables import digits, titled_table, write_csv
@@ -20,6 +20,8 @@ LIKELIHOODS = "likelihoods.parquet"
 WORDS_SHOWN = 3
 NARROW, TEMPLATES = 76, 10  # columns that a table with words needs, and those that a column for templates takes
 RANK_WIDTH = 12  # of "rank 6 (6-6)", which is never folded
+SCORE_WIDTH = 6  # of "0.133*"
+INTERVAL_WIDTH = 11  # of "0.088–0.209"
 
 
 def write_files(folder: Path, result: RegionsResult) -> None:
@@ -165,22 +167,30 @@ def side_by_side(results: Sequence[RegionsResult], names: Sequence[str]) -> Tabl
 def wording_table(result: RegionsResult) -> Table:
     """Balanced C_w with topics left out or replaced (the paper's Tables 3 and 6), for the regions at the top."""
     table = titled_table(f"What the words do to the balanced C_w of {result.model['name']}, by {result.model['score']}")
-    table.add_column("words", overflow="fold")
+    table.add_column("words", overflow="fold", min_width=len(WITHOUT_TOPIC))
     root, *below = [i for i in top_rows(result) if len(result.question.tree.children[i]) > 1]
     for i in (*below, root):
-        table.add_column(result.regions[i]["name"], justify="right")
+        name = result.regions[i]["name"]
+        widest = max(map(len, name.split()))
+        width = max(INTERVAL_WIDTH if i == root else SCORE_WIDTH, widest)
+        table.add_column(name, justify="right", min_width=width, max_width=width)
     for wording in result.wordings:
         if wording.what != WITHOUT_WORD:
-            cells = [_wording_cell(wording, i) for i in (*below, root)]
+            cells = [*(_wording_cell(wording, i) for i in below), _sure_cell(wording, root)]
             table.add_row(f"{wording.what} {wording.name}".strip(), *cells, end_section=wording.what == FULL)
     return table
 
 
 def _wording_cell(wording: Wording, i: int) -> str:
-    """The score, a mark where it differs from the score as it is, and its interval."""
-    value = digits(float(wording.scores["c_w.balanced"][i]))
-    if wording.difference is not None and wording.difference.p_adjusted[i] < SIGNIFICANT:
-        value += MARK
+    """The score, and a mark where it differs from the score as it is."""
+    value = f"{wording.scores['c_w.balanced'][i]:.3g}"
+    is_marked = wording.difference is not None and wording.difference.p_adjusted[i] < SIGNIFICANT
+    return value + MARK if is_marked else value
+
+
+def _sure_cell(wording: Wording, i: int) -> str:
+    """With its interval, for which a terminal has no room in every column."""
+    value = _wording_cell(wording, i)
     return value if wording.balanced is None else f"{value}\n{between(wording.balanced.at(i))}"
 
 
