@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,21 @@ if TYPE_CHECKING:
     import pyarrow
 
 Results = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A renamed text beside its original: who was in it, who is now, and its scores."""
+
+    text_id: str
+    country: str
+    person: list[str]
+    first_name: list[str | None]
+    last_name: list[str | None]
+    text: str
+    before: str
+    scores_before: np.ndarray
+    scores: np.ndarray
 
 
 def renamed(folder: Path, results: Results, entry: Results, labels: Sequence[str]) -> Renamed:
@@ -53,6 +69,34 @@ def name_units(folder: Path, results: Results) -> NameUnits:
     kinds_of_names = [kind for (kind, _), _ in borne.groupby(["kind", "name"])]
     unit = borne.groupby(["kind", "name"]).ngroup()
     return NameUnits(borne["row"].to_numpy(), unit.to_numpy(), np.array(kinds_of_names))
+
+
+def most_moved(folder: Path, columns: Sequence[str], count: int, without: Collection[str] = ()) -> list[Moved]:
+    """The renamed texts whose scores in these columns moved most from their original, one a text, none of `without`."""
+    table = _read(folder, COUNTERFACTUALS, ["text_id", "country", *columns])
+    is_original = _is_original(table)
+    values, rows = _values(table, columns), np.arange(len(table))
+    original = np.maximum.accumulate(np.where(is_original, rows, 0))  # its versions follow it
+    moved = np.abs(values - values[original]).max(axis=1)
+    found: dict[str, int] = {}
+    for row in np.argsort(-moved, kind="stable"):
+        text = table["text_id"][row].as_py()
+        if len(found) == count or moved[row] == 0:
+            break
+        if text not in without:
+            found.setdefault(text, int(row))
+    texts = _read(folder, COUNTERFACTUALS, ["person", "first_name", "last_name", "text"])
+    return [
+        Moved(
+            text,
+            table["country"][row].as_py(),
+            **texts.take([row]).to_pylist()[0],
+            before=texts["text"][original[row]].as_py(),
+            scores_before=values[original[row]],
+            scores=values[row],
+        )
+        for text, row in found.items()
+    ]
 
 
 def predictions(folder: Path, results: Results, entry: Results, labels: Sequence[str]) -> np.ndarray:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,9 +20,9 @@ from typing import Any, Protocol, TypeVar
 from geobias.errors import InputError
 from geobias.files import write_whole, writing
 
-RUN, RESULTS, INDEX, PARTIAL = "run.json", "results.json", "index.json", ".partial"
+RUN, RESULTS, INDEX, PARTIAL, PAGE = "run.json", "results.json", "index.json", ".partial", "report.html"
 ANSWERS = {"likelihoods.parquet", "counterfactuals.parquet", "predictions.parquet"}
-OURS = {RUN, RESULTS, PARTIAL, "tables", "figures", *ANSWERS}
+OURS = {RUN, RESULTS, PARTIAL, PAGE, "tables", "figures", *ANSWERS}
 
 
 class Result(Protocol):
@@ -89,7 +91,7 @@ def refuse_other_index(folder: Path, runs: Sequence[str]) -> None:
         paths = [run.get("path") for run in _read_json(folder / INDEX).get("runs", [])]
         if paths != list(runs):
             raise InputError(f"{folder} holds other runs ({', '.join(map(str, paths))}): choose another --out.")
-    elif held - {run.split("/")[0] for run in runs}:
+    elif held - {PAGE, *(run.split("/")[0] for run in runs)}:
         raise InputError(f"{folder} is not empty and holds no run of geobias: choose another --out.")
 
 
@@ -105,6 +107,18 @@ def read_run(folder: Path, *audits: str) -> dict[str, Any]:
     if results.get("audit") not in audits:
         raise InputError(f"{folder} is a run of `geobias {results.get('audit')}`: one of {needed} is needed.")
     return results
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """What run.json says of a finished run: when it was made, how long it took, and how it was asked."""
+    return _read_json(folder / RUN)
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """The folder itself, or those of the runs that it holds."""
+    if not (folder / INDEX).is_file():
+        return [folder]
+    return [folder / str(run.get("path")) for run in _read_json(folder / INDEX).get("runs", [])]
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -123,12 +137,15 @@ def _fingerprints(results: Mapping[str, Any]) -> list[str | None]:
 
 
 def save_run(folder: Path, result: Found, write_files: Callable[[Path, Found], None], *, seconds: float) -> None:
-    """Write the run's files aside, then move them into place."""
+    """Write the run's files and its page aside, then move them into place."""
+    from geobias.report.page.build import Finished, write_page  # the page reads runs, so it knows this module
+
     results = result.to_dict()
     refuse_foreign(folder, results["settings"], _fingerprints(results))
     described = ("schema_version", "audit", "settings", "model", "models", "versions")
     run = {key: results[key] for key in described if key in results}
     run |= {"finished": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "seconds": seconds, "work": result.work}
+    run |= {"command": asked_as()}
     aside, is_new = folder / PARTIAL, not folder.exists()
     with writing(folder):
         try:
@@ -137,6 +154,7 @@ def save_run(folder: Path, result: Found, write_files: Callable[[Path, Found], N
             write_json(aside / RESULTS, results)
             write_files(aside, result)
             write_json(aside / RUN, run)
+            write_page(aside / PAGE, [Finished(aside, results, run)])
             _move_in(aside, folder)
         except BaseException:
             shutil.rmtree(aside, ignore_errors=True)
@@ -156,9 +174,19 @@ def _move_in(aside: Path, folder: Path) -> None:
     shutil.rmtree(aside)
 
 
+def asked_as() -> str | None:
+    """The command that a user typed, if it was one."""
+    program, *arguments = sys.argv
+    return shlex.join(["geobias", *arguments]) if Path(program).name == "geobias" else None
+
+
 def save_index(folder: Path, index: Mapping[str, Any]) -> None:
+    """What ties several runs together, and the page of them all."""
+    from geobias.report.page.build import read, write_page
+
     with writing(folder / INDEX):
         write_json(folder / INDEX, index)
+    write_page(folder / PAGE, read(folder))
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -1,0 +1,36 @@
+"""`geobias report`, `geobias open` and `geobias card`: what finished runs look like to others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from geobias.cli.options import Debug
+
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN [RUN ...]", help="Folders of finished runs.")]
+
+
+def report(
+    runs: Runs,
+    out: Annotated[Path | None, typer.Option(help="The page to write; RUN/report.html unless given.")] = None,
+    debug: Debug = False,
+) -> None:
+    """One page of finished runs, made again without the model: maps, charts, texts, and what they do not say.
+
+    A single file that needs no network. Its charts are also left as SVG and PNG. Several runs share one page.
+    """
+    from geobias.commands.report import run_report
+
+    run_report(runs, out)
+
+
+def open_page(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")],
+    debug: Debug = False,
+) -> None:
+    """Open the page of a finished run in the browser."""
+    from geobias.commands.report import run_open
+
+    run_open(run)

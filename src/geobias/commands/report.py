@@ -1,0 +1,37 @@
+"""`geobias report` and `geobias open`: the page of finished runs, made again from their folders, and opened."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+
+from geobias.errors import InputError
+from geobias.report import runs
+from geobias.report.page.build import read, save_figures, write_page
+from geobias.report.runs import PAGE
+from geobias.report.tables import console
+
+
+def run_report(folders: Sequence[Path], out: Path | None) -> None:
+    """One page for all runs in these folders, and every chart of it as SVG and PNG."""
+    found = [run for folder in folders for run in read(folder)]
+    if out is not None and out.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--out is the page to write, such as {out / PAGE}.")
+    place = out or (folders[0] if len(folders) == 1 else runs.new_folder("report")) / PAGE
+    write_page(place, found)
+    figures = save_figures(place.parent / "figures", found)
+    shown = console()
+    shown.print(f"Page: {runs.shown(place.resolve())}", soft_wrap=True)
+    shown.print(
+        f"Figures: {len(figures)} as SVG and PNG in {runs.shown(place.parent.resolve())}/figures", soft_wrap=True
+    )
+
+
+def run_open(folder: Path) -> None:
+    page = folder / PAGE
+    if not page.is_file():
+        raise InputError(f"{folder} has no {PAGE}: make it with `geobias report {folder}`.")
+    if not webbrowser.open(page.resolve().as_uri()):
+        raise InputError(f"No browser could be started here: open {page} yourself.")
+    console().print(f"Opened {runs.shown(page.resolve())}", soft_wrap=True)

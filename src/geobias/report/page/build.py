@@ -1,0 +1,178 @@
+"""`report.html`: finished runs, read from their folders, as one page. No model is needed for it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import geobias
+from geobias.files import write_whole, writing
+from geobias.report import runs
+from geobias.report.page import about
+from geobias.report.page.names import asked as asked_of_names
+from geobias.report.page.names import names_section
+from geobias.report.page.parts import Block, Chart, Choice, Number, Section, Table, WorldMap
+from geobias.report.page.regions import asked as asked_of_regions
+from geobias.report.page.regions import regions_section
+from geobias.report.page.theme import THEMES
+from geobias.report.page.world import shared_shapes
+from geobias.report.tables import csv_text
+
+NUMBERS = 3
+FIGURE_WIDTH = 640
+
+
+class Shown(NamedTuple):
+    """How an audit is shown: its section of the page, and what was asked, in a sentence."""
+
+    section: Callable[[Path, Mapping[str, Any], str], Section]
+    asked: Callable[[Mapping[str, Any]], str]
+
+
+AUDITS = {"regions": Shown(regions_section, asked_of_regions), "names": Shown(names_section, asked_of_names)}
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished run: where it lies, and what it says."""
+
+    folder: Path
+    results: Mapping[str, Any]
+    about: Mapping[str, Any]  # run.json
+
+
+def write_page(path: Path, found: Sequence[Finished]) -> None:
+    page = render(found).encode()
+    with writing(path):
+        write_whole(path, page)
+
+
+def render(found: Sequence[Finished]) -> str:
+    """The page of these runs: a section for each, one summary, one account of how it was made."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    sections = sections_of(found)
+    loader = PackageLoader("geobias.report.page")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+
+    def source(name: str) -> Markup:
+        return Markup(loader.get_source(environment, name)[0])
+
+    return environment.get_template("page.html").render(
+        title=about.title([run.results for run in found]),
+        asked=" ".join(AUDITS[run.results["audit"]].asked(run.results) for run in found),
+        sections=sections,
+        numbers=_three(sections),
+        runs=[about.account(run.results, run.about, section) for run, section in zip(found, sections, strict=True)],
+        limits=about.LIMITS,
+        sources=about.SOURCES,
+        citations=about.CITATIONS,
+        version=geobias.__version__,
+        made=f"{datetime.now(UTC):%Y-%m-%d}",
+        style=source("page.css"),
+        script=source("page.js"),
+        bundle=Markup(_bundle()),
+        data=Markup(_inert(_data(sections))),
+    )
+
+
+def sections_of(found: Sequence[Finished]) -> list[Section]:
+    """A section for each run; the second of an audit has a number in its name."""
+    seen: Counter[str] = Counter()
+    sections = []
+    for run in found:
+        audit = run.results["audit"]
+        seen[audit] += 1
+        name = audit if seen[audit] == 1 else f"{audit}-{seen[audit]}"
+        sections.append(AUDITS[audit].section(run.folder, run.results, name))
+    return sections
+
+
+def _three(sections: Sequence[Section]) -> list[Number]:
+    """The first number of every section, then the second ones, and so on: three in all."""
+    most = max(len(section.numbers) for section in sections)
+    turns = [section.numbers[k] for k in range(most) for section in sections if k < len(section.numbers)]
+    return turns[:NUMBERS]
+
+
+def _data(sections: Sequence[Section]) -> dict[str, Any]:
+    """What the page's script draws."""
+    charts: dict[str, Any] = {}
+    worlds: dict[str, Any] = {}
+
+    def add(block: Block) -> None:
+        if isinstance(block, Choice):
+            for option in block.options.values():
+                add(option)
+        elif isinstance(block, Chart):
+            charts[block.id] = {"spec": block.spec, "csv": csv_text(block.rows)}
+        elif isinstance(block, Table):
+            charts[block.id] = {"csv": csv_text(block.rows)}
+        elif isinstance(block, WorldMap):
+            worlds[block.id] = {"spec": block.spec, **block.data}
+
+    for section in sections:
+        for block in section.blocks:
+            add(block)
+    shapes = shared_shapes() if worlds else {"topology": None, "dots": []}
+    return {"themes": THEMES, "charts": charts, "worlds": worlds, **shapes}
+
+
+def _inert(data: Mapping[str, Any]) -> str:
+    """JSON in which no text can end the script that holds it, or begin another."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    for mark in "<>&\u2028\u2029":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return text
+
+
+@cache
+def _bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script."""
+    import vl_convert
+
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
+
+
+def save_figures(folder: Path, found: Sequence[Finished]) -> list[str]:
+    """Every chart that stands still as SVG and PNG, on white; maps are `geobias map`'s."""
+    import vl_convert
+
+    names = []
+    for section in sections_of(found):
+        for chart in _charts(section):
+            spec = {
+                **chart.spec,
+                "config": THEMES["light"] | {"background": "white"},
+                "width": FIGURE_WIDTH,
+                "title": chart.title,
+            }
+            for kind, content in (
+                ("svg", vl_convert.vegalite_to_svg(spec).encode()),
+                ("png", vl_convert.vegalite_to_png(spec, scale=2)),
+            ):
+                with writing(folder / f"{chart.id}.{kind}"):
+                    folder.mkdir(parents=True, exist_ok=True)
+                    write_whole(folder / f"{chart.id}.{kind}", content)
+            names.append(chart.id)
+    return names
+
+
+def _charts(section: Section) -> Iterator[Chart]:
+    for block in section.blocks:
+        if isinstance(block, Choice):
+            yield from block.options.values()
+        elif isinstance(block, Chart):
+            yield block
+
+
+def read(folder: Path) -> list[Finished]:
+    """The finished run in a folder, or all of them where it holds several."""
+    return [Finished(each, runs.read_run(each, *AUDITS), runs.read_about(each)) for each in runs.runs_in(folder)]

@@ -1,0 +1,318 @@
+"""The regions audit on the page: the world map, the continents, what the words do, and what names alone do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geobias.audits.wording import REPLACED, WITHOUT_TOPIC
+from geobias.errors import InputError
+from geobias.measures.herb import descriptive_vectors
+from geobias.measures.inference import SIGNIFICANT
+from geobias.measures.region_inference import centroid_distances
+from geobias.report.answers import likelihoods, tree_of
+from geobias.report.maps import countries_of, model_name, words_of
+from geobias.report.page.parts import Block, Chart, Choice, Number, Row, Section, Table, WorldMap
+from geobias.report.page.theme import dots
+from geobias.report.page.world import map_spec
+from geobias.world.geometry import countries
+
+CITIES_SHOWN = 30
+PAPER = "as the paper has it"
+FORM_READING = {
+    "balanced": "Dot: balanced C_w, a mean distance between what the model says of the sub-regions; line: 95 % "
+    "interval "
+    "over words. Filled: sparser or denser than as many random regions of its level.",
+    PAPER: "The paper's form divides by the number of pairs once more, so it falls with the square of how many "
+    "sub-regions a region has: it mostly tells that number, and regions cannot be compared by it.",
+}
+
+
+def regions_section(folder: Path, results: Mapping[str, Any], name: str) -> Section:
+    regions = results["regions"]
+    root = regions[0]
+    scored = [entry for entry in regions if entry["level"] != "city" and entry["pairs"] and entry is not root]
+    top = [entry for entry in scored if entry["parent"] == root["id"]]
+    blocks: list[Block] = [*_map(folder, results, name)]
+    if top:
+        blocks.append(_forms(name, [root, *top]))
+    blocks += _wording(name, results)
+    blocks += _names_alone(name, results)
+    return Section(
+        id=name,
+        title=f"Regions: how {model_name(results)} speaks of the world",
+        lead=_lead(results),
+        blocks=blocks,
+        numbers=list(_numbers(results, root, top)),
+        notes=list(_notes(results)),
+    )
+
+
+def asked(results: Mapping[str, Any]) -> str:
+    """What was asked of the model, in a sentence."""
+    counts, model = results["counts"], results["model"]
+    templates = results["settings"]["templates"]
+    more = f" (and {len(templates) - 1} other templates)" if len(templates) > 1 else ""
+    return (
+        f"{model_name(results)} was asked how likely “{templates[0]}”{more} is, for {counts['regions'] - 1:,} "
+        "regions and "
+        f"{len(words_of(results))} words: {counts['sentences']:,} sentences, scored by {model['score']}."
+    )
+
+
+def _lead(results: Mapping[str, Any]) -> str:
+    return (
+        f"{asked(results)} If the model spoke of all places alike, the answers would be the same for all. How far "
+        "they lie "
+        "apart within a region is its score, gathered up the tree to the whole Earth (HERB, Li et al. 2022)."
+    )
+
+
+def _numbers(results: Mapping[str, Any], root: Row, top: Sequence[Row]) -> Iterator[Number]:
+    yield Number(
+        f"How differently {model_name(results)} speaks of the parts of {root['name']}",
+        _three(root["c_w"]["balanced"]),
+        _interval(root["inference"]["c_w"]["balanced"]) if "inference" in root else "",
+        "Balanced C_w by " + results["model"]["score"] + ": 0 if all were spoken of alike. " + _against_null(root),
+    )
+    if top:
+        most = max(top, key=lambda entry: entry["c_w"]["balanced"])
+        rank = most.get("rank")
+        sure = (
+            f" On other words it would rank {rank['low']} to {rank['high']}."
+            if rank and rank["low"] != rank["high"]
+            else ""
+        )
+        yield Number(
+            f"Most differently: {most['name']}",
+            _three(most["c_w"]["balanced"]),
+            _interval(most["inference"]["c_w"]["balanced"]),
+            f"Balanced C_w of {most['name']}, the highest of {len(top)}.{sure}",
+        )
+    ratio = ((results.get("placebo") or {}).get("sparseness") or {}).get("ratio")
+    if ratio:
+        yield Number(
+            "Invented places, against real ones",
+            f"{_three(ratio['value'])} times",
+            _interval(ratio),
+            "How far apart names that exist nowhere lie, in shares of real countries: what names alone do.",
+        )
+
+
+def _notes(results: Mapping[str, Any]) -> Iterator[str]:
+    counts = results["counts"]
+    said = {
+        "sentences_cut": "sentences longer than the model takes, and cut",
+        "names_with_unknown_tokens": "names with characters that the model does not know",
+        "regions_with_one_sub_region": "regions with a single sub-region, so without a score",
+    }
+    yield from (f"{counts[key]:,} {what}." for key, what in said.items() if counts[key])
+    yield from results["inference"]["left_out"]
+
+
+def _against_null(entry: Row) -> str:
+    null = entry.get("null")
+    if not null or null["ratio"] is None:
+        return ""
+    sure = null["p_adjusted"] is not None and null["p_adjusted"] < SIGNIFICANT
+    said = f"{null['ratio']:.2f} times what countries dealt out at random over the continents give"
+    return f"{said}{'' if sure else ', which chance explains'}."
+
+
+def _map(folder: Path, results: Mapping[str, Any], name: str) -> Iterator[WorldMap]:
+    try:
+        names = countries_of(results)
+    except InputError:
+        return  # a tree of the user's own has no place on a map
+    tree, (f, _) = tree_of(folder, results), likelihoods(folder, results)
+    mean_f = f.mean(axis=0)
+    distance = np.mean([centroid_distances(descriptive_vectors(one), tree.children) for one in f], axis=0)
+    at = {entry["id"]: row for row, entry in enumerate(results["regions"]) if entry["level"] == "country"}
+    known, words = countries(), words_of(results)
+    cities: dict[str, list[tuple[str, float]]] = {}
+    for row, entry in enumerate(results["regions"]):
+        if entry["level"] == "city":
+            cities.setdefault(entry["parent"], []).append((entry["name"], float(distance[row])))
+    about: dict[str, Row] = {}
+    for code, country in names.items():
+        shown = sorted(((n, d) for n, d in cities.get(code, []) if not np.isnan(d)), key=lambda city: -city[1])
+        more = f", the {CITIES_SHOWN} farthest of {len(shown)}" if len(shown) > CITIES_SHOWN else ""
+        about[code] = {
+            "name": country,
+            "continent": known[code].continent_name,
+            "cities": [(city, _rounded(d)) for city, d in shown[:CITIES_SHOWN]],
+            "cities_title": f"Its cities, by their distance from how all of them are spoken of{more}",
+        }
+    measures = [
+        {
+            "title": "How far from its continent",
+            "legend": "distance",
+            "reading": "Distance between what the model says of a country and of its continent's countries on "
+            "average; higher is farther.",
+            "centre": None,
+            "values": {code: _rounded(distance[row]) for code, row in at.items() if not np.isnan(distance[row])},
+        }
+    ]
+    scored = {code: results["regions"][row] for code, row in at.items() if results["regions"][row]["pairs"]}
+    if scored:
+        measures.append(
+            {
+                "title": "How differently its cities are spoken of",
+                "legend": "balanced C_w",
+                "reading": "Balanced C_w of a country's cities; higher means more differently.",
+                "centre": None,
+                "values": {code: _rounded(entry["c_w"]["balanced"]) for code, entry in scored.items()},
+            }
+        )
+    of_countries = mean_f[list(at.values())]
+    topics: dict[str, list[tuple[int, str]]] = {}
+    for position, word in enumerate(words):
+        topics.setdefault(word.topic or "words", []).append((position, word.word))
+    yield WorldMap(
+        f"{name}-map",
+        "The world, as the model speaks of it",
+        "Choose a measure, or a topic and a word; click a country, or choose it, to see its cities and what is "
+        "said of it.",
+        "A world map whose countries are coloured by the chosen measure; the list of countries beside it opens "
+        "the same "
+        "details.",
+        map_spec(),
+        {
+            "measures": measures,
+            "countries": about,
+            "words": {
+                "reading": f"By {results['model']['score']}; higher is likelier to the model.",
+                "template": results["settings"]["templates"][0],
+                "names": [word.word for word in words],
+                "topics": [{"topic": topic, "words": listed} for topic, listed in topics.items()],
+                "f": {code: [_rounded(v) for v in mean_f[row]] for code, row in at.items()},
+                "means": [_rounded(v) for v in np.nanmean(of_countries, axis=0)],
+            },
+        },
+    )
+
+
+def _forms(name: str, shown: Sequence[Row]) -> Choice:
+    """Balanced first; the paper's form one click away, with the reason."""
+    options = {}
+    for form, key in (("balanced", "balanced"), (PAPER, "paper")):
+        rows = [_form_row(entry, key) for entry in shown]
+        ranked = sorted(rows[1:], key=lambda row: -row["value"])
+        options[form] = Chart(
+            f"{name}-continents-{key}",
+            f"{shown[0]['name']} and its parts, {form}",
+            FORM_READING[form],
+            "Dots with intervals, from high to low: "
+            + ", ".join(f"{row['region']} {_three(row['value'])}" for row in ranked[:7])
+            + ".",
+            dots(
+                rows,
+                label="region",
+                title="C_w, " + form,
+                order=[rows[0]["region"], *(row["region"] for row in ranked)],
+            ),
+            rows,
+        )
+    return Choice(f"{name}-form", "Form", options)
+
+
+def _form_row(entry: Row, form: str) -> Row:
+    sure, null = entry["inference"]["c_w"][form], entry.get("null") or {}
+    adjusted = null.get("p_adjusted")
+    rank = entry.get("rank") or {}
+    return {
+        "region": entry["name"],
+        "sub_regions": entry["children"],
+        "value": entry["c_w"][form],
+        "low": sure["low"],
+        "high": sure["high"],
+        "p_adjusted": adjusted,
+        "marked": adjusted is not None and adjusted < SIGNIFICANT and form == "balanced",
+        "ratio_to_random": null.get("ratio"),
+        "rank": rank.get("value"),
+        "rank_low": rank.get("low"),
+        "rank_high": rank.get("high"),
+    }
+
+
+def _wording(name: str, results: Mapping[str, Any]) -> Iterator[Chart]:
+    """What each topic adds to the score of the whole: the score without it, or with its words replaced."""
+    found = results.get("wording")
+    if not found:
+        return
+    full = found["wordings"][0]["regions"][0]
+    for what, said in ((WITHOUT_TOPIC, "left out"), (REPLACED, "replaced")):
+        rows = []
+        for wording in found["wordings"][1:]:
+            if wording["what"] != what:
+                continue
+            root = wording["regions"][0]
+            sure = root["difference"] or {}
+            rows.append(
+                {
+                    "topic": wording["name"],
+                    "value": root["c_w.balanced"] - full["c_w.balanced"],
+                    "low": sure.get("low"),
+                    "high": sure.get("high"),
+                    "p_adjusted": sure.get("p_adjusted"),
+                    "marked": bool(sure) and sure["p_adjusted"] is not None and sure["p_adjusted"] < SIGNIFICANT,
+                    "score": root["c_w.balanced"],
+                }
+            )
+        if rows:
+            ranked = sorted(rows, key=lambda row: row["value"])
+            yield Chart(
+                f"{name}-topics-{said.replace(' ', '-')}",
+                f"What the score would be with a topic's words {said}",
+                "Dot: by how much balanced C_w of the whole changes; line: 95 % interval over words. Left of 0: "
+                "the topic "
+                "makes the model's regions differ. Filled: more than chance explains.",
+                f"Most lowered by {ranked[0]['topic']}, most raised by {ranked[-1]['topic']}.",
+                dots(rows, label="topic", title="change of balanced C_w", order=[row["topic"] for row in ranked]),
+                rows,
+            )
+
+
+def _names_alone(name: str, results: Mapping[str, Any]) -> Iterator[Table]:
+    """Tokenisation: how far distances go with the names themselves."""
+    rows = []
+    for level in results["tokenisation"]:
+        for key, said in (
+            ("tokens", "its number of tokens"),
+            ("name_likelihood", "how likely its bare name is"),
+            ("norm", "the norm of its vector"),
+        ):
+            found = level[key]
+            if found and found["value"] is not None:
+                sure = found["p_adjusted"] is not None and found["p_adjusted"] < SIGNIFICANT
+                rows.append(
+                    {
+                        "level": f"{level['level']} ({level['regions']})",
+                        "a region's distance to its siblings goes with": said,
+                        "Spearman": f"{found['value']:+.2f}{'*' if sure else ''}",
+                        "95 % interval": f"{found['low']:+.2f} to {found['high']:+.2f}",
+                    }
+                )
+    if rows:
+        yield Table(
+            f"{name}-names",
+            "How much is the names' own doing",
+            "Tokenisation alone makes distances: the nearer these are to 1 or -1, the more a score may speak of names "
+            "and not of places. * marks an adjusted p-value below 0.05.",
+            rows,
+        )
+
+
+def _rounded(value: float) -> float | None:
+    return None if np.isnan(value) else round(float(value), 4)
+
+
+def _three(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _interval(sure: Mapping[str, Any]) -> str:
+    return "" if sure["low"] is None else f"{_three(sure['low'])} to {_three(sure['high'])} (95 %)"
