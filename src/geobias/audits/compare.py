@@ -184,8 +184,9 @@ def regions_rows(
         )
 
     def c_w(words: np.ndarray) -> np.ndarray:
+        """templates x runs x regions."""
         return np.stack(
-            [_balanced(f[:, :, words], name, tree)[top] for f, name in zip(likelihoods, names, strict=True)]
+            [_balanced(f[:, :, words], name, tree)[:, top] for f, name in zip(likelihoods, names, strict=True)], axis=1
         )
 
     places = [(tree.regions[i].id, tree.regions[i].name) for i in top]
@@ -193,8 +194,8 @@ def regions_rows(
 
 
 def _balanced(likelihoods: np.ndarray, names: np.ndarray, tree: RegionTree) -> np.ndarray:
-    scores = [herb_scores(descriptive_vectors(f), names, tree.children).c_w["balanced"] for f in likelihoods]
-    return np.mean(scores, axis=0)
+    """templates x regions."""
+    return np.stack([herb_scores(descriptive_vectors(f), names, tree.children).c_w["balanced"] for f in likelihoods])
 
 
 def _rows(

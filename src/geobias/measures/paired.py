@@ -14,6 +14,7 @@ import numpy as np
 from geobias.measures.change import predicted, tone_difference
 from geobias.measures.inference import Estimates, benjamini_hochberg, estimates, inverted
 from geobias.measures.names_inference import NameUnits, Resampling, none_surer
+from geobias.measures.region_inference import template_influence
 from geobias.measures.text_inference import text_estimates
 from geobias.measures.word_influence import word_influence
 
@@ -127,7 +128,12 @@ def text_differences(first: np.ndarray, second: np.ndarray, *, seed: int = 0) ->
 
 
 def word_differences(measure: Callable[[np.ndarray], np.ndarray], words: int) -> Paired:
-    """A measure of both runs (2 x regions) of some of the words, given by their positions."""
-    found = word_influence(measure, words)
-    difference = found.linear(lambda runs: runs[..., 1, :] - runs[..., 0, :]).differences()
-    return Paired(found.value[0], found.value[1], difference)
+    """A measure of both runs (templates x 2 x regions) of some of the words, given by their positions."""
+
+    def difference(runs: np.ndarray) -> np.ndarray:
+        return runs[..., 1, :] - runs[..., 0, :]
+
+    by_template = measure(np.arange(words))
+    found = word_influence(lambda some: measure(some).mean(axis=0), words)
+    templates = template_influence(difference(by_template))
+    return Paired(found.value[0], found.value[1], found.linear(difference).differences(templates))

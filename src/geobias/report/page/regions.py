@@ -18,6 +18,7 @@ from geobias.report.maps import countries_of, model_name, words_of
 from geobias.report.page.parts import Block, Chart, Choice, Number, Row, Section, Table, WorldMap
 from geobias.report.page.theme import dots
 from geobias.report.page.world import map_spec
+from geobias.report.tables import interval
 from geobias.world.geometry import countries
 
 CITIES_SHOWN = 30
@@ -293,7 +294,7 @@ def _names_alone(name: str, results: Mapping[str, Any]) -> Iterator[Table]:
                         "level": f"{level['level']} ({level['regions']})",
                         "a region's distance to its siblings goes with": said,
                         "Spearman": f"{found['value']:+.2f}{'*' if sure else ''}",
-                        "95 % interval": f"{found['low']:+.2f} to {found['high']:+.2f}",
+                        "95 % interval": interval(found, 2),
                     }
                 )
     if rows:
