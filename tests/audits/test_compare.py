@@ -223,7 +223,7 @@ def test_a_planted_difference_is_found_with_its_size(tmp_path: Path) -> None:
     runs = [(tmp_path / name, read_run(tmp_path / name, "names")) for name in ("even", "biased")]
     said = [renamed(*run, run[1]["classifiers"][0], ["negative", "positive"]) for run in runs]
     names = name_units(*runs[0])
-    assert len(names.kind) == 60 and not names.kind.any()  # Mary's: women's first names, 20 a country
+    assert len(names.kind) == 60 and not names.kind.any()  # all of Mary's are women's first names, 20 a country
     found = differences(said[0], said[1], names)["delta", ORIGINALS]
     np.testing.assert_allclose(found.difference.value, [0, -20, 0], atol=1e-9)
     np.testing.assert_allclose(differences(said[0], said[1], names)["delta", MEAN].difference.value,

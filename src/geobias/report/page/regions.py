@@ -35,11 +35,10 @@ FORM_READING = {
 def regions_section(folder: Path, results: Mapping[str, Any], name: str) -> Section:
     regions = results["regions"]
     root = regions[0]
-    scored = [entry for entry in regions if entry["level"] != "city" and entry["pairs"] and entry is not root]
-    top = [entry for entry in scored if entry["parent"] == root["id"]]
+    top = [entry for entry in regions[1:] if entry["parent"] == root["id"] and entry["pairs"]]
     blocks: list[Block] = [*_map(folder, results, name)]
-    if top:
-        blocks.append(_forms(name, [root, *top]))
+    if shown := [entry for entry in (root, *top) if entry["pairs"]]:
+        blocks.append(_forms(name, shown))
     blocks += _wording(name, results)
     blocks += _names_alone(name, results)
     return Section(
@@ -73,12 +72,13 @@ def _lead(results: Mapping[str, Any]) -> str:
 
 
 def _numbers(results: Mapping[str, Any], root: Row, top: Sequence[Row]) -> Iterator[Number]:
-    yield Number(
-        f"How differently {model_name(results)} speaks of the parts of {root['name']}",
-        _three(root["c_w"]["balanced"]),
-        _interval(root["inference"]["c_w"]["balanced"]) if "inference" in root else "",
-        "Balanced C_w by " + results["model"]["score"] + ": 0 if all were spoken of alike. " + _against_null(root),
-    )
+    if root["pairs"]:
+        yield Number(
+            f"How differently {model_name(results)} speaks of the parts of {root['name']}",
+            _three(root["c_w"]["balanced"]),
+            _interval(root["inference"]["c_w"]["balanced"]),
+            f"Balanced C_w by {results['model']['score']}: 0 if all were spoken of alike. {_against_null(root)}",
+        )
     if top:
         most = max(top, key=lambda entry: entry["c_w"]["balanced"])
         rank = most.get("rank")
