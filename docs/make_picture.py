@@ -14,7 +14,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-WIDTH, HEIGHT, MARGIN = 1200, 1500, 24
+WIDTH, HEIGHT, MARGIN = 1200, 1500, 8
 MOST = 400_000  # bytes
 
 
@@ -24,8 +24,7 @@ def take(page_file: Path, picture: Path) -> None:
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
         page.goto(page_file.resolve().as_uri())
         page.get_by_label("Hide texts and words that may offend").check()
-        page.locator("svg, canvas").first.wait_for()
-        page.wait_for_timeout(1500)  # the map draws itself after its frame is there
+        page.wait_for_selector("html[data-drawn=yes]", state="attached")  # the page says so when all of it is drawn
         last = page.locator("svg, canvas").first.bounding_box()  # the map
         height = HEIGHT if last is None else int(last["y"] + last["height"]) + MARGIN
         page.screenshot(path=str(picture), full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
