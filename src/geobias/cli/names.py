@@ -35,7 +35,9 @@ def names(
         str,
         typer.Option("--names", help="In intervals and tests: names are a random sample of more, or fixed."),
     ] = "random",
-    positive: Annotated[str | None, typer.Option(help="Labels that count as positive in Δ: joy,optimism")] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="Labels that count as positive in Δ, such as joy,optimism.")
+    ] = None,
     negative: Annotated[str | None, typer.Option(help="Labels that count as negative in Δ.")] = None,
     threshold: Threshold = None,
     lm: Annotated[

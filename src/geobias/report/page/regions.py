@@ -23,6 +23,10 @@ from geobias.world.geometry import countries
 
 CITIES_SHOWN = 30
 PAPER = "as the paper has it"
+LEAD = (
+    "If the model spoke of all places alike, its answers would be the same for all. How far they lie apart within a "
+    "region is its score, gathered up the tree to the whole Earth (HERB, Li et al. 2022)."
+)
 FORM_READING = {
     "balanced": "Dot: balanced C_w, a mean distance between what the model says of the sub-regions; line: 95 % "
     "interval "
@@ -44,7 +48,7 @@ def regions_section(folder: Path, results: Mapping[str, Any], name: str) -> Sect
     return Section(
         id=name,
         title=f"Regions: how {model_name(results)} speaks of the world",
-        lead=_lead(results),
+        lead=LEAD,
         blocks=blocks,
         numbers=list(_numbers(results, root, top)),
         notes=list(_notes(results)),
@@ -58,16 +62,7 @@ def asked(results: Mapping[str, Any]) -> str:
     more = f" (and {len(templates) - 1} other templates)" if len(templates) > 1 else ""
     return (
         f"{model_name(results)} was asked how likely “{templates[0]}”{more} is, for {counts['regions'] - 1:,} "
-        "regions and "
-        f"{len(words_of(results))} words: {counts['sentences']:,} sentences, scored by {model['score']}."
-    )
-
-
-def _lead(results: Mapping[str, Any]) -> str:
-    return (
-        f"{asked(results)} If the model spoke of all places alike, the answers would be the same for all. How far "
-        "they lie "
-        "apart within a region is its score, gathered up the tree to the whole Earth (HERB, Li et al. 2022)."
+        f"regions and {len(words_of(results))} words: {counts['sentences']:,} sentences, scored by {model['score']}."
     )
 
 
