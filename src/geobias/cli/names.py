@@ -48,7 +48,7 @@ def names(
     ] = 5,
     perplexity_texts: Annotated[
         int | None,
-        typer.Option(help="Texts whose renamed versions' perplexity is taken, chosen by the seed (default: all)."),
+        typer.Option(help="Texts whose versions' perplexity is taken, chosen by the seed (default: all)."),
     ] = None,
     preview: Annotated[int | None, typer.Option(help="Show N texts with their renamed versions, and stop.")] = None,
     plan: Plan = False,
