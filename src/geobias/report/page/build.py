@@ -50,6 +50,7 @@ class Finished:
 def write_page(path: Path, found: Sequence[Finished]) -> None:
     page = render(found).encode()
     with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, page)
 
 
