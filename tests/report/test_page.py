@@ -159,7 +159,12 @@ def test_what_is_no_run_and_no_page_is_refused(run: Run, runs: Path) -> None:
 
 def test_open(run: Run, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or True)
+
+    def starts(url: str) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", starts)
     assert run("open", runs)[:2] == (0, "Opened runs/report.html\n")
     assert opened == [(runs / "report.html").resolve().as_uri()]
     monkeypatch.setattr(webbrowser, "open", lambda url: False)

@@ -11,11 +11,10 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#8a8a86"  # Okabe and Ito's: they st
 LIGHTER_BLUE = "#4AA8E0"  # on a dark page
 SERIES = [BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", ORANGE, "#B5A900", "#7A7A7A"]
 FONT = "system-ui, -apple-system, Segoe UI, Roboto, Liberation Sans, Arial, sans-serif"
-DARK_TEXT, LIGHT_TEXT = "#1c1c1a", "#ffffff"  # inside coloured cells, on any page
+DARK_TEXT, LIGHT_TEXT = "#000000", "#ffffff"  # inside coloured cells: one of them can be read on any colour
 ROW = 22  # pixels of a line
 NARROW = 34  # pixels of a cell in which no number has room
 TICK = 90  # pixels of an axis for each of its labels
-FULL_COLOUR = 0.62  # of the largest value: beyond, a cell is so dark that its text is light
 
 Row = dict[str, Any]
 
@@ -106,9 +105,10 @@ def heat(
             "datum.value === null", alt.value(GREY), alt.Color("value:Q", title=title, scale=scale, legend=legend)
         ),
     )
-    dark = f"datum.value !== null && abs(datum.value) > {FULL_COLOUR * reach}"
+    light, dark = (f"contrast('{text}', scale('color', datum.value))" for text in (LIGHT_TEXT, DARK_TEXT))
+    on_dark = f"datum.value !== null && {light} > {dark}"
     words = base.mark_text(fontSize=11, opacity={"expr": f"{cell} < {NARROW} ? 0 : 1"}).encode(
-        text="text:N", color=alt.condition(dark, alt.value(LIGHT_TEXT), alt.value(DARK_TEXT))
+        text="text:N", color=alt.condition(on_dark, alt.value(LIGHT_TEXT), alt.value(DARK_TEXT))
     )
     return _spec(alt.layer(cells, words).properties(width="container", height=(ROW + 2) * len(order)))
 

@@ -207,7 +207,11 @@
       if (!own || own.some((value) => value === null)) return void make("p", "No likelihoods.", columns);
       const level = own.reduce((sum, value, k) => sum + value - means[k], 0) / own.length;
       const ranked = own.map((value, k) => [value - means[k] - level, k]).sort((a, b) => b[0] - a[0]);
-      const lists = [["Likelier than of other countries", ranked.slice(0, 6)], ["Less likely than of other countries", ranked.slice(-6).reverse()]];
+      const most = (some) => some.slice(0, 6);
+      const lists = [
+        ["Likelier than of other countries", most(ranked.filter(([difference]) => difference > 0))],
+        ["Less likely than of other countries", most(ranked.filter(([difference]) => difference < 0).reverse())],
+      ];
       for (const [title, some] of lists) {
         const column = make("div", undefined, columns);
         make("h5", title, column);
