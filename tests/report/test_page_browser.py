@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from geobias.report.page.build import read
 from geobias.world.geometry import shapes
@@ -38,7 +38,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def opened(browser: Browser, file: Path, **options: Any) -> Iterator[Page]:
     """The page once it is drawn. Whatever it complained of or asked the network for is an error at the end."""
-    context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}} | options)
+    context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, "reduced_motion": "reduce"} | options)
     page, complaints, asked = context.new_page(), list[str](), list[str]()
     page.set_default_timeout(10000)
     page.on("console", lambda message: complaints.append(message.text))
@@ -80,8 +80,10 @@ def legend(page: Page) -> str:
 
 
 def choose(page: Page, role: str, label: str) -> None:
+    before = legend(page)
     page.locator(f"{MAP} [data-role={role}]").select_option(label=label)
-    page.wait_for_timeout(150)  # drawing is asynchronous
+    if role != "country":
+        expect(page.locator(f"{MAP} .legend")).not_to_have_text(before)  # it is said once the map is drawn
 
 
 def test_the_world_is_drawn_and_fills_its_place(page: Page) -> None:
@@ -137,25 +139,26 @@ def test_the_heat_map_has_a_cell_for_every_country_and_class(page: Page) -> None
     assert set(texts) == {"#000000", "#ffffff"} and len(set(cells)) > 5
 
 
-@pytest.mark.parametrize("choice", ["regions-form", "names-heat", "names-delta", "names-correlations"])
-def test_a_choice_shows_the_other_chart(page: Page, choice: str) -> None:
-    first, second = page.locator(f"#{choice} figure").all()
-    page.locator(f"#{choice} input").nth(1).check()
-    second.locator("svg").wait_for()
-    assert first.is_hidden() and second.is_visible()
+def test_a_choice_shows_the_other_chart(page: Page) -> None:
+    for choice in ("regions-form", "names-heat", "names-delta", "names-correlations"):
+        first, second = page.locator(f"#{choice} figure").all()
+        page.locator(f"#{choice} input").nth(1).check()
+        second.locator("svg").wait_for()
+        assert first.is_hidden() and second.is_visible()
 
 
 def test_dark_by_the_system_and_by_the_button(page: Page, dark: Page) -> None:
-    def look(of: Page) -> list[str]:
-        fill = "document.querySelector('#names-heat-0 svg .role-axis-label text').getAttribute('fill')"
-        of.wait_for_timeout(300)
-        return [of.evaluate("getComputedStyle(document.body).backgroundColor"), of.evaluate(fill)]
+    def look(of: Page, unlike: str = "") -> tuple[str, str]:
+        label = of.locator("#names-heat-0 svg .role-axis-label text").first
+        expect(label).not_to_have_attribute("fill", unlike)  # drawing takes a while
+        return of.evaluate("getComputedStyle(document.body).backgroundColor"), label.get_attribute("fill") or ""
 
-    light = look(page)
+    light, by_system = look(page), look(dark)
+    assert light[0] != by_system[0] and light[1] != by_system[1]
     page.locator("#theme").click()
-    assert look(page) == look(dark) and not set(light) & set(look(dark))
+    assert look(page, light[1]) == by_system
     page.locator("#theme").click()
-    assert look(page) == light
+    assert look(page, by_system[1]) == light
 
 
 CONTRAST = """() => {
@@ -192,11 +195,14 @@ def test_a_narrow_screen(narrow: Page) -> None:
     assert narrow.eval_on_selector_all(labels, overlapping) == 0
 
 
-def test_on_paper_there_is_nothing_to_press(page: Page) -> None:
-    choose(page, "country", "France")
-    page.emulate_media(media="print")
-    assert [one for one in page.locator("button, select, input, nav").all() if one.is_visible()] == []
-    assert page.locator(PANEL).is_visible() and page.locator("h1").is_visible()
+def test_on_paper_there_is_nothing_to_press_and_no_dark(dark: Page) -> None:
+    choose(dark, "country", "France")
+    dark.emulate_media(media="print", color_scheme="dark")
+    assert [one for one in dark.locator("button, select, input, nav").all() if one.is_visible()] == []
+    assert dark.locator(PANEL).is_visible() and dark.locator("h1").is_visible()
+    assert dark.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    labels = dark.locator("#names-heat-0 svg .role-axis-label text, #regions-map svg .role-legend text")
+    assert set(labels.evaluate_all("all => all.map(one => getComputedStyle(one).fill)")) == {"rgb(68, 68, 68)"}
 
 
 def test_the_keyboard_alone_reaches_everything_in_order(page: Page) -> None:

@@ -91,7 +91,7 @@ def heat(
     quiet: dict[str, Any] = {"domain": False, "ticks": False}
     cell = f"width / {len(columns)}"
     level = len(columns) < 6
-    limit: Any = {"expr": f"max(20, {cell} - 4)"} if level else 110
+    limit: Any = {"expr": cell} if level else 110
     axis = alt.Axis(orient="top", labelAngle=0 if level else -40, labelLimit=limit, **quiet)
     base = alt.Chart(alt.InlineData(values=list(rows))).encode(
         x=alt.X(f"{across}:N", title=None, scale=_in_order(columns), axis=axis),
