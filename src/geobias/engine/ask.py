@@ -6,18 +6,16 @@ scorer together; it sorts them by length and may find work in common.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from geobias.engine.store import ScoreStore, text_keys
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import Scorer
+from geobias.progress import progress_bar
 
 SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the bar moves
 SMALLEST_SHARE, LARGEST_SHARE = 8, 65536
@@ -55,7 +53,7 @@ def ask(scorer: Scorer, texts: Sequence[str], *, label: str = "scoring", progres
     store = ScoreStore(scorer.fingerprint, scorer.columns, name=label)
     scores = store.lookup(distinct)
     missing = np.flatnonzero(np.isnan(scores[:, 0]))
-    with _bar(label, len(missing), progress) as advance:
+    with progress_bar(label, len(missing), progress) as advance:
         for some, answer in _kept_in_time(_answers(scorer, texts, first[missing])):
             rows = missing[some]
             store.add(distinct.take(rows), answer)
@@ -119,32 +117,3 @@ def _checked(scorer: Scorer, texts: list[str], answer: np.ndarray) -> np.ndarray
         text = texts[int(np.argmax(bad))]
         raise InputError(f"The model gives no number for {int(bad.sum())} text(s), for example {text!r}: leave it out.")
     return answer
-
-
-@contextmanager
-def _bar(label: str, total: int, progress: bool | None) -> Iterator[Any]:
-    """A progress bar with rate and time left on standard error; nothing where nobody looks, or nothing is to do."""
-    shown = sys.stderr.isatty() if progress is None else progress
-    if not shown or not total:
-        yield lambda count: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]} texts/s"),
-        TimeRemainingColumn(),
-    )
-    began, done = time.perf_counter(), 0
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total, rate="...")
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            bar.update(task, advance=count, rate=f"{done / (time.perf_counter() - began):,.0f}")
-
-        yield advance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -81,20 +81,24 @@ def resolve_dtype(dtype: str, device: str) -> torch.dtype:
     return known[dtype]
 
 
-def pretrained(auto_class: Any, name: str, source: str, *, dtype: torch.dtype, kind: str) -> tuple[Any, Any]:
+def pretrained(
+    auto_class: Any, name: str, source: str, *, dtype: torch.dtype, kind: str, new_head: Mapping[str, Any] | None = None
+) -> tuple[Any, Any]:
     """Model and tokenizer from a folder or the hub: safetensors where they exist, never code from the hub.
 
-    A model whose weights lack a part (a head that was never trained) is refused: that part would be random.
+    A model whose weights lack a part (a head that was never trained) is refused: that part would be random. Unless
+    it is to be trained: `new_head` says how it shall be.
     """
     how = {"trust_remote_code": False, "local_files_only": _hub_out_of_reach(source)}
+    head = {} if new_head is None else {**new_head, "ignore_mismatched_sizes": True}
     try:
         with _quiet_transformers():
             tokenizer = transformers.AutoTokenizer.from_pretrained(source, **how)
-            model, report = auto_class.from_pretrained(source, dtype=dtype, output_loading_info=True, **how)
+            model, report = auto_class.from_pretrained(source, dtype=dtype, output_loading_info=True, **head, **how)
     except Exception as error:  # the library raises errors of many kinds for a folder or name that cannot be loaded
         raise InputError(_why_not_loaded(name, error, kind)) from error
     missing = sorted(report["missing_keys"])
-    if missing:
+    if missing and new_head is None:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise InputError(
             f"{name} has no trained {kind} head: its weights lack {missing[0]}{more}. Give a model trained for it."

@@ -1,0 +1,141 @@
+"""Training, for studies that look again afterwards: plain loops, seeded, resumed after any epoch that was finished.
+
+An epoch depends on the seed, its number and the weights before it, on nothing else: resumed or not, the same weights
+come out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_model, save_model
+
+from geobias.errors import InputError
+from geobias.files import write_whole, writing
+from geobias.progress import progress_bar
+
+STATE = "state.json"
+CLIP = 1.0  # largest norm of a step's gradients
+
+Batch = dict[str, torch.Tensor]
+
+
+class Checkpoint:
+    """What a training has come to, kept between epochs: the weights, the optimiser's state, and what was measured."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self.settings = json.loads(json.dumps(settings))
+        self.epochs: list[dict[str, Any]] = []
+        path = folder / STATE
+        if path.is_file():
+            try:
+                state = json.loads(path.read_text(encoding="utf-8"))
+                self.epochs, held = list(state["epochs"]), state["settings"]
+            except (OSError, ValueError, KeyError, TypeError):
+                raise InputError(f"{path} is damaged: remove {folder}, and the training begins anew.") from None
+            if held != self.settings:
+                raise InputError(
+                    f"{folder} holds a training of other settings, data or model: choose another --out, or remove it."
+                )
+
+    def restore(self, model: torch.nn.Module, optimiser: torch.optim.Optimizer | None = None, epoch: int = -1) -> None:
+        """The weights (and the optimiser's state) after the last finished epoch, or after another that was kept."""
+        if not self.epochs:
+            return
+        number = self.epochs[epoch]["epoch"]
+        try:
+            load_model(model, self._file(number, "safetensors"), device=str(next(model.parameters()).device))
+            if optimiser is not None:
+                optimiser.load_state_dict(torch.load(self._file(number, "optimiser"), weights_only=True))
+        except Exception as error:  # missing, cut short, of another model
+            raise InputError(
+                f"The checkpoint of epoch {number} in {self.folder} cannot be read: remove the folder to begin anew."
+            ) from error
+
+    def keep(
+        self,
+        model: torch.nn.Module,
+        optimiser: torch.optim.Optimizer,
+        measured: Mapping[str, Any],
+        keep: Sequence[int] = (),
+    ) -> None:
+        """The state after an epoch; of the earlier ones only those named in `keep` stay."""
+        number = len(self.epochs) + 1
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            save_model(model, str(self._file(number, "safetensors")))
+            torch.save(optimiser.state_dict(), self._file(number, "optimiser"))
+            self.epochs.append({"epoch": number, **measured})
+            state = {"settings": self.settings, "epochs": self.epochs}
+            write_whole(self.folder / STATE, json.dumps(state, indent=1).encode())
+            for old in range(1, number):
+                self._file(old, "optimiser").unlink(missing_ok=True)
+                if old not in keep:
+                    self._file(old, "safetensors").unlink(missing_ok=True)
+
+    def _file(self, epoch: int, kind: str) -> Path:
+        return self.folder / f"epoch-{epoch:03}.{kind}"
+
+
+def train_epoch(
+    model: Any,
+    batches: Sequence[Batch],
+    optimiser: torch.optim.Optimizer,
+    *,
+    epoch: int,
+    seed: int,
+    rate: Callable[[int], float] | None = None,
+    label: str,
+    progress: bool | None = None,
+) -> float:
+    """One pass over the batches; the mean loss. `rate` gives the share of the learning rate at each step of all."""
+    torch.manual_seed(seed * 100_003 + epoch)  # dropout
+    model.train()
+    losses = []
+    with progress_bar(
+        f"{label}, epoch {epoch}", sum(len(batch["input_ids"]) for batch in batches), progress
+    ) as advance:
+        for k, batch in enumerate(batches):
+            if rate is not None:
+                for group in optimiser.param_groups:
+                    group["lr"] = group["initial_lr"] * rate((epoch - 1) * len(batches) + k)
+            loss = model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).loss
+            if not torch.isfinite(loss):
+                raise InputError(f"{label}: the loss is no number after {k} steps of epoch {epoch}: lower --rate.")
+            optimiser.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+            optimiser.step()
+            losses.append(float(loss.detach()))
+            advance(len(batch["input_ids"]))
+    model.eval()
+    return float(np.mean(losses))
+
+
+def shuffled_batches(count: int, size: int, *, seed: int, epoch: int) -> Iterator[np.ndarray]:
+    """Positions of the examples of each batch, in an order that seed and epoch alone decide."""
+    order = np.random.default_rng([seed, epoch]).permutation(count)
+    for start in range(0, count, size):
+        yield order[start : start + size]
+
+
+def padded(tokenizer: Any, ids: Sequence[Sequence[int]], labels: Sequence[Sequence[int]] | None = None) -> Batch:
+    """Token ids of different lengths as one batch; labels of tokens, where given, are padded with what is ignored."""
+    longest = max(map(len, ids))
+    filled = torch.full((len(ids), longest), tokenizer.pad_token_id or 0)
+    mask = torch.zeros((len(ids), longest), dtype=torch.long)
+    for row, tokens in enumerate(ids):
+        filled[row, : len(tokens)] = torch.tensor(tokens)
+        mask[row, : len(tokens)] = 1
+    batch = {"input_ids": filled, "attention_mask": mask}
+    if labels is not None:
+        batch["labels"] = torch.full((len(ids), longest), -100)
+        for row, of_tokens in enumerate(labels):
+            batch["labels"][row, : len(of_tokens)] = torch.tensor(of_tokens)
+    return batch
