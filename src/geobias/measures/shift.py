@@ -72,6 +72,16 @@ def flips(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     return found
 
 
+def flip_shares(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """texts x classes x classes: of each text, the share of its prefixes that take it from this class to that one."""
+    was, now = before.argmax(axis=1), after.argmax(axis=2)
+    classes = np.arange(before.shape[1])
+    there = (now[:, :, None] == classes).mean(axis=1)
+    found = (was[:, None] == classes)[:, :, None] * there[:, None, :]
+    found[:, classes, classes] = 0
+    return np.asarray(found)
+
+
 @dataclass(frozen=True)
 class Performance:
     """How good a classifier is."""

@@ -46,14 +46,23 @@ class Texts:
 
     def head(self, count: int) -> Texts:
         """The first texts alone."""
+        return self.take(range(min(count, len(self))))
+
+    def take(self, rows: Iterable[int]) -> Texts:
+        """Some of the texts alone, in this order."""
+        rows = list(rows)
+
+        def some(values: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(values[row] for row in rows)
+
         return replace(
             self,
-            texts=self.texts[:count],
-            ids=self.ids[:count],
-            languages=self.languages[:count],
-            spans=None if self.spans is None else self.spans[:count],
-            labels=None if self.labels is None else self.labels[:count],
-            groups={name: values[:count] for name, values in self.groups.items()},
+            texts=some(self.texts),
+            ids=some(self.ids),
+            languages=some(self.languages),
+            spans=None if self.spans is None else some(self.spans),
+            labels=None if self.labels is None else some(self.labels),
+            groups={name: some(values) for name, values in self.groups.items()},
         )
 
     @cached_property

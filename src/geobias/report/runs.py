@@ -21,8 +21,9 @@ from geobias.errors import InputError
 from geobias.files import write_whole, writing
 
 RUN, RESULTS, INDEX, PARTIAL, PAGE = "run.json", "results.json", "index.json", ".partial", "report.html"
+MODELS = "models"  # of a study that trains some: their weights and their own runs
 ANSWERS = {"likelihoods.parquet", "counterfactuals.parquet", "predictions.parquet"}
-OURS = {RUN, RESULTS, PARTIAL, PAGE, "tables", "figures", *ANSWERS}
+OURS = {RUN, RESULTS, PARTIAL, PAGE, MODELS, "tables", "figures", *ANSWERS}
 
 
 class Result(Protocol):

@@ -1,0 +1,81 @@
+"""`geobias finetune`: train classifiers from language models, and look how much of their bias came along (Table 5)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from geobias.audits import downstream, regions
+from geobias.audits.finetune import FineTuned, FinetuneQuestion, FinetuneResult, question
+from geobias.audits.identity import model_identity
+from geobias.errors import InputError
+from geobias.models.scorer import load, location
+from geobias.report import runs
+from geobias.report.downstream import write_files as write_downstream
+from geobias.report.finetune import notes, table, write_files
+from geobias.report.regions import write_files as write_regions
+from geobias.report.tables import show
+
+HERB_SCORE = "aul"
+MEANING = (
+    "Flips: per cent of test texts x countries whose predicted label changes when the prefix names the country, with a "
+    "95 % interval over texts. C_w: how differently the language model itself speaks of the world's countries. The "
+    "paper found both in a similar order; a handful of models cannot show more. It speaks of models, not of people."
+)
+
+
+def run_finetune(
+    models: Sequence[str], options: Mapping[str, Any], *, device: str, out: Path | None, as_json: bool
+) -> None:
+    asked = question(**options)
+    names = list(dict.fromkeys(models))
+    folder = runs.place_for(out or runs.new_folder("finetune"))
+    settings = asked.settings_for(names)
+    runs.refuse_foreign(folder, settings)
+    began = time.perf_counter()
+    slugs = [runs.slug(name) for name in names]
+    if len(set(slugs)) < len(slugs):
+        raise InputError("Two of the models would share a folder: give them names that differ in their last parts.")
+    found = [
+        _fine_tuned(asked, name, folder / runs.MODELS / slug, device) for name, slug in zip(names, slugs, strict=True)
+    ]
+    result = FinetuneResult(asked, tuple(found), settings)
+    runs.save_run(folder, result, write_files, seconds=round(time.perf_counter() - began, 1))
+    if as_json:
+        print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
+        return
+    files = f"Every direction: tables/flips.csv; the classifiers and their audits: {runs.MODELS}/."
+    show([table(result)], notes(result), [MEANING], f"{files}\nResults: {runs.shown(folder)}")
+
+
+def _fine_tuned(asked: FinetuneQuestion, name: str, folder: Path, device: str) -> FineTuned:
+    """One model: trained, its classifier's downstream audit, and its own regions audit; each left in its folder."""
+    from geobias.models.classifier import Classifier
+    from geobias.models.finetuning import best_epoch, finetune
+
+    epochs = finetune(
+        name, location(name), asked.train, asked.labels, asked.how, folder, measure=asked.measure, device=device
+    )
+    classifier = Classifier.from_pretrained(
+        f"{name} (fine-tuned)", str(folder / "model"), device=device, dtype="float32"
+    )
+    began = time.perf_counter()
+    judged = downstream.answer(asked.downstream, [classifier])
+    runs.save_run(folder / "downstream", judged, write_downstream, seconds=round(time.perf_counter() - began, 1))
+    own = _regions(asked, name, folder / "regions", device)
+    return FineTuned(model_identity(classifier) | {"name": name}, epochs, best_epoch(epochs) + 1, judged, own)
+
+
+def _regions(asked: FinetuneQuestion, name: str, folder: Path, device: str) -> regions.RegionsResult | None:
+    """The language model's own score; a model that is none has none."""
+    try:
+        scorer = load(name, device=device, dtype="float32").scorer(HERB_SCORE)
+    except InputError:
+        return None
+    began = time.perf_counter()
+    result = regions.answer(asked.regions, scorer)
+    runs.save_run(folder, result, write_regions, seconds=round(time.perf_counter() - began, 1))
+    return result
