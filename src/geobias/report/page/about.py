@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias.report.page.parts import Section
+from geobias.report.tables import listed
 
 LIMITS = (
     "Every number speaks of a model and of words or names put before it. None says anything of the people of a place.",
@@ -40,8 +41,7 @@ LONG = 400  # characters of a setting that are shown
 def title(found: Sequence[Mapping[str, Any]]) -> str:
     """The models that the page is about."""
     names = list(dict.fromkeys(_short(model["name"]) for results in found for model in models_of(results)))
-    shown = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-    return f"How {shown} {'treats' if len(names) == 1 else 'treat'} the world"
+    return f"How {listed(names)} {'treats' if len(names) == 1 else 'treat'} the world"
 
 
 def models_of(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -66,10 +66,11 @@ def account(results: Mapping[str, Any], run: Mapping[str, Any], section: Section
             for name, rows in (
                 ("Settings", results["settings"]),
                 ("Models", models),
-                ("Counts", results["counts"]),
+                ("Counts", results.get("counts", {})),
                 ("Run", when),
                 ("Versions", results["versions"]),
             )
+            if rows
         },
     }
 

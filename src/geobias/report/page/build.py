@@ -15,6 +15,10 @@ import geobias
 from geobias.files import write_whole, writing
 from geobias.report import runs
 from geobias.report.page import about
+from geobias.report.page.compare import asked as asked_of_comparisons
+from geobias.report.page.compare import compare_section
+from geobias.report.page.downstream import asked as asked_downstream
+from geobias.report.page.downstream import downstream_section
 from geobias.report.page.names import asked as asked_of_names
 from geobias.report.page.names import names_section
 from geobias.report.page.parts import Block, Chart, Choice, Number, Section, Table, WorldMap
@@ -35,7 +39,12 @@ class Shown(NamedTuple):
     asked: Callable[[Mapping[str, Any]], str]
 
 
-AUDITS = {"regions": Shown(regions_section, asked_of_regions), "names": Shown(names_section, asked_of_names)}
+AUDITS = {
+    "regions": Shown(regions_section, asked_of_regions),
+    "names": Shown(names_section, asked_of_names),
+    "downstream": Shown(downstream_section, asked_downstream),
+    "compare": Shown(compare_section, asked_of_comparisons),
+}
 
 
 @dataclass(frozen=True)
