@@ -47,7 +47,7 @@ def compare_section(folder: Path, results: Mapping[str, Any], name: str) -> Sect
 def asked(results: Mapping[str, Any]) -> str:
     first, *others = results["settings"]["runs"]
     return (
-        f"{listed(others)} {'was' if len(others) == 1 else 'were each'} compared with {first}, on what all of them were "
+        f"{listed(others)} {'was' if len(others) == 1 else 'were each'} compared with {first}, on what all were "
         f"asked in the {results['settings']['audit']} audit: every difference is the second minus the first."
     )
 
@@ -114,8 +114,8 @@ def _chart(key: str, whose: str, measure: str, group: Sequence[Row]) -> Chart:
     return Chart(
         key,
         f"{whose}: {measure}",
-        "Dot: the second minus the first; line: 95 % interval; filled: adjusted p below 0.05. Right of 0: higher in the "
-        f"second.{cut}",
+        "Dot: the second minus the first; line: 95 % interval; filled: adjusted p below 0.05. Right of 0: the second "
+        f"is higher.{cut}",
         f"{ends}; {sum(row['marked'] for row in rows)} of {len(rows)} are marked.",
         dots(rows, label="place", title=f"difference: {measure}", order=[row["place"] for row in rows]),
         rows,

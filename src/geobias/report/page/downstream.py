@@ -25,8 +25,8 @@ def downstream_section(folder: Path, results: Mapping[str, Any], name: str) -> S
     return Section(
         id=name,
         title="Downstream: the same texts, said to come from elsewhere",
-        lead=f"{asked(results)} Any sentence before a text moves a classifier: what naming a place does is told against "
-        f"“{entries[0]['control']['name']}”, which names none.",
+        lead=f"{asked(results)} Any sentence before a text moves a classifier: what naming a place does is told "
+        f"against “{entries[0]['control']['name']}”, which names none.",
         blocks=blocks,
         numbers=list(_numbers(entries)),
         notes=list(_notes(results)),
@@ -159,8 +159,8 @@ def _moved(key: str, entry: Row, is_mapped: bool) -> Chart:
     return Chart(
         key,
         f"{entry['model']['name']}: where p({label}) rises and falls most",
-        "Dot: mean difference against the control; line: 95 % interval over texts; filled: adjusted p below 0.05. Right "
-        f"of 0: naming the place makes {label} likelier.{cut}",
+        "Dot: mean difference against the control; line: 95 % interval over texts; filled: adjusted p below 0.05. "
+        f"Right of 0: naming the place makes {label} likelier.{cut}",
         f"From {rows[0]['region']} {signed(rows[0]['value'], 3)} to {rows[-1]['region']} "
         f"{signed(rows[-1]['value'], 3)}; {sum(row['marked'] for row in rows)} of {len(rows)} are marked.",
         dots(

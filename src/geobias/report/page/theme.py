@@ -62,14 +62,15 @@ def dots(
         band = chart.transform_calculate(below="-datum.floor").encode(y=down)
         layers.append(band.mark_bar(height=14, color=GREY, opacity=0.28).encode(x="below:Q", x2="floor:Q"))
     layers.append(alt.Chart(alt.InlineData(values=[{}])).mark_rule(strokeDash=[3, 3]).encode(x=alt.datum(0)))
-    layers.append(base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2="high:Q", color=paint))
+    if any(row["low"] is not None for row in rows):
+        layers.append(base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2="high:Q", color=paint))
     layers.append(
         base.mark_point(size=75, opacity=1, strokeWidth=2).encode(
             x=alt.X("value:Q", title=title), color=paint, fill=filled, tooltip=_tooltip([label, colour], ".3~g")
         )
     )
     lines = len({(row[label], row[colour] if colour else None) for row in rows})
-    return _spec(alt.layer(*layers).properties(width="container", height=max(60, ROW * lines)))
+    return bare_spec(alt.layer(*layers).properties(width="container", height=max(60, ROW * lines)))
 
 
 def heat(
@@ -95,7 +96,7 @@ def heat(
     words = base.mark_text(fontSize=11).encode(
         text="text:N", color=alt.condition(dark, alt.value(LIGHT_TEXT), alt.value(DARK_TEXT))
     )
-    return _spec(alt.layer(cells, words).properties(width="container", height=alt.Step(ROW + 2)))
+    return bare_spec(alt.layer(cells, words).properties(width="container", height=alt.Step(ROW + 2)))
 
 
 def _tooltip(names: Sequence[str | None], digits: str) -> list[alt.Tooltip]:
@@ -108,7 +109,7 @@ def _tooltip(names: Sequence[str | None], digits: str) -> list[alt.Tooltip]:
     ]
 
 
-def _spec(chart: Any) -> dict[str, Any]:
+def bare_spec(chart: Any) -> dict[str, Any]:
     """Without the library's own look: the page has one, light and dark."""
     spec: dict[str, Any] = chart.to_dict()
     spec.pop("config", None)
