@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -195,6 +195,6 @@ def _charts(section: Section) -> Iterator[Chart]:
             yield block
 
 
-def read(folder: Path) -> list[Finished]:
-    """The finished run in a folder, or all of them where it holds several."""
-    return [Finished(each, runs.read_run(each, *AUDITS), runs.read_about(each)) for each in runs.runs_in(folder)]
+def read(folder: Path, audits: Iterable[str] = AUDITS) -> list[Finished]:
+    """The finished run in a folder, or all of them where it holds several; of these audits, or refused."""
+    return [Finished(each, runs.read_run(each, *audits), runs.read_about(each)) for each in runs.runs_in(folder)]
