@@ -4,7 +4,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 
-.PHONY: audit test calibrate lint clean
+.PHONY: audit test calibrate docs picture lint clean
 
 audit: .venv/installed  ## both audits on the models that ship inside
 	@$(BIN)/geobias audit
@@ -16,6 +16,13 @@ calibrate: .venv/installed  ## do intervals hold the truth, and scores their siz
 	$(BIN)/python bench/calibrate.py 2000 docs/figures
 	$(BIN)/python bench/calibrate_regions.py 500 docs/figures
 	$(BIN)/python bench/subsample.py 2000 docs/figures
+
+docs: .venv/installed  ## docs/commands.md, from the command line itself
+	$(BIN)/python docs/make_commands.py
+
+picture: .venv/installed  ## docs/figures/report.png: the page of `make audit`'s run, as Chromium shows it
+	$(BIN)/geobias audit --out runs/picture
+	$(BIN)/python docs/make_picture.py runs/picture/report.html docs/figures/report.png
 
 lint: .venv/installed
 	$(BIN)/ruff check

@@ -4,7 +4,8 @@
 
 A population of 5,000 words is asked about five continents of eight countries. Each repetition draws a few of the
 words, as an audit has a few of all that might be said, and gives the balanced C_w of the Earth and of every continent
-an interval. In 95 of 100 repetitions it must hold the score on the whole population.
+an interval. In 95 of 100 repetitions it should hold the score on the whole population; where words tell very unequally
+much, or their tails are heavy, it holds it less often. Below 85 of 100 the exit code is 1.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from geobias.measures.herb import Children, descriptive_vectors, herb_scores
 from geobias.measures.region_inference import moved
 
 POPULATION, CONTINENTS, COUNTRIES = 5000, 5, 8
+LEAST = 0.85
 TOP = 1 + CONTINENTS  # the Earth, and what lies directly below it
 
 
@@ -95,6 +97,8 @@ def main() -> None:
         folder = Path(sys.argv[2])
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "calibration_regions.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    if min(share for row in rows for share in (row["earth"], *row["continents"])) < LEAST:
+        sys.exit("Not as it should be: see the table above.")
 
 
 if __name__ == "__main__":

@@ -163,7 +163,7 @@ def test_texts_and_words_that_differ_by_a_known_amount() -> None:
     values = rng.normal(size=(2, 50))
 
     def mean(words: np.ndarray) -> np.ndarray:
-        return values[:, words].mean(axis=1, keepdims=True)
+        return values[None, :, words].mean(axis=2, keepdims=True)
 
     of_words = word_differences(mean, 50).difference
     # The mean's influences are exact, so the interval is that of a mean.
@@ -189,13 +189,13 @@ def test_words_left_out_stand_for_words_resampled(small_models: dict[str, Path],
         for f, names in answers:
             found = herb_scores(descriptive_vectors(f[0][:, chosen]), names, tree.children)
             scores.append(found.c_w["balanced"][:4])
-        return np.stack(scores)
+        return np.stack(scores)[None]
 
     found = word_differences(c_w, len(words))
     for (_, results), values in zip(runs, (found.first, found.second), strict=True):
         np.testing.assert_allclose(values, [row["c_w"]["balanced"] for row in results["regions"][:4]])
     rng = np.random.default_rng(0)
-    again = np.diff([c_w(rng.integers(len(words), size=len(words))) for _ in range(300)], axis=1)[:, 0]
+    again = np.diff([c_w(rng.integers(len(words), size=len(words))) for _ in range(300)], axis=2)[:, 0, 0]
     honest, ours = again.std(axis=0), (found.difference.high - found.difference.low) / (2 * 1.96)
     assert (np.abs(ours / honest - 1) < 0.35).all()
 
@@ -223,7 +223,7 @@ def test_a_planted_difference_is_found_with_its_size(tmp_path: Path) -> None:
     runs = [(tmp_path / name, read_run(tmp_path / name, "names")) for name in ("even", "biased")]
     said = [renamed(*run, run[1]["classifiers"][0], ["negative", "positive"]) for run in runs]
     names = name_units(*runs[0])
-    assert len(names.kind) == 60 and not names.kind.any()  # Mary's: women's first names, 20 a country
+    assert len(names.kind) == 60 and not names.kind.any()  # all of Mary's are women's first names, 20 a country
     found = differences(said[0], said[1], names)["delta", ORIGINALS]
     np.testing.assert_allclose(found.difference.value, [0, -20, 0], atol=1e-9)
     np.testing.assert_allclose(differences(said[0], said[1], names)["delta", MEAN].difference.value,

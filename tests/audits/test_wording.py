@@ -68,7 +68,7 @@ def test_every_wording_is_what_asking_with_those_words_gives() -> None:
 
 
 def test_intervals_of_wordings_and_of_their_differences_by_hand() -> None:
-    topics = {"a": ["kind", "rude", "calm"], "b": ["tall", "old"], "c": ["shy"]}
+    topics = {"a": ["kind", "rude", "calm"], "b": ["tall", "old"], "c": ["shy", "loud", "quick"]}
     words = [Word(word, topic, f"{word}ly") for topic, some in topics.items() for word in some]
     result = geobias.audit_regions(
         Spelling(),

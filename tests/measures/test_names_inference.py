@@ -140,6 +140,31 @@ def test_few_names_make_an_interval_wider_than_few_answers_would() -> None:
     np.testing.assert_allclose(of_texts, 2.0 * by_text[:, 0, 0].std(ddof=1) / np.sqrt(60), rtol=0.1)
 
 
+def test_one_draw_a_text_tells_nothing_of_names() -> None:
+    rng = np.random.default_rng(12)
+    values = rng.normal(size=(30, 3, 1))
+    units = one_name_each(values.shape, 9, rng)
+    assert not drawn(values, units).is_known and drawn(values, units, names_fixed=True).is_known
+    assert drawn(rng.normal(size=(30, 3, 2)), one_name_each((30, 3, 2), 9, rng)).is_known
+
+
+def test_few_texts_hold_the_truth_too_and_random_names_are_never_surer_than_fixed_ones() -> None:
+    covered, repetitions = np.zeros(2), 200
+    for i in range(repetitions):
+        rng = np.random.default_rng(i)
+        values = rng.normal(0, 3, (4, 3, 6)) + rng.normal(0, 2, (4, 1, 1))
+        units = one_name_each(values.shape, 30, rng)
+        mean = values.mean(axis=(0, 2))
+        wide = []
+        for fixed in (False, True):
+            off = drawn(values, units, names_fixed=fixed, resamples=400, seed=i).deviations([[(values, AMONG)]])[0]
+            wide.append(off.std(axis=0))
+            low, high = mean - mean.mean() + np.quantile(off, [0.025, 0.975], axis=0)
+            covered[int(fixed)] += (low[0] <= 0) & (high[0] >= 0)
+        assert (wide[0] > 0.9 * wide[1]).all()
+    assert (covered / repetitions >= acceptance(0.95, repetitions)[0]).all()
+
+
 @pytest.mark.parametrize("cell", [CELLS[1], CELLS[5], CELLS[2]], ids=lambda cell: cell.name)
 def test_intervals_hold_the_truth_and_false_alarms_are_rare(cell: object) -> None:
     repetitions = 200

@@ -41,7 +41,6 @@ def test_intervals_by_hand_from_words_left_out() -> None:
     f = np.stack([likelihoods_of(PARENTS, 5, seed)[0] for seed in (3, 4)])
     names = likelihoods_of(PARENTS, 5, 3)[1]
     found = moved(f, names, CHILDREN)
-    t = stats.t.ppf(0.975, 4)
     for score in SCORES:
         variant, form = score.split(".")
 
@@ -50,15 +49,17 @@ def test_intervals_by_hand_from_words_left_out() -> None:
             return np.array([loops(v, names, CHILDREN, variant[-1], form) for v in vectors])
 
         whole = by_loops([0, 1, 2, 3, 4])
-        without = np.array([by_loops([w for w in range(5) if w != left]).mean(axis=0) for left in range(5)])
-        variance = 4 / 5 * ((without - without.mean(axis=0)) ** 2).sum(axis=0)  # the jackknife's
-        variance += whole.var(axis=0, ddof=1) / 2  # of the mean of two templates
-        bias = 4 * (without.mean(axis=0) - whole.mean(axis=0))
+        without = np.sqrt([by_loops([w for w in range(5) if w != left]).mean(axis=0) for left in range(5)])
+        of_words = 4 / 5 * ((without - without.mean(axis=0)) ** 2).sum(axis=0)  # the jackknife's, of the root
+        of_templates = whole.var(axis=0, ddof=1) / 2 / (4 * whole.mean(axis=0))  # of the mean of two, near its root
+        bias = 4 * (without.mean(axis=0) - np.sqrt(whole.mean(axis=0)))
         estimates = found[score].estimates(score, len(PARENTS))
         for region in (row for row, below in enumerate(CHILDREN) if len(below) > 1):
-            value, reach = whole.mean(axis=0)[region], t * np.sqrt(variance[region])
+            value, variance = whole.mean(axis=0)[region], of_words[region] + of_templates[region]
+            freedom = variance**2 / (of_words[region] ** 2 / 4 + of_templates[region] ** 2 / 1)
+            reach = stats.t.ppf(0.975, freedom) * np.sqrt(variance)
             assert estimates.value[region] == pytest.approx(value)
-            low, high = (value * np.exp((side * reach - bias[region]) / value) for side in (-1, 1))
+            low, high = (max(np.sqrt(value) - bias[region] + side * reach, 0) ** 2 for side in (-1, 1))
             assert estimates.low[region] == pytest.approx(min(low, value))
             assert estimates.high[region] == pytest.approx(max(high, value))
 
@@ -90,8 +91,8 @@ def test_what_is_affordable_depends_on_size_alone() -> None:
     assert affordable(np.empty((1, 254, 112)), one_cluster(253)) == {"scores": True, "flat": True}
     assert affordable(np.empty((1, 5001, 112)), one_cluster(5000)) == {"scores": True, "flat": False}
     assert affordable(np.empty((4, 5001, 1120)), one_cluster(5000)) == {"scores": False, "flat": False}
-    assert affordable(np.empty((1, 254, 2)), one_cluster(253)) == {"scores": False, "flat": False}  # one would be left
-    f, names = likelihoods_of([None, 0, 0], 3, seed=0)
+    assert affordable(np.empty((1, 254, 4)), one_cluster(253)) == {"scores": False, "flat": False}  # too few words
+    f, names = likelihoods_of([None, 0, 0], 5, seed=0)
     assert set(moved(f[None], names, one_cluster(2), flat=False)) == set(SCORES)
 
 

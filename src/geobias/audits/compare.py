@@ -39,6 +39,7 @@ SAME: dict[str, dict[str, str]] = {  # by audit: the settings that two runs must
         "draws": "draws",
         "seed": "seed",
         "names": "names",
+        "names_are": "names, random or fixed,",
     },
     "regions": {"regions_digest": "tree of regions", "words": "words", "templates": "templates"},
     "downstream": {
@@ -154,12 +155,20 @@ def paired_classifiers(
 
 
 def names_rows(
-    pair: tuple[Entry, Entry], first: Renamed, second: Renamed, names: NameUnits
+    pair: tuple[Entry, Entry], first: Renamed, second: Renamed, names: NameUnits, *, names_fixed: bool
 ) -> Iterator[dict[str, Any]]:
     """Two classifiers on the same renamed texts; classes are in the order of the first one's labels."""
     entry, labels = pair[0], pair[0]["labels"]
     positive, negative = ([labels.index(label) for label in entry[side]] for side in ("positive", "negative"))
-    found = names_differences(first, second, names, positive=positive, negative=negative, threshold=entry["threshold"])
+    found = names_differences(
+        first,
+        second,
+        names,
+        positive=positive,
+        negative=negative,
+        threshold=entry["threshold"],
+        names_fixed=names_fixed,
+    )
     places = [(country["code"], country["country"]) for country in entry["countries"]]
     for measure, paired in found.items():
         yield from _rows(pair, measure, labels if measure[0] == "change" else (), places, paired)
@@ -192,8 +201,9 @@ def regions_rows(
         )
 
     def c_w(words: np.ndarray) -> np.ndarray:
+        """templates x runs x regions."""
         return np.stack(
-            [_balanced(f[:, :, words], name, tree)[top] for f, name in zip(likelihoods, names, strict=True)]
+            [_balanced(f[:, :, words], name, tree)[:, top] for f, name in zip(likelihoods, names, strict=True)], axis=1
         )
 
     places = [(tree.regions[i].id, tree.regions[i].name) for i in top]
@@ -201,8 +211,8 @@ def regions_rows(
 
 
 def _balanced(likelihoods: np.ndarray, names: np.ndarray, tree: RegionTree) -> np.ndarray:
-    scores = [herb_scores(descriptive_vectors(f), names, tree.children).c_w["balanced"] for f in likelihoods]
-    return np.mean(scores, axis=0)
+    """templates x regions."""
+    return np.stack([herb_scores(descriptive_vectors(f), names, tree.children).c_w["balanced"] for f in likelihoods])
 
 
 def _rows(

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geobias.measures.change import Change, each_kl, mean_of_countries, predicted, tone_difference
-from geobias.measures.inference import Estimates, estimates, inverted, max_t_bounds
+from geobias.measures.inference import Estimates, estimates, inverted, max_t_bounds, p_value
 from geobias.measures.names_inference import Measure, Resampling, none_surer
 
 if TYPE_CHECKING:
     from geobias.audits.names_result import Judgement
 
 
-FEWEST_TEXTS = 2
 FEWEST_WITH_CLASS = 5  # texts that some name leads to a class
 
 
@@ -65,7 +64,7 @@ def certainty(
     the interval of that line. One text alone says nothing of others: then all is unknown.
     """
     countries, labels = change.after.shape
-    if resampling.texts_counted < FEWEST_TEXTS:
+    if not resampling.is_known:
         return _unknown(change)
     each, among = np.eye(countries), np.eye(countries) - 1 / countries
     said = predicted(judged.renamed, judged.threshold).astype(float)
@@ -84,11 +83,19 @@ def certainty(
     # A class that hardly any text has says nothing of others: its shares are unknown, not certain.
     with_class = (said.max(axis=(1, 2)) * (resampling.in_text > 0)[:, None]).sum(axis=0)
     rare = with_class < FEWEST_WITH_CLASS
-    p_moved, any_country = resampling.shuffled(moved, countries)
-    p_changed = np.column_stack([resampling.shuffled(said[..., k], countries * labels)[0] for k in range(labels)])
     untested = np.full(countries, np.nan)
-    known_change = np.where(rare, np.nan, change.change)
+    known_change, known_from_mean = (np.where(rare, np.nan, each) for each in (change.change, change.change_from_mean))
     drawn = resampling.drawn
+    if resampling.names_fixed:  # they stay where they are: the intervals are inverted
+        p_moved, p_changed = (
+            inverted(value, off, drawn)
+            for value, off in ((change.delta_from_mean, found[1]), (known_from_mean, changed_from_mean))
+        )
+        apart = p_value((change.delta_from_mean**2).sum(), (found[1] ** 2).sum(axis=1))
+        any_country = max(float(apart), 0.5 ** (drawn - 1))
+    else:
+        p_moved, any_country = resampling.shuffled(moved, countries)
+        p_changed = np.column_stack([resampling.shuffled(said[..., k], countries * labels)[0] for k in range(labels)])
     has_delta = not np.isnan(change.delta).all()
     return Certainty(
         delta=estimates(change.delta, found[0], inverted(change.delta, found[0], drawn)),
@@ -96,8 +103,7 @@ def certainty(
         kl=estimates(change.kl, found[2], untested),
         delta_from_mean=estimates(change.delta_from_mean, found[1], p_moved),
         change_from_mean=_where_known(
-            estimates(np.where(rare, np.nan, change.change_from_mean), changed_from_mean, p_changed),
-            change.change_from_mean,
+            estimates(known_from_mean, changed_from_mean, p_changed), change.change_from_mean
         ),
         kl_from_mean=estimates(change.kl_from_mean, found[3], untested),
         worst_delta=_worst(change.delta_from_mean, found[1], resampling.texts_counted, codes) if has_delta else None,

@@ -15,9 +15,8 @@ from scipy.optimize import linear_sum_assignment
 from geobias.engine.ask import ask
 from geobias.measures.herb import Children, descriptive_vectors, herb_scores, sparseness
 from geobias.measures.inference import Estimates
-from geobias.measures.region_inference import FEWEST_WORDS
 from geobias.measures.region_null import generations
-from geobias.measures.word_influence import word_influence
+from geobias.measures.word_influence import FEWEST_WORDS, word_influence
 from geobias.models.scorer import Scorer
 from geobias.prompts.templates import Sentences, mark
 from geobias.world.invented import invented_places

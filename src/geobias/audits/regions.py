@@ -62,6 +62,12 @@ class Question:
         names = [region.name for region in self.tree.regions[1:]]
         return Sentences(self.templates, names, [*(word.word for word in self.words), *others], marked=marked)
 
+    @property
+    def asked_besides(self) -> int:
+        """How many texts are asked beside the sentences: bare names, and invented places with all words."""
+        invented = len(self.invented) + (PLACES * len(self.words) * len(self.templates) if self.invented else 0)
+        return len(self.tree) - 1 + invented
+
     def settings_for(self, model: str, score: str) -> dict[str, Any]:
         """What tells a run from another: this question, put to that model by that score."""
         return {**self.settings, "model": model, "score": score}

@@ -17,8 +17,8 @@ from geobias.audits.numbers import number
 from geobias.errors import InputError
 from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores
 from geobias.measures.inference import Estimates
-from geobias.measures.region_inference import FEWEST_WORDS, affordable
-from geobias.measures.word_influence import word_influence
+from geobias.measures.region_inference import affordable
+from geobias.measures.word_influence import FEWEST_WORDS, word_influence
 from geobias.world.vectors import nearest_words
 from geobias.world.words import Word
 

@@ -35,7 +35,8 @@ def downstream(
     ] = None,
     regions: Annotated[str, typer.Option(help="countries, cities, or city-country ('Lyon, France').")] = "countries",
     cities: Annotated[
-        str | None, typer.Option(help="Each country's N largest cities, or 'all' (default: 1); with --regions cities.")
+        str | None,
+        typer.Option(help="For cities: each country's N largest, or 'all' (default: 1)."),
     ] = None,
     continents: Continents = None,
     countries: Countries = None,

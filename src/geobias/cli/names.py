@@ -35,7 +35,7 @@ def names(
         str,
         typer.Option("--names", help="In intervals and tests: names are a random sample of more, or fixed."),
     ] = "random",
-    positive: Annotated[str | None, typer.Option(help="Labels that count as positive in Δ: joy,optimism")] = None,
+    positive: Annotated[str | None, typer.Option(help="Labels that are positive in Δ, such as joy,optimism.")] = None,
     negative: Annotated[str | None, typer.Option(help="Labels that count as negative in Δ.")] = None,
     threshold: Threshold = None,
     lm: Annotated[
@@ -47,7 +47,8 @@ def names(
         int, typer.Option(help="Draws of each text and country whose perplexity is taken; it is slow. 0: none.")
     ] = 5,
     perplexity_texts: Annotated[
-        int | None, typer.Option(help="Texts whose renamed versions' perplexity is taken, chosen by the seed (all).")
+        int | None,
+        typer.Option(help="Texts whose versions' perplexity is taken, chosen by the seed (default: all)."),
     ] = None,
     preview: Annotated[int | None, typer.Option(help="Show N texts with their renamed versions, and stop.")] = None,
     plan: Plan = False,

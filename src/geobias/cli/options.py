@@ -23,8 +23,8 @@ TextFiles = Annotated[
     ),
 ]
 Column = Annotated[str, typer.Option(help="The column that holds the texts.")]
-Continents = Annotated[str | None, typer.Option(help="Only these, by code or name: EU,AF")]
-Countries = Annotated[str | None, typer.Option(help="Only these, by code or name: FR,DE,Nigeria")]
+Continents = Annotated[str | None, typer.Option(help="Only these, by code or name, such as EU,AF.")]
+Countries = Annotated[str | None, typer.Option(help="Only these, by code or name, such as FR,DE,Nigeria.")]
 Threshold = Annotated[
     float | None, typer.Option(help="A class is predicted from this probability on (default: the likeliest one).")
 ]

@@ -14,7 +14,12 @@ Runs = Annotated[list[Path], typer.Argument(metavar="RUN [RUN ...]", help="Folde
 
 def report(
     runs: Runs,
-    out: Annotated[Path | None, typer.Option(help="The page to write; RUN/report.html unless given.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The page to write. Unless given: RUN/report.html; for several runs a new folder under runs/."
+        ),
+    ] = None,
     debug: Debug = False,
 ) -> None:
     """One page of finished runs, made again without the model: maps, charts, texts, and what they do not say.

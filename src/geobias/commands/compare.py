@@ -69,7 +69,7 @@ def _names(first: Found, second: Found) -> Comparison:
         here, there = (
             renamed(*run, entry, pair[0]["labels"]) for run, entry in zip((first, second), pair, strict=True)
         )
-        rows += names_rows(pair, here, there, units)
+        rows += names_rows(pair, here, there, units, names_fixed=first[1]["settings"]["names_are"] == "fixed")
     return Comparison(*_named(first, second), left_out, rows)
 
 

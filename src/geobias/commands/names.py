@@ -13,12 +13,11 @@ import numpy as np
 from geobias.audits.identity import model_identity
 from geobias.audits.labels import toned_labels
 from geobias.audits.names import Asked, NamesQuestion, answer, question
-from geobias.audits.names_certainty import FEWEST_TEXTS
 from geobias.audits.names_result import NamesResult
 from geobias.audits.perplexity import language_models
 from geobias.commands.plan import PILOT_DRAWS, PILOT_TEXTS, POWER, show_plan, timed
 from geobias.errors import InputError
-from geobias.measures.names_inference import NameUnits, Resampling
+from geobias.measures.names_inference import FEWEST_TEXTS, NameUnits, Resampling
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LabelScorer, load_classifier
 from geobias.report import runs
 from geobias.report.names import notes, tables

@@ -28,8 +28,11 @@ class Step:
     seconds_each: float
 
 
-def timed(what: str, scorer: Scorer, texts: Sequence[str]) -> Step:
-    """Time the scorer on neighbouring texts, ever more of them: many that are alike go through a model faster."""
+def timed(what: str, scorer: Scorer, texts: Sequence[str], *, besides: int = 0) -> Step:
+    """Time the scorer on neighbouring texts, ever more of them: many that are alike go through a model faster.
+
+    `besides` counts texts that will be asked too, and are no longer than these.
+    """
     start, size, seconds = 0, FIRST_PROBED, 0.0
     scorer.score([texts[0]])  # what happens once (compiling, warming up) is no part of the rate
     while True:
@@ -39,7 +42,7 @@ def timed(what: str, scorer: Scorer, texts: Sequence[str]) -> Step:
         seconds = time.perf_counter() - began
         start += len(some)
         if seconds > SECONDS_PROBED or start >= len(texts):
-            return Step(what, len(texts), seconds / len(some))
+            return Step(what, len(texts) + besides, seconds / len(some))
         size *= 2
 
 

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from geobias.audits.wording import FULL, WITHOUT_WORD
 from geobias.commands.plan import Step, show_plan, timed
 from geobias.measures.agreement import rank_agreement
 from geobias.measures.herb import descriptive_vectors
+from geobias.measures.inference import SIGNIFICANT
 from geobias.measures.region_null import detectable_ratio
 from geobias.models.scorer import EMBEDDED_LM, Scorer, checked_method, load
 from geobias.prompts.templates import Sentences
@@ -87,7 +89,8 @@ def _plan(asked: Question, paths: Mapping[tuple[str, str], str], *, device: str,
         model = load(name, device=device, dtype=dtype)
         for score in (score for owner, score in paths if owner == name):
             scorer = model.scorer(score)
-            steps.append(timed(f"{name} {score}", scorer, asked.sentences(marked=scorer.needs_mark)))
+            sentences = asked.sentences(marked=scorer.needs_mark)
+            steps.append(timed(f"{name} {score}", scorer, sentences, besides=asked.asked_besides))
             effects += _smallest_effect(asked, scorer, steps[-1])
     about = f"{len(asked.tree):,} regions, {len(asked.words)} words, {len(asked.templates)} template(s)."
     show_plan(about, steps, effects)
@@ -107,7 +110,11 @@ def _smallest_effect(asked: Question, scorer: Scorer, step: Step) -> list[str]:
     sentences = Sentences(asked.templates[:1], names, described, marked=getattr(scorer, "needs_mark", False))
     pilot = descriptive_vectors(scorer.score(list(sentences))[:, 0].reshape(len(rows), len(words)))
     sizes = sorted(len(tree.children[row]) for row in inner)
-    found = {size: detectable_ratio(pilot, size, len(level), len(inner)) for size in (sizes[0], sizes[len(sizes) // 2])}
+    found = {
+        size: detectable_ratio(pilot, size, len(level), len(inner))
+        for size in (sizes[0], sizes[len(sizes) // 2])
+        if 2 / comb(len(level), size) < SIGNIFICANT / len(inner)  # else no draw of regions is rare enough
+    }
     told = " and ".join(f"×{ratio:.2f} for {size} sub-regions" for size, ratio in found.items() if ratio > 1)
     return (
         [

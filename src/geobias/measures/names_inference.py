@@ -26,6 +26,7 @@ from geobias.measures.inference import RESAMPLES, bessel, known_badly
 
 AT_ONCE = 2_000_000  # random numbers held at a time
 SPLITS = 200
+FEWEST_TEXTS = 2
 FLOOR = 0.95
 
 
@@ -82,6 +83,9 @@ class Resampling:
         self.in_text = counted.sum(axis=1)
         self.texts_counted = int((self.in_text > 0).sum())
         names = (self.occurrences > 0).sum(axis=0).min(initial=len(units.kind))
+        # One draw a text does not tell what its name did from what the text is.
+        told = self.in_text[self.in_text > 1].sum() >= self.total / 2 and self.total > 0
+        self.is_known = self.texts_counted >= FEWEST_TEXTS and (names_fixed or bool(told))
         # Texts, or the names of the country that shows fewest.
         self.drawn = self.texts_counted if names_fixed else min(self.texts_counted, int(names))
         self.shown = len(self.answer) / max(self.total * countries, 1)  # names in a text, on average
@@ -117,21 +121,28 @@ class Resampling:
         if self.names_fixed:
             return np.full(text.shape[1], known_badly(max(self.texts_counted - 1, 1)))
         of_texts, of_names = (text**2).sum(axis=0), (name**2).sum(axis=0)
-        noise = _squares(combines, [part.rest for part in parts], (0, 2)).sum(axis=1)
+        of_answers = _squares(combines, [part.rest for part in parts], (0, 2))
         both = of_texts + of_names
         # Never less than the texts alone, or one kind of names alone, would give.
         least = np.maximum(of_texts, of_names / max(self.shown, 1))
-        wanted = np.maximum(both - self.shown * noise, least)
-        unsure, whole = of_texts**2 / max(self.texts_counted - 1, 1), of_texts
+        wanted = np.maximum(both - self.shown * of_answers.sum(axis=1), least)
+        of_lists, unsure_lists = np.zeros_like(both), np.zeros_like(both)
         for kind in range(self.kind.max(initial=0) + 1):
             of_kind = self.kind == kind
-            of_lists = _squares(combines, [part.name[of_kind] for part in parts], (0,))
+            shown = self.occurrences[of_kind].sum(axis=0) / self.total
+            of_list = _squares(combines, [part.name[of_kind] for part in parts], (0,)) - shown * of_answers
             lengths = (self.occurrences[of_kind] > 0).sum(axis=0)
-            unsure = unsure + (of_lists**2 / np.maximum(lengths - 1, 1)).sum(axis=1)
-            whole = whole + of_lists.sum(axis=1)
+            of_lists += np.maximum(of_list, 0).sum(axis=1)
+            unsure_lists += (np.maximum(of_list, 0) ** 2 / np.maximum(lengths - 1, 1)).sum(axis=1)
+        # Names that countries share may cancel: the lists count as much as is left of them.
+        left = np.divide(np.maximum(wanted - of_texts, 0), of_lists, out=np.zeros_like(both), where=of_lists > 0)
+        unsure = of_texts**2 / max(self.texts_counted - 1, 1) + left**2 * unsure_lists
         # Nothing that varies has no freedom to speak of, and no width either.
-        freedom = np.divide(whole**2, unsure, out=np.ones_like(whole), where=unsure > 0)
-        return np.asarray(np.sqrt(wanted / np.where(both == 0, 1, both)) * known_badly(freedom))
+        freedom = np.maximum(np.divide(wanted**2, unsure, out=np.ones_like(wanted), where=unsure > 0), 1)
+        # Never narrower than if the names were fixed.
+        alone = of_texts * known_badly(max(self.texts_counted - 1, 1)) ** 2
+        wide = np.maximum(wanted * known_badly(freedom) ** 2, alone)
+        return np.asarray(np.sqrt(wide / np.where(both == 0, 1, both)))
 
     def change(self, share: np.ndarray, was: np.ndarray) -> Term:
         """Per cent more answers than before (share: 0 or 1, was: that of the texts as they were), near its value."""

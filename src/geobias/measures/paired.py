@@ -14,6 +14,7 @@ import numpy as np
 from geobias.measures.change import predicted, tone_difference
 from geobias.measures.inference import Estimates, benjamini_hochberg, estimates, inverted
 from geobias.measures.names_inference import NameUnits, Resampling, none_surer
+from geobias.measures.region_inference import template_influence
 from geobias.measures.text_inference import text_estimates
 from geobias.measures.word_influence import word_influence
 
@@ -59,6 +60,7 @@ def names_differences(
     positive: list[int],
     negative: list[int],
     threshold: float | None,
+    names_fixed: bool = False,
     seed: int = 0,
 ) -> dict[Measure, Paired]:
     """Delta (countries) and change of every class (classes x countries), against the originals and against the mean.
@@ -66,7 +68,8 @@ def names_differences(
     Class by class, since the deviations of all of them at once would take much memory.
     """
     shape = first.versions.shape[:3]
-    resampling = Resampling(names, shape, np.ones((shape[0], shape[2]), dtype=bool), seed=seed)
+    everything = np.ones((shape[0], shape[2]), dtype=bool)
+    resampling = Resampling(names, shape, everything, seed=seed, names_fixed=names_fixed)
     found: dict[Measure, Paired] = {}
     if positive and negative:
         moved = [100 * tone_difference(run.original, run.versions, positive, negative) for run in (first, second)]
@@ -74,8 +77,8 @@ def names_differences(
         from_mean = value - value.mean(axis=1, keepdims=True)
         each = np.eye(shape[1])
         off = resampling.deviations([[(moved[1] - moved[0], combine)] for combine in (each, each - 1 / shape[1])])
-        found["delta", ORIGINALS] = _paired(value, off[0], resampling.drawn)
-        found["delta", MEAN] = _paired(from_mean, off[1], resampling.drawn)
+        found["delta", ORIGINALS] = _paired(value, off[0], resampling)
+        found["delta", MEAN] = _paired(from_mean, off[1], resampling)
     said = [[predicted(p, threshold) for p in (run.original, run.versions)] for run in (first, second)]
     by_class = [
         _change([(was[..., k], share[..., k].astype(float)) for was, share in said], resampling)
@@ -104,8 +107,8 @@ def _change(runs: Sequence[tuple[np.ndarray, np.ndarray]], resampling: Resamplin
     rng = np.random.default_rng(resampling.seed + 3)
     off = [none_surer(deviations, rng) for deviations in resampling.deviations(measures)]
     return {
-        ORIGINALS: _paired(100 * (after / before - 1), off[0], resampling.drawn, told=enough[0]),
-        MEAN: _paired(100 * (after / mean - 1), off[1], resampling.drawn, told=enough[1]),
+        ORIGINALS: _paired(100 * (after / before - 1), off[0], resampling, told=enough[0]),
+        MEAN: _paired(100 * (after / mean - 1), off[1], resampling, told=enough[1]),
     }
 
 
@@ -114,11 +117,13 @@ def _known(whole: np.ndarray) -> np.ndarray:
     return np.where(whole == 0, np.nan, whole)
 
 
-def _paired(value: np.ndarray, off: np.ndarray, drawn: int, *, told: bool = True) -> Paired:
+def _paired(value: np.ndarray, off: np.ndarray, resampling: Resampling, *, told: bool = True) -> Paired:
     """`off` says how far off the difference would lie. Where nothing can be told of it, there is none, though there are
     two values."""
     difference = value[1] - value[0] if told else np.full(value[0].shape, np.nan)
-    return Paired(value[0], value[1], estimates(difference, off, inverted(difference, off, drawn)))
+    if not resampling.is_known:
+        return Paired(value[0], value[1], Estimates.unknown(difference))
+    return Paired(value[0], value[1], estimates(difference, off, inverted(difference, off, resampling.drawn)))
 
 
 def text_differences(first: np.ndarray, second: np.ndarray, *, seed: int = 0) -> Paired:
@@ -127,7 +132,12 @@ def text_differences(first: np.ndarray, second: np.ndarray, *, seed: int = 0) ->
 
 
 def word_differences(measure: Callable[[np.ndarray], np.ndarray], words: int) -> Paired:
-    """A measure of both runs (2 x regions) of some of the words, given by their positions."""
-    found = word_influence(measure, words)
-    difference = found.linear(lambda runs: runs[..., 1, :] - runs[..., 0, :]).differences()
-    return Paired(found.value[0], found.value[1], difference)
+    """A measure of both runs (templates x 2 x regions) of some of the words, given by their positions."""
+
+    def difference(runs: np.ndarray) -> np.ndarray:
+        return runs[..., 1, :] - runs[..., 0, :]
+
+    by_template = measure(np.arange(words))
+    found = word_influence(lambda some: measure(some).mean(axis=0), words)
+    templates = template_influence(difference(by_template))
+    return Paired(found.value[0], found.value[1], found.linear(difference).differences(templates))

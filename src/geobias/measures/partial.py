@@ -17,6 +17,7 @@ import numpy as np
 from geobias.measures.inference import RESAMPLES, Estimates, estimates, few_drawn, inverted
 
 FEWEST_TEXTS = 5
+MOST_WITHOUT = 0.05  # of the resamples
 ROUNDING = 1e-12  # relative; a variance below this is none
 
 
@@ -68,6 +69,7 @@ def pooled_estimates(x: np.ndarray, y: np.ndarray, *, seed: int = 0, resamples: 
     x, y = x[taking_part], y[taking_part]
     known = ~np.isnan(x)
     count = known.sum(axis=2)
+    moved = (np.abs(np.where(known[..., None], y, 0)) > ROUNDING).any(axis=2)  # of others a correlation says nothing
     versions = np.maximum(count.sum(axis=0), 1)[:, None]
     # Around the country's mean, so that products of large numbers do not drown small ones.
     x = np.where(known, x, 0)
@@ -87,7 +89,7 @@ def pooled_estimates(x: np.ndarray, y: np.ndarray, *, seed: int = 0, resamples: 
         mean((y**2).sum(axis=2)) - mean_y**2,
         mean(np.einsum("tcd,tcdk->tck", x, y)) - mean_x * mean_y,
     )
-    return _estimated(found, (count > 0).sum(axis=0)[:, None])
+    return _estimated(found, moved.sum(axis=0))
 
 
 def _drawn(texts: int, seed: int, resamples: int) -> np.ndarray:
@@ -104,13 +106,15 @@ def _totals(drawn: np.ndarray, each: np.ndarray) -> np.ndarray:
 
 
 def _estimated(found: np.ndarray, texts: np.ndarray | int) -> Estimates:
-    """The first row is the value, the others are resamples of it; rows that have none (no variance) take no part.
+    """The first row is the value, the others are resamples of it; where many have none (no variance), it is unknown.
 
     `texts` says how many there are to resample, for each value or for all; of fewer than five, nothing is known.
     """
     value = found[0]
-    deviations = np.nan_to_num(found[1:] - value) * few_drawn(texts)
-    enough = np.where(np.less(texts, FEWEST_TEXTS), np.nan, value)
+    deviations = (found[1:] - value) * few_drawn(texts)
+    often = np.isnan(deviations).mean(axis=0) > MOST_WITHOUT
+    deviations = np.nan_to_num(deviations)
+    enough = np.where(np.less(texts, FEWEST_TEXTS) | often, np.nan, value)
     known = estimates(enough, deviations, inverted(enough, deviations, texts))
     return replace(known, value=value, low=np.maximum(known.low, -1), high=np.minimum(known.high, 1))
 

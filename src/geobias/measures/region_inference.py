@@ -18,11 +18,10 @@ from scipy import stats
 from geobias.measures.herb import FORMS, Children, descriptive_vectors, flat_sparseness, herb_scores
 from geobias.measures.inference import LEVEL, RESAMPLES, Estimates, estimates
 from geobias.measures.pairs import pair_count
-from geobias.measures.word_influence import Measure, WordInfluence, drawn, word_influence
+from geobias.measures.word_influence import FEWEST_WORDS, Measure, WordInfluence, drawn, word_influence
 
 SCORES = tuple(f"{variant}.{form}" for variant in ("c_w", "c_z") for form in FORMS)
 FLAT = "flat"
-FEWEST_WORDS = 3  # two of which are left, since one number, normalised, says nothing
 MOST_PAIRS = {"scores": 10**10, FLAT: 5 * 10**8}  # over all words and templates: minutes, and some ten seconds
 FEWEST, CHUNK = 200, 2**21  # resamples of a correlation, and numbers held at once
 
@@ -38,9 +37,8 @@ class Moved:
 
     def estimates(self, name: str, regions: int) -> Estimates:
         """One measure with its intervals over all regions; NaN for those without."""
-        k, count = self.names.index(name), len(self.templates)
-        spread = (self.templates[:, k] ** 2).sum(axis=0) * (count / (count - 1) if count > 1 else 0.0)
-        some = self.words.linear(lambda values: values[..., k, :]).distances(spread)
+        k = self.names.index(name)
+        some = self.words.linear(lambda values: values[..., k, :]).distances(self.templates[:, k])
         found = []
         for values in (some.value, some.low, some.high, some.p, some.p_adjusted):
             found.append(np.full(regions, np.nan))
@@ -94,8 +92,12 @@ def _moved(names: tuple[str, ...], rows: np.ndarray, measure: Measure, likelihoo
         return np.asarray(np.mean([measure(f[:, words]) for f in likelihoods], axis=0))
 
     by_template = np.stack([measure(f) for f in likelihoods])
-    templates = (by_template - by_template.mean(axis=0)) / len(by_template)
-    return Moved(names, rows, word_influence(mean, likelihoods.shape[2]), templates)
+    return Moved(names, rows, word_influence(mean, likelihoods.shape[2]), template_influence(by_template))
+
+
+def template_influence(values: np.ndarray) -> np.ndarray:
+    """What each template (the first axis) adds to the mean over templates."""
+    return np.asarray((values - values.mean(axis=0)) / len(values))
 
 
 def rank_intervals(value: np.ndarray, resampled: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

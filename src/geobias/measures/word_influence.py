@@ -5,7 +5,7 @@ So the measure is computed once for every word, and not thousands of times, howe
 
 Distances between normalised vectors come out a little too short on few words. How much shorter they get by one word
 less tells how much: intervals are moved by that, values stay as they are defined. Intervals are as wide as Student's t
-with so many words; those of distances, which cannot fall below 0, are taken on the scale of their logarithm.
+with so many words; those of distances, which cannot fall below 0, are the same of their root.
 """
 
 from __future__ import annotations
@@ -20,64 +20,90 @@ from scipy import stats
 
 from geobias.measures.inference import LEVEL, RESAMPLES, Estimates, benjamini_hochberg
 
+FEWEST_WORDS = 5  # of fewer, the one that is left out decides everything
+MOST_THREADS = 4  # each holds the distances of a whole tree
+
 Measure = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
 class WordInfluence:
-    """A measure of any shape, what each word adds to it (words x that shape), and by how much few words shift it."""
+    """A measure of any shape, and the same without each of the words (words x that shape)."""
 
     value: np.ndarray
-    influence: np.ndarray
-    bias: np.ndarray
+    without: np.ndarray
 
     def linear(self, part: Callable[[np.ndarray], np.ndarray]) -> WordInfluence:
         """The same of some of the measure's numbers, or of differences between them (taken from the last axes)."""
-        return WordInfluence(part(self.value), part(self.influence), part(self.bias))
+        return WordInfluence(part(self.value), part(self.without))
 
     def deviations(self) -> np.ndarray:
         """resamples x the measure's shape: how the measure moves with the words drawn anew."""
-        draws = drawn(np.random.default_rng(0), len(self.influence))
-        return np.tensordot(draws, self.influence, axes=1)
+        words = len(self.without)
+        influence = (words - 1) / words * (self.without.mean(axis=0) - self.without)
+        return np.tensordot(drawn(np.random.default_rng(0), words), influence, axes=1)
 
-    def distances(self, more: np.ndarray | float = 0.0) -> Estimates:
-        """Measures that are 0 or more; `more` is the variance of what else was drawn, such as templates."""
-        reach = self._t * np.sqrt(self._variance + more)
-        known = np.where(self.value == 0, 1.0, self.value)
-        low, high = (self.value * np.exp((side * reach - self.bias) / known) for side in (-1, 1))
+    def distances(self, templates: np.ndarray | None = None) -> Estimates:
+        """Measures that are 0 or more; `templates` is what each template adds to them, where they were drawn too."""
         nothing = np.full(self.value.shape, np.nan)
-        # Of a handful of words the shift may be larger than the reach: an interval without its value would tell nobody.
-        return Estimates(self.value, np.minimum(low, self.value), np.maximum(high, self.value), nothing, nothing)
+        if len(self.without) < FEWEST_WORDS:
+            return Estimates.unknown(self.value)
+        root = np.sqrt(self.value)
+        slope = np.divide(0.5, root, out=np.zeros_like(root), where=root > 0)
+        centre, reach = _jackknife(root, np.sqrt(self.without), None if templates is None else templates * slope)
+        low, high = (np.maximum(centre + side * reach, 0) ** 2 for side in (-1, 1))
+        return Estimates(self.value, *_around(self.value, low, high), nothing, nothing)
 
-    def differences(self) -> Estimates:
+    def differences(self, templates: np.ndarray | None = None) -> Estimates:
         """Measures that may be 0, with p-values of their being so.
 
         No p is below that of a coin which falls on one side as often as there are words.
         """
-        words, centre, error = len(self.influence), self.value - self.bias, np.sqrt(self._variance)
-        reach = np.divide(np.abs(centre), error, out=np.where(centre == 0, 0.0, np.inf), where=error > 0)
-        p = np.maximum(2 * stats.t.sf(reach, words - 1), 0.5 ** (words - 1))
+        words = len(self.without)
+        if words < FEWEST_WORDS:
+            return Estimates.unknown(self.value)
+        centre, reach = _jackknife(self.value, self.without, templates)
+        error = reach / _t(words - 1)
+        far = np.divide(np.abs(centre), error, out=np.where(centre == 0, 0.0, np.inf), where=error > 0)
+        p = np.maximum(2 * stats.t.sf(far, words - 1), 0.5 ** (words - 1))
         p = np.where(np.isnan(centre), np.nan, p)
-        return Estimates(self.value, centre - self._t * error, centre + self._t * error, p, benjamini_hochberg(p))
+        low, high = _around(self.value, centre - reach, centre + reach)
+        return Estimates(self.value, low, high, p, benjamini_hochberg(p))
 
-    @property
-    def _variance(self) -> np.ndarray:
-        words = len(self.influence)
-        return np.asarray(words / (words - 1) * (self.influence**2).sum(axis=0))
 
-    @property
-    def _t(self) -> float:
-        return float(stats.t.ppf((1 + LEVEL) / 2, len(self.influence) - 1))
+def _jackknife(value: np.ndarray, without: np.ndarray, templates: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """The value without its bias, and how far its interval reaches to both sides.
+
+    Words and templates are each known as well as there are of them: Satterthwaite's degrees of freedom.
+    """
+    words, mean = len(without), without.mean(axis=0)
+    of_words = (words - 1) / words * ((without - mean) ** 2).sum(axis=0)
+    centre, freedom = value - (words - 1) * (mean - value), np.full(value.shape, words - 1.0)
+    if templates is None or len(templates) < 2:
+        return centre, _t(words - 1) * np.sqrt(of_words)
+    count = len(templates)
+    of_templates = count / (count - 1) * (templates**2).sum(axis=0)
+    unsure = of_words**2 / (words - 1) + of_templates**2 / (count - 1)
+    both = of_words + of_templates
+    freedom = np.divide(both**2, unsure, out=freedom, where=unsure > 0)
+    return centre, _t(freedom) * np.sqrt(both)
+
+
+def _around(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of few words the bias may be larger than the reach, and an interval without its value would tell nobody."""
+    return np.minimum(low, value), np.maximum(high, value)
+
+
+def _t(freedom: np.ndarray | float) -> np.ndarray:
+    return np.asarray(stats.t.ppf((1 + LEVEL) / 2, freedom))
 
 
 def word_influence(measure: Measure, words: int) -> WordInfluence:
     """Of a measure of some of the words, given by their positions; two words at least."""
     everything = np.arange(words)
-    value = measure(everything)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1)) as pool:
         without = np.stack(list(pool.map(measure, (np.delete(everything, word) for word in everything))))
-    mean = without.mean(axis=0)
-    return WordInfluence(value, (words - 1) / words * (mean - without), (words - 1) * (mean - value))
+    return WordInfluence(measure(everything), without)
 
 
 def drawn(rng: np.random.Generator, units: int) -> np.ndarray:

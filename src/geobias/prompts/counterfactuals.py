@@ -98,22 +98,29 @@ class Counterfactuals(LazyTexts):
         names: list[int] = []
         kinds = {kind: k for k, kind in enumerate(self.gazetteer.kinds)}
         for i, persons in enumerate(self.people):
-            genders = [self._genders(i, k) if person.has("first") else None for k, person in enumerate(persons)]
+            first_kinds = self.first_kinds(i)
             for c in range(len(self.countries)):
                 start = (i * len(self.countries) + c) * self.draws
-                for person, of_person, new in zip(persons, genders, self.new_names(i, c), strict=True):
+                for person, of_person, new in zip(persons, first_kinds, self.new_names(i, c), strict=True):
                     for draw, name in enumerate(new):
                         shown = []
                         if person.has("last"):
                             shown.append((kinds["last"], name.last))
-                        if of_person is not None:
-                            shown.append((kinds[of_person[draw]], name.first))
-                        elif person.has("city"):
-                            shown.append((kinds["city"], name.first))
+                        if kind := of_person[draw]:
+                            shown.append((kinds[kind], name.first))
                         for one in shown:
                             texts.append(start + draw)
                             names.append(numbers.setdefault(one, len(numbers)))
         return np.array(texts), np.array(names), np.array([kind for kind, _ in numbers])
+
+    def first_kinds(self, text: int) -> list[list[str | None]]:
+        """For every person of a text the kind of the first name in each draw: male, female, a city, or none."""
+        return [
+            list(self._genders(text, k))
+            if person.has("first")
+            else ["city" if person.has("city") else None] * self.draws
+            for k, person in enumerate(self.people[text])
+        ]
 
     def names_used(self, country: int) -> dict[str, int]:
         """How many different names of each kind the country's renamed texts show."""

@@ -50,25 +50,29 @@ def renamed(folder: Path, results: Results, entry: Results, labels: Sequence[str
 
 
 def name_units(folder: Path, results: Results) -> NameUnits:
-    """Which versions of the texts bear which first and last names."""
+    """Which versions of the texts bear which men's, women's and last names (or cities)."""
     import pandas as pd
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kinds = ["first_name", "last_name"]
-    table = _read(folder, COUNTERFACTUALS, ["country", *kinds])
+    table = _read(folder, COUNTERFACTUALS, ["country", "first_name", "last_name", "first_name_kind"])
     is_original = _is_original(table)
     _shape(folder, results, is_original)  # refuses a damaged file
     versions = table.filter(pa.array(~is_original))
-    parts = []
-    for kind, column in enumerate(kinds):
-        names = versions[column].combine_chunks()
-        rows = pc.list_parent_indices(names).to_numpy()
-        parts.append(pd.DataFrame({"row": rows, "kind": kind, "name": pc.list_flatten(names).to_pandas()}))
-    borne = pd.concat(parts).dropna().drop_duplicates()
-    kinds_of_names = [kind for (kind, _), _ in borne.groupby(["kind", "name"])]
-    unit = borne.groupby(["kind", "name"]).ngroup()
-    return NameUnits(borne["row"].to_numpy(), unit.to_numpy(), np.array(kinds_of_names))
+
+    def flat(column: str) -> pd.Series:
+        return pc.list_flatten(versions[column].combine_chunks()).to_pandas()
+
+    rows = pc.list_parent_indices(versions["first_name"].combine_chunks()).to_numpy()
+    borne = pd.concat(
+        [
+            pd.DataFrame({"row": rows, "kind": flat("first_name_kind"), "name": flat("first_name")}),
+            pd.DataFrame({"row": rows, "kind": "last", "name": flat("last_name")}),
+        ]
+    ).dropna()
+    units = borne.groupby(["kind", "name"])
+    kinds = pd.factorize(np.array([kind for (kind, _), _ in units]))[0]
+    return NameUnits(borne["row"].to_numpy(), units.ngroup().to_numpy(), kinds)
 
 
 def most_moved(folder: Path, columns: Sequence[str], count: int, without: Collection[str] = ()) -> list[Moved]:

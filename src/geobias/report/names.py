@@ -187,6 +187,11 @@ def notes(result: NamesResult) -> list[str]:
         f"{counts['texts']:,} texts, {counts['texts_with_names']:,} of them with names: {counts['people']:,} in "
         f"all, in {counts['mentions']:,} mentions; {counts['countries']} countries x {counts['draws']} draws."
     ]
+    if counts["draws"] == 1 and not result.names_fixed:
+        said.append(
+            "One draw a text does not tell a name from its text, so there are no intervals: give --draws 2 or more, or "
+            "--names fixed."
+        )
     if counts["rows_without_text"]:
         said.append(f"Rows without a text in the files, left out: {counts['rows_without_text']:,}.")
     if counts["countries_left_out"]:

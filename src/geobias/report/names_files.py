@@ -145,6 +145,7 @@ def _write_counterfactuals(path: Path, result: NamesResult) -> None:
             ("person", names),
             ("first_name", names),
             ("last_name", names),
+            ("first_name_kind", names),
             ("text", pa.string()),
             *((column, pa.float64()) for column in _scores(result, 0, None)),
         ]
@@ -163,7 +164,7 @@ def _write_counterfactuals(path: Path, result: NamesResult) -> None:
 
 def _original_block(result: NamesResult, row: int) -> Row:
     block: Row = {"text_id": [result.texts.ids[row]], "country": [None], "draw": [None], "person": [None]}
-    block |= {"first_name": [None], "last_name": [None], "text": [result.texts.texts[row]]}
+    block |= {"first_name": [None], "last_name": [None], "first_name_kind": [None], "text": [result.texts.texts[row]]}
     return block | _scores(result, row, None)
 
 
@@ -173,6 +174,7 @@ def _renamed_block(result: NamesResult, row: int, i: int) -> Row:
     each = [(c, draw) for c in range(countries) for draw in range(draws)]
     people = [person.text for person in renamed.people[i]]
     new = [[names[draw] for names in renamed.new_names(i, c)] for c, draw in each]
+    kinds = [list(of_draw) for of_draw in zip(*renamed.first_kinds(i), strict=True)]
     block: Row = {
         "text_id": [result.texts.ids[row]] * len(each),
         "country": [renamed.countries[c] for c, _ in each],
@@ -180,6 +182,7 @@ def _renamed_block(result: NamesResult, row: int, i: int) -> Row:
         "person": [people] * len(each),
         "first_name": [[name.first or None for name in names] for names in new],
         "last_name": [[name.last or None for name in names] for names in new],
+        "first_name_kind": kinds * countries,
         "text": [renamed.at(i, c, draw) for c, draw in each],
     }
     return block | _scores(result, row, i)

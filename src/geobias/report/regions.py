@@ -168,15 +168,16 @@ def wording_table(result: RegionsResult) -> Table:
     """Balanced C_w with topics left out or replaced (the paper's Tables 3 and 6), for the regions at the top."""
     table = titled_table(f"What the words do to the balanced C_w of {result.model['name']}, by {result.model['score']}")
     table.add_column("words", overflow="fold", min_width=len(WITHOUT_TOPIC))
-    root, *below = [i for i in top_rows(result) if len(result.question.tree.children[i]) > 1]
-    for i in (*below, root):
+    scored = [i for i in top_rows(result) if len(result.question.tree.children[i]) > 1]
+    below, whole = scored[1:], scored[:1]  # the root, if it has a score, has most room
+    for i in (*below, *whole):
         name = result.regions[i]["name"]
         widest = max(map(len, name.split()))
-        width = max(INTERVAL_WIDTH if i == root else SCORE_WIDTH, widest)
+        width = max(INTERVAL_WIDTH if i in whole else SCORE_WIDTH, widest)
         table.add_column(name, justify="right", min_width=width, max_width=width)
     for wording in result.wordings:
         if wording.what != WITHOUT_WORD:
-            cells = [*(_wording_cell(wording, i) for i in below), _sure_cell(wording, root)]
+            cells = [*(_wording_cell(wording, i) for i in below), *(_sure_cell(wording, i) for i in whole)]
             table.add_row(f"{wording.what} {wording.name}".strip(), *cells, end_section=wording.what == FULL)
     return table
 

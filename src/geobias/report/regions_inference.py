@@ -7,7 +7,7 @@ from typing import Any
 
 from geobias.audits.regions import RegionsResult
 from geobias.measures.inference import SIGNIFICANT
-from geobias.report.tables import digits
+from geobias.report.tables import NOTHING, digits
 
 MARK = "*"
 NAMED = 3  # regions of a level that differ most from random ones
@@ -107,7 +107,8 @@ def _tokenisation_line(entry: Mapping[str, Any]) -> str:
 def _placebo_line(placebo: Mapping[str, Any]) -> str:
     found = placebo["sparseness"]
     ratio = found.get("ratio")
-    times = f"{ratio['value']:.2f} times ({ratio['low']:.2f} to {ratio['high']:.2f}) " if ratio else "against "
+    sure = f" ({ratio['low']:.2f} to {ratio['high']:.2f})" if ratio and ratio["low"] is not None else ""
+    times = f"{ratio['value']:.2f} times{sure} " if ratio else "against "
     line = (
         f"Placebo: {len(placebo['names'])} invented places lie {digits(found['invented']['value'])} apart, "
         f"{times}the {digits(found['real']['value'])} of the real ones at the level {placebo['level']}"
@@ -128,6 +129,8 @@ def _correlation(found: Mapping[str, float | None]) -> str:
 def between(found: Mapping[str, Any]) -> str:
     """Three digits are enough for bounds, and the table fits a narrow terminal; what is small keeps more."""
     low, high = found["low"], found["high"]
+    if low is None:
+        return NOTHING
     return f"{low:.3f}–{high:.3f}" if low >= 0.01 else f"{digits(low)}–{digits(high)}"
 
 

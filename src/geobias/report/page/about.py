@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from geobias.report.page.parts import Section
-from geobias.report.tables import listed
 
 LIMITS = (
     "Every number speaks of a model and of words or names put before it. None says anything of the people of a place.",
@@ -41,7 +40,9 @@ LONG = 400  # characters of a setting that are shown
 def title(found: Sequence[Mapping[str, Any]]) -> str:
     """The models that the page is about."""
     names = list(dict.fromkeys(_short(model["name"]) for results in found for model in models_of(results)))
-    return f"How {listed(names)} {'treats' if len(names) == 1 else 'treat'} the world"
+    if len(names) == 1:
+        return f"How {names[0]} treats the world"
+    return f"How {names[0]} and {names[1] if len(names) == 2 else f'{len(names) - 1} other models'} treat the world"
 
 
 def models_of(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:

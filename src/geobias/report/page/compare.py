@@ -36,7 +36,7 @@ def compare_section(folder: Path, results: Mapping[str, Any], name: str) -> Sect
     return Section(
         id=name,
         title="Comparison: does one model treat places otherwise than the other?",
-        lead=f"{asked(results)} Both answer for the same texts and names, or words, which are resampled together: so a "
+        lead="Both answer for the same texts and names, or words, which are resampled together: so a "
         "difference may be surer than either number. A smaller number is not a fairer model by itself.",
         blocks=blocks,
         numbers=list(_numbers(groups)),

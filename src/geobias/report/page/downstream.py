@@ -25,7 +25,7 @@ def downstream_section(folder: Path, results: Mapping[str, Any], name: str) -> S
     return Section(
         id=name,
         title="Downstream: the same texts, said to come from elsewhere",
-        lead=f"{asked(results)} Any sentence before a text moves a classifier: what naming a place does is told "
+        lead="Any sentence before a text moves a classifier: what naming a place does is told "
         f"against “{entries[0]['control']['name']}”, which names none.",
         blocks=blocks,
         numbers=list(_numbers(entries)),

@@ -47,8 +47,7 @@ def names_section(folder: Path, results: Mapping[str, Any], name: str) -> Sectio
     return Section(
         id=name,
         title="Names: the same texts, with people from elsewhere",
-        lead=asked(results)
-        + " What sets countries apart is measured against the mean of all countries: any renaming changes a text.",
+        lead="Any renaming changes a text a little, so what sets countries apart is measured against the mean of all.",
         blocks=blocks,
         numbers=list(_numbers(entries)),
         notes=list(_notes(results)),

@@ -13,8 +13,13 @@ from geobias.report.page.parts import Block, Chart, Choice, Number, Row, Section
 from geobias.report.page.regions_map import regions_map
 from geobias.report.page.space import space_charts
 from geobias.report.page.theme import dots
+from geobias.report.tables import interval
 
 PAPER = "as the paper has it"
+LEAD = (
+    "If the model spoke of all places alike, its answers would be the same for all. How far they lie apart within a "
+    "region is its score, gathered up the tree to the whole Earth (HERB, Li et al. 2022)."
+)
 FORM_READING = {
     "balanced": "Dot: balanced C_w, a mean distance between what the model says of the sub-regions; line: 95 % "
     "interval "
@@ -27,7 +32,7 @@ FORM_READING = {
 def regions_section(folder: Path, results: Mapping[str, Any], name: str) -> Section:
     top = top_regions(results)
     blocks: list[Block] = [*regions_map(folder, results, name)]
-    if len(top) > 1:
+    if top:
         blocks.append(_forms(name, top))
     blocks += _wording(name, results)
     blocks += _names_alone(name, results)
@@ -35,7 +40,7 @@ def regions_section(folder: Path, results: Mapping[str, Any], name: str) -> Sect
     return Section(
         id=name,
         title=f"Regions: how {model_name(results)} speaks of the world",
-        lead=_lead(results),
+        lead=LEAD,
         blocks=blocks,
         numbers=list(_numbers(results, top)),
         notes=list(_notes(results)),
@@ -56,16 +61,7 @@ def asked(results: Mapping[str, Any]) -> str:
     more = f" (and {len(templates) - 1} other templates)" if len(templates) > 1 else ""
     return (
         f"{model_name(results)} was asked how likely “{templates[0]}”{more} is, for {counts['regions'] - 1:,} "
-        "regions and "
-        f"{len(words_of(results))} words: {counts['sentences']:,} sentences, scored by {model['score']}."
-    )
-
-
-def _lead(results: Mapping[str, Any]) -> str:
-    return (
-        f"{asked(results)} If the model spoke of all places alike, the answers would be the same for all. How far "
-        "they lie "
-        "apart within a region is its score, gathered up the tree to the whole Earth (HERB, Li et al. 2022)."
+        f"regions and {len(words_of(results))} words: {counts['sentences']:,} sentences, scored by {model['score']}."
     )
 
 
@@ -221,7 +217,7 @@ def _names_alone(name: str, results: Mapping[str, Any]) -> Iterator[Table]:
                         "level": f"{level['level']} ({level['regions']})",
                         "a region's distance to its siblings goes with": said,
                         "Spearman": f"{found['value']:+.2f}{'*' if sure else ''}",
-                        "95 % interval": f"{found['low']:+.2f} to {found['high']:+.2f}",
+                        "95 % interval": interval(found, 2),
                     }
                 )
     if rows:

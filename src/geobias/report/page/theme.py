@@ -8,16 +8,18 @@ from typing import Any
 import altair as alt
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#8a8a86"  # Okabe and Ito's: they stay apart for colour-blind readers
+LIGHTER_BLUE = "#4AA8E0"  # on a dark page
 SERIES = [BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", ORANGE, "#B5A900", "#7A7A7A"]
 FONT = "system-ui, -apple-system, Segoe UI, Roboto, Liberation Sans, Arial, sans-serif"
-DARK_TEXT, LIGHT_TEXT = "#1c1c1a", "#ffffff"  # inside coloured cells, on any page
+DARK_TEXT, LIGHT_TEXT = "#000000", "#ffffff"  # inside coloured cells: one of them can be read on any colour
 ROW = 22  # pixels of a line
-FULL_COLOUR = 0.62  # of the largest value: beyond, a cell is so dark that its text is light
+NARROW = 34  # pixels of a cell in which no number has room
+TICK = 90  # pixels of an axis for each of its labels
 
 Row = dict[str, Any]
 
 
-def _config(ink: str, soft: str, grid: str, empty: str) -> dict[str, Any]:
+def _config(ink: str, soft: str, grid: str, empty: str, blue: str) -> dict[str, Any]:
     quiet = {"labelColor": soft, "titleColor": soft, "titleFontWeight": "normal", "labelFontSize": 12}
     return {
         "background": "transparent",
@@ -28,14 +30,15 @@ def _config(ink: str, soft: str, grid: str, empty: str) -> dict[str, Any]:
         "title": {"color": ink},
         "text": {"color": ink},
         "rule": {"color": soft},
-        "range": {"category": SERIES},
+        "range": {"category": [blue, *SERIES[1:]]},
+        "params": [{"name": "blue", "value": blue}],
         "geoshape": {"fill": empty, "stroke": grid},
     }
 
 
 THEMES = {
-    "light": _config("#1c1c1a", "#595955", "#e4e4e0", "#ebebe7"),
-    "dark": _config("#f2f2ee", "#b4b4ae", "#3a3a38", "#2e2e2c"),
+    "light": _config("#1c1c1a", "#595955", "#e4e4e0", "#ebebe7", BLUE),
+    "dark": _config("#f2f2ee", "#b4b4ae", "#3a3a38", "#2e2e2c", LIGHTER_BLUE),
 }
 
 
@@ -48,25 +51,33 @@ def dots(
     by the number `floor` of each row.
     """
     chart = alt.Chart(alt.InlineData(values=list(rows)))
-    down = alt.Y(f"{label}:N", title=None, sort=list(order))
+    down = alt.Y(f"{label}:N", title=None, scale=_in_order(order))
     base = chart.encode(y=down)
-    paint: Any = alt.value(BLUE)
-    filled: Any = alt.condition("datum.marked", alt.value(BLUE), alt.value("transparent"))
+    paint: Any = alt.value({"expr": "blue"})  # the theme's
+    filled: Any = alt.condition("datum.marked", alt.value({"expr": "blue"}), alt.value("transparent"))
     if colour:
+        kinds = _in_order([row[colour] for row in rows])
         legend = alt.Legend(orient="top", labelLimit=260, title=None, columns=1)
-        paint = alt.Color(f"{colour}:N", legend=legend)
-        filled = alt.condition("datum.marked", alt.Fill(f"{colour}:N", legend=None), alt.value("transparent"))
-        base = base.encode(yOffset=f"{colour}:N")
+        paint = alt.Color(f"{colour}:N", legend=legend, scale=kinds)
+        fill = alt.Fill(f"{colour}:N", legend=legend, scale=kinds)
+        filled = alt.condition("datum.marked", fill, alt.value("transparent"))
+        base = base.encode(yOffset=alt.YOffset(f"{colour}:N", scale=kinds))
+    axis = alt.Axis(format="~f", tickCount={"expr": f"ceil(width / {TICK})"})
     layers: list[Any] = []
     if floor:
         band = chart.transform_calculate(below="-datum.floor").encode(y=down)
         layers.append(band.mark_bar(height=14, color=GREY, opacity=0.28).encode(x="below:Q", x2="floor:Q"))
     layers.append(alt.Chart(alt.InlineData(values=[{}])).mark_rule(strokeDash=[3, 3]).encode(x=alt.datum(0)))
     if any(row["low"] is not None for row in rows):
-        layers.append(base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title), x2="high:Q", color=paint))
+        layers.append(
+            base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title, axis=axis), x2="high:Q", color=paint)
+        )
     layers.append(
         base.mark_point(size=75, opacity=1, strokeWidth=2).encode(
-            x=alt.X("value:Q", title=title), color=paint, fill=filled, tooltip=_tooltip([label, colour], ".3~g")
+            x=alt.X("value:Q", title=title, axis=axis),
+            color=paint,
+            fill=filled,
+            tooltip=_tooltip([label, colour], ".3~r"),
         )
     )
     lines = len({(row[label], row[colour] if colour else None) for row in rows})
@@ -79,24 +90,28 @@ def heat(
     """Cells coloured by `value` around 0, with `text` in them; the colours end at the largest value."""
     reach = max((abs(row["value"]) for row in rows if row["value"] is not None), default=0) or 1
     quiet: dict[str, Any] = {"domain": False, "ticks": False}
-    axis = alt.Axis(orient="top", labelAngle=0 if len(columns) < 6 else -40, **quiet)
+    cell = f"width / {len(columns)}"
+    level = len(columns) < 6
+    limit: Any = {"expr": cell} if level else 110
+    axis = alt.Axis(orient="top", labelAngle=0 if level else -40, labelLimit=limit, **quiet)
     base = alt.Chart(alt.InlineData(values=list(rows))).encode(
-        x=alt.X(f"{across}:N", title=None, sort=list(columns), axis=axis),
-        y=alt.Y(f"{down}:N", title=None, sort=list(order), axis=alt.Axis(**quiet)),
+        x=alt.X(f"{across}:N", title=None, scale=_in_order(columns), axis=axis),
+        y=alt.Y(f"{down}:N", title=None, scale=_in_order(order), axis=alt.Axis(**quiet)),
+        tooltip=_tooltip([down, across], "+.3~r"),  # of the numbers too: they lie on the cells
     )
     scale = alt.Scale(scheme="blueorange", domain=[-reach, reach], domainMid=0)
-    legend = alt.Legend(orient="bottom", gradientLength=220, titleLimit=400, format=".2~g")
+    legend = alt.Legend(orient="bottom", gradientLength=220, titleLimit=400, format=".2~r")
     cells = base.mark_rect(cornerRadius=2).encode(
         color=alt.condition(
             "datum.value === null", alt.value(GREY), alt.Color("value:Q", title=title, scale=scale, legend=legend)
         ),
-        tooltip=_tooltip([down, across], "+.3~g"),
     )
-    dark = f"datum.value !== null && abs(datum.value) > {FULL_COLOUR * reach}"
-    words = base.mark_text(fontSize=11).encode(
-        text="text:N", color=alt.condition(dark, alt.value(LIGHT_TEXT), alt.value(DARK_TEXT))
+    light, dark = (f"contrast('{text}', scale('color', datum.value))" for text in (LIGHT_TEXT, DARK_TEXT))
+    on_dark = f"datum.value !== null && {light} > {dark}"
+    words = base.mark_text(fontSize=11, opacity={"expr": f"{cell} < {NARROW} ? 0 : 1"}).encode(
+        text="text:N", color=alt.condition(on_dark, alt.value(LIGHT_TEXT), alt.value(DARK_TEXT))
     )
-    return bare_spec(alt.layer(cells, words).properties(width="container", height=alt.Step(ROW + 2)))
+    return bare_spec(alt.layer(cells, words).properties(width="container", height=(ROW + 2) * len(order)))
 
 
 def _tooltip(names: Sequence[str | None], digits: str) -> list[alt.Tooltip]:
@@ -107,6 +122,11 @@ def _tooltip(names: Sequence[str | None], digits: str) -> list[alt.Tooltip]:
         alt.Tooltip("high:Q", title="to", format=digits),
         alt.Tooltip("p_adjusted:Q", title="adjusted p", format=".2~g"),
     ]
+
+
+def _in_order(values: Sequence[str]) -> alt.Scale:
+    """Each once, as they stand. Vega-Lite's `sort` would write them into code, where not every text can stand."""
+    return alt.Scale(domain=list(dict.fromkeys(values)))
 
 
 def bare_spec(chart: Any) -> dict[str, Any]:

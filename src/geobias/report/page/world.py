@@ -15,9 +15,8 @@ CHOSEN = "#D55E00"
 
 def map_spec() -> dict[str, Any]:
     """Shapes and circles; the page's script brings their values, colours and size."""
-    colour = alt.Color(
-        "value:Q", scale=alt.Scale(domain=[0, 1]), legend=alt.Legend(orient="top", gradientLength=220, format=".3~g")
-    )
+    legend = alt.Legend(orient="top", gradientLength=220, format=".3~r", padding=10)
+    colour = alt.Color("value:Q", scale=alt.Scale(domain=[0, 1]), legend=legend)
     tooltip = [alt.Tooltip("name:N"), alt.Tooltip("text:N", title="value")]
     shape = alt.Chart(alt.NamedData(name="shapes"))
     dot = alt.Chart(alt.NamedData(name="dots")).encode(longitude="x:Q", latitude="y:Q")

@@ -13,11 +13,15 @@
   const option = (select, value, text) => { make("option", text, select).value = value; };
   const copy = (value) => JSON.parse(JSON.stringify(value));
   const short = (value) => (value === null || value === undefined ? "unknown" : Number(value.toPrecision(3)).toString());
+  const fixed = (value) => value.toFixed(2).replace("-", "−");
+  const areHidden = () => find("#hide-texts").checked;
   const views = new Map();
 
   async function embed(element, spec) {
     views.get(element)?.finalize();
-    const options = { actions: false, renderer: "svg", config: data.themes[root.dataset.theme], tooltip: { theme: root.dataset.theme } };
+    const config = copy(data.themes[root.dataset.theme]);
+    config.axis.labelLimit = Math.min(config.axis.labelLimit, innerWidth / 3); // names leave room for what they name
+    const options = { actions: false, renderer: "svg", config, tooltip: { theme: root.dataset.theme } };
     const found = await vegaEmbed(element, spec, options);
     views.set(element, found);
     return found.view;
@@ -38,6 +42,9 @@
   }
 
   // The world map
+
+  const ASPECT = 0.44; // height of the drawn world for its width: Equal Earth from Cape Horn to Greenland
+  const FULL_SIZE = 700; // pixels of width below which the small countries' circles shrink with the map
 
   function range(values, centre) {
     // Colours end where outliers begin (Tukey's fences), so that one of them does not make all others alike.
@@ -121,17 +128,20 @@
         const some = positions.map((position) => f[position]);
         if (some.every((value) => value !== null)) values[code] = some.reduce((a, b) => a + b, 0) / some.length;
       }
-      const what = one === "" ? `the ${topic.words.length} words of “${topic.topic}”` : `“${this.sentence("…", positions[0])}”`;
-      return { title: `How likely ${what} is`, legend: "mean log-probability", reading: words.reading, centre: null, values };
+      const several = `How likely the ${topic.words.length} words of “${topic.topic}” are`;
+      const title = areHidden() ? "How likely the chosen words are" : one === "" ? several : `How likely “${this.sentence("…", positions[0])}” is`;
+      return { title, legend: "mean log-probability", reading: words.reading, centre: null, values };
     }
 
     sentence(region, position) {
-      const words = this.about.words;
-      return words.template.replaceAll("{region}", region).replaceAll("{description}", words.names[position]);
+      // In one go and by a function: what is put in may hold braces, or "$&".
+      const { template, names } = this.about.words;
+      return template.replace(/{region}|{description}/g, (place) => (place === "{region}" ? region : names[position]));
     }
 
     csv() {
-      const shown = this.shown(), quoted = (text) => `"${String(text).replaceAll('"', '""')}"`;
+      // What a spreadsheet would run is made plain text, as in the run's own tables.
+      const shown = this.shown(), quoted = (text) => `"${String(text).replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`;
       const rows = Object.entries(this.about.countries).map(([code, country]) => [code, quoted(country.name), quoted(country.continent), shown.values[code] ?? ""]);
       return [["code", "country", "continent", quoted(shown.title)], ...rows].map((row) => row.join(",") + "\n").join("");
     }
@@ -141,19 +151,28 @@
       const known = Object.values(shown.values).filter((value) => value !== null);
       const [low, high] = known.length ? range(known, shown.centre) : [0, 1];
       const colour = { domain: [low, high], scheme: shown.centre === null ? "viridis" : "blueorange", clamp: true };
-      for (const layer of spec.layer) if (layer.encoding?.color?.field) { layer.encoding.color.scale = colour; layer.encoding.color.title = shown.legend; }
+      for (const layer of spec.layer) {
+        if (layer.encoding.color?.field) Object.assign(layer.encoding.color, { scale: colour, title: shown.legend });
+        if (layer.mark.type === "circle") layer.mark.size *= Math.min(1, width / FULL_SIZE);
+      }
       const about = (code, name) => ({ code, name: this.about.countries[code]?.name ?? name, value: shown.values[code] ?? null, text: short(shown.values[code]) });
       const shapes = features.map((shape) => ({ type: "Feature", geometry: shape.geometry, ...about(shape.code, shape.name) }));
       const dots = data.dots.map((dot) => ({ x: dot.x, y: dot.y, ...about(dot.code, dot.name) }));
       spec.datasets = { shapes, dots };
-      Object.assign(spec, { width, height: Math.round(width * 0.48), params: [{ name: "chosen", value: this.chosen ?? "" }] });
+      Object.assign(spec, { width, height: Math.round(width * ASPECT), params: [{ name: "chosen", value: this.chosen ?? "" }] });
       this.view = await embed(this.drawing, spec);
-      this.view.addEventListener("click", (_event, item) => { const code = item?.datum?.code; if (code in this.about.countries) this.open(code); });
+      this.view.addEventListener("click", (_event, item) => { const code = item?.datum?.code; if (code in this.about.countries) { this.open(code); this.panel.focus(); } });
+      this.describe();
+    }
+
+    describe() {
+      const shown = this.shown(), known = Object.values(shown.values).filter((value) => value !== null);
       const missing = Object.keys(this.about.countries).length - known.length;
       this.role("legend").textContent = `${shown.title}. ${shown.reading}${missing ? ` Without a number: ${missing}.` : ""}`;
     }
 
     open(code) {
+      // The focus stays in the list of countries, so that arrow keys go on from country to country.
       this.chosen = code;
       this.role("country").value = code;
       this.view?.signal("chosen", code).runAsync();
@@ -180,7 +199,7 @@
         const list = make("ul", undefined, this.panel);
         for (const [name, value] of country.cities) make("li", `${name}: ${short(value)}`, list);
       }
-      this.panel.focus({ preventScroll: false });
+      this.panel.scrollIntoView({ block: "nearest" });
     }
 
     listSentences(columns, code, name) {
@@ -189,12 +208,16 @@
       if (!own || own.some((value) => value === null)) return void make("p", "No likelihoods.", columns);
       const level = own.reduce((sum, value, k) => sum + value - means[k], 0) / own.length;
       const ranked = own.map((value, k) => [value - means[k] - level, k]).sort((a, b) => b[0] - a[0]);
-      const lists = [["Likelier than of other countries", ranked.slice(0, 6)], ["Less likely than of other countries", ranked.slice(-6).reverse()]];
+      const most = (some) => some.slice(0, 6);
+      const lists = [
+        ["Likelier than of other countries", most(ranked.filter(([difference]) => difference > 0))],
+        ["Less likely than of other countries", most(ranked.filter(([difference]) => difference < 0).reverse())],
+      ];
       for (const [title, some] of lists) {
         const column = make("div", undefined, columns);
         make("h5", title, column);
         const list = make("ul", undefined, column);
-        for (const [difference, k] of some) make("li", `“${this.sentence(name, k)}” f ${own[k].toFixed(2)}, ${difference < 0 ? "−" : "+"}${Math.abs(difference).toFixed(2)}`, list);
+        for (const [difference, k] of some) make("li", `“${this.sentence(name, k)}” f\u00a0${fixed(own[k])}, ${difference < 0 ? "" : "+"}${fixed(difference)}`, list);
       }
     }
   }
@@ -225,7 +248,10 @@
   }
 
   find("#theme").addEventListener("click", () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"));
-  find("#hide-texts").addEventListener("change", (event) => document.body.classList.toggle("texts-hidden", event.target.checked));
+  find("#hide-texts").addEventListener("change", (event) => {
+    document.body.classList.toggle("texts-hidden", event.target.checked);
+    worlds.forEach((world) => world.describe());
+  });
   const prefersDark = matchMedia("(prefers-color-scheme: dark)");
   prefersDark.addEventListener("change", (event) => setTheme(event.matches ? "dark" : "light"));
   let before;

@@ -1,0 +1,172 @@
+"""The page without a browser: texts cut into pieces, the numbers above, and what the commands make and refuse."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import webbrowser
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import geobias
+from geobias.report.answers import most_moved
+from geobias.report.page.build import NUMBERS, _inert, _three, read, sections_of
+from geobias.report.page.names import marked_text
+from geobias.report.page.parts import Number, Section
+from tests.conftest import Run
+from tests.report.pages import HOSTILE, Speaker, both_runs
+
+LARGEST = 6_000_000  # bytes: what can still be sent by mail
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return both_runs(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture
+def runs(page: Path, tmp_path: Path) -> Path:
+    """Both runs in a folder that a test may spoil."""
+    return Path(shutil.copytree(page.parent, tmp_path / "runs"))
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("Mary's dog saw Mary.", ["Mary"], ["", "Mary", "'s dog saw ", "Mary", "."]),
+        ("MARY met mary", ["Mary"], ["", "MARY", " met ", "mary"]),
+        ("Marianne and Rosemary", ["Mary", "Mari"], ["Marianne and Rosemary"]),
+        ("Mary Ann Lee came", ["Mary Ann", "Lee"], ["", "Mary Ann Lee", " came"]),
+        ("Ann-Marie, Ann", ["Ann", "Ann-Marie"], ["", "Ann-Marie", ", ", "Ann"]),
+        ("Dr. Lee (Lee)", ["Lee", None], ["Dr. ", "Lee", " (", "Lee", ")"]),
+        ("José, Jose", ["José"], ["", "José", ", Jose"]),
+        ("C++ is here", ["C++"], ["", "C++", " is here"]),
+        ("nobody", [], ["nobody"]),
+        ("nobody", [None, ""], ["nobody"]),
+    ],
+)
+def test_names_are_marked_where_they_stand_alone(text: str, names: list[str | None], expected: list[str]) -> None:
+    found = marked_text(text, names, "was")
+    assert found == [(piece, "was" if k % 2 else None) for k, piece in enumerate(expected) if piece]
+    assert "".join(piece for piece, _ in found) == text
+
+
+def section(*labels: str) -> Section:
+    return Section("s", "S", "", [], [Number(label, "1", "", "") for label in labels])
+
+
+def test_three_numbers_are_taken_in_turns() -> None:
+    assert [number.label for number in _three([section("a", "b", "c"), section("d", "e")])] == ["a", "d", "b"]
+    assert [number.label for number in _three([section("a", "b", "c", "d")])] == ["a", "b", "c"]
+    assert [number.label for number in _three([section(), section("d")])] == ["d"]
+    assert _three([section()]) == [] and NUMBERS == 3
+
+
+def test_runs_of_one_audit_have_sections_of_their_own(page: Path) -> None:
+    found = read(page.parent)
+    sections = sections_of([*found, *found])
+    assert [each.id for each in sections] == ["regions", "names", "regions-2", "names-2"]
+    blocks = [block.id for each in sections for block in each.blocks]
+    assert len(blocks) == len(set(blocks))
+
+
+def test_what_moved_most_by_hand(tmp_path: Path) -> None:
+    """Two texts; of the first the second version moved most (0.5), of the second its only one (0.2)."""
+    rows = [
+        # text, country, first name, text, scores
+        ("1", None, None, "Mary sang", 0.2, 0.8),
+        ("1", "FR", "Marie", "Marie sang", 0.3, 0.7),
+        ("1", "IT", "Maria", "Maria sang", 0.7, 0.3),
+        ("2", None, None, "John ran", 0.5, 0.5),
+        ("2", "FR", "Jean", "Jean ran", 0.3, 0.7),
+        ("3", None, None, "nobody", 0.1, 0.9),
+    ]
+    table = {
+        "text_id": [row[0] for row in rows],
+        "country": [row[1] for row in rows],
+        "person": [[row[3].split()[0]] if row[1] else [] for row in rows],
+        "first_name": [[row[2]] if row[2] else [] for row in rows],
+        "last_name": pa.array([[None] if row[2] else [] for row in rows], pa.list_(pa.string())),
+        "text": [row[3] for row in rows],
+        "m/a": [row[4] for row in rows],
+        "m/b": [row[5] for row in rows],
+    }
+    pq.write_table(pa.table(table), tmp_path / "counterfactuals.parquet")
+    first, second = most_moved(tmp_path, ["m/a", "m/b"], 5)
+    assert (first.text_id, first.country, first.before, first.text) == ("1", "IT", "Mary sang", "Maria sang")
+    assert first.scores_before.tolist() == [0.2, 0.8] and first.scores.tolist() == [0.7, 0.3]
+    assert (second.text, second.first_name, second.last_name) == ("Jean ran", ["Jean"], [None])
+    assert [each.text_id for each in most_moved(tmp_path, ["m/a"], 1)] == ["1"]
+    assert [each.text_id for each in most_moved(tmp_path, ["m/a"], 5, {"1"})] == ["2"]
+
+
+def test_data_cannot_end_the_script_that_holds_it() -> None:
+    text = _inert({HOSTILE: [HOSTILE, "\u2029<!--"]})
+    assert not set(text) & set("<>&\u2028\u2029")
+    assert json.loads(text) == {HOSTILE: [HOSTILE, "\u2029<!--"]}
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        _inert({"number": float("nan")})
+
+
+def test_the_page_of_the_whole_world_is_small(tmp_path: Path) -> None:
+    geobias.audit_regions(Speaker(), cities=0, out=tmp_path / "world")
+    assert (tmp_path / "world/report.html").stat().st_size < LARGEST
+
+
+def test_report_makes_the_page_again(run: Run, runs: Path) -> None:
+    (runs / "report.html").unlink()
+    code, out, err = run("report", runs)
+    assert (code, err) == (0, "") and "Page: runs/report.html" in out
+    text = (runs / "report.html").read_text(encoding="utf-8")
+    assert 'id="regions-map"' in text and 'id="names-heat"' in text
+    figures = sorted((runs / "figures").iterdir())
+    assert f"Figures: {len(figures) // 2} as SVG and PNG" in out
+    assert {file.suffix for file in figures} == {".svg", ".png"} and all(file.stat().st_size for file in figures)
+
+
+def test_several_runs_share_a_page(run: Run, runs: Path) -> None:
+    code, out, _ = run("report", runs / "names", runs / "names", "--out", "both/page.html")
+    assert code == 0 and "Page: both/page.html" in out
+    text = Path("both/page.html").read_text(encoding="utf-8")
+    assert 'id="names"' in text and 'id="names-2"' in text and "regions-map" not in text
+    code, out, _ = run("report", runs / "regions", runs / "names")
+    (made,) = Path("runs").glob("*-report*/report.html")
+    assert code == 0 and f"Page: {made}" in out
+
+
+@pytest.mark.parametrize("file", ["regions/likelihoods.parquet", "names/counterfactuals.parquet"])
+def test_a_run_without_its_answers_is_refused_in_a_line(run: Run, runs: Path, file: str) -> None:
+    (runs / file).unlink()
+    code, out, err = run("report", runs)
+    assert (code, out) == (2, "") and "is missing, damaged or of another run" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_what_is_no_run_and_no_page_is_refused(run: Run, runs: Path) -> None:
+    (runs / "regions/results.json").write_text("{", encoding="utf-8")
+    for given, said in (
+        (("report", runs), "results.json is damaged"),
+        (("report", "nowhere"), "nowhere holds no finished run"),
+        (("report", runs / "names", "--out", "folder"), "--out is the page to write, such as folder/report.html"),
+        (("open", "nowhere"), "make it with `geobias report nowhere`"),
+    ):
+        code, _, err = run(*given)
+        assert code == 2 and said in " ".join(err.split()), given
+
+
+def test_open(run: Run, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    def starts(url: str) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", starts)
+    assert run("open", runs)[:2] == (0, "Opened runs/report.html\n")
+    assert opened == [(runs / "report.html").resolve().as_uri()]
+    monkeypatch.setattr(webbrowser, "open", lambda url: False)
+    code, _, err = run("open", runs)
+    assert code == 2 and "No browser could be started here" in " ".join(err.split())
