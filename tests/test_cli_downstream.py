@@ -39,7 +39,7 @@ def test_a_function_on_a_file_ends_in_a_folder(run: Run, here: Path) -> None:
     assert "beyond that the regions move it by 0.0000 to +0.2000" in " ".join(out.split())
     assert "accuracy 0.5000 without a prefix, 0.5000 with the control, 0.5000 with regions" in " ".join(out.split())
     assert {path.name for path in (here / "here").iterdir()} == {
-        "results.json", "run.json", "tables", "figures", "predictions.parquet"
+        "results.json", "run.json", "report.html", "tables", "figures", "predictions.parquet"
     }  # fmt: skip
     assert json.loads((here / "here/results.json").read_text())["classifiers"][0]["shown"] == "hate"
 

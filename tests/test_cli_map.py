@@ -13,6 +13,8 @@ import pytest
 
 from geobias import audit_regions
 from geobias.measures.plane import plane
+from geobias.report.page.build import read, sections_of
+from geobias.report.page.parts import Chart
 from geobias.world.regions import Region, RegionTree
 from tests.conftest import Run
 
@@ -150,7 +152,14 @@ def test_the_space_of_a_model(run: Run, finished: tuple[str | Path, ...]) -> Non
         numbers = list(csv.DictReader(file))
     assert [row["space"] for row in numbers] == ["full space", "plane"]
     assert all(0 <= float(row["purity"]) <= 1 and 0 < float(row["p_value"]) <= 1 for row in numbers)
+    (section,) = sections_of(read(Path("here")))
+    (chart,) = [block for block in section.blocks if block.id == "regions-space"]
+    assert isinstance(chart, Chart) and len(chart.rows) == 12 and "by chance it would be" in chart.reading
+    assert "Countries as the model holds them" in Path("here/report.html").read_text(encoding="utf-8")
     assert run(*finished)[0] == 0
+    Path("here/tables/space.csv").write_text("damaged\n", encoding="utf-8")
+    code, _, err = run("report", "here")
+    assert code == 2 and "make it again with `geobias space`" in err
     points = np.random.default_rng(0).normal(size=(12, 4))
     laid = [plane(points, neighbours=3, seed=seed) for seed in (0, 0, 1)]
     assert (laid[0] == laid[1]).all() and (laid[0] != laid[2]).any()

@@ -148,7 +148,7 @@ def test_extreme_likelihoods_are_not_taken_for_missing_ones() -> None:
 def test_out_leaves_the_folder_of_the_command(tmp_path: Path) -> None:
     geobias.audit_regions(Planted({}), cities=0, countries="FR,DE", words=WORDS, out=tmp_path / "run")
     assert {path.name for path in (tmp_path / "run").iterdir()} == {
-        "run.json", "results.json", "tables", "likelihoods.parquet",
+        "run.json", "results.json", "report.html", "tables", "likelihoods.parquet",
     }  # fmt: skip
 
 

@@ -108,10 +108,18 @@ def refuse_incomparable(first: Entry, second: Entry, names: tuple[str, str]) -> 
         why = f"one is a run of `geobias {first['audit']}`, the other of `geobias {second['audit']}`"
         raise InputError(f"{names[0]} and {names[1]} cannot be compared: {why}.")
     for setting, what in SAME[first["audit"]].items():
-        here, there = (run["settings"].get(setting) for run in (first, second))
-        if setting == "texts":  # the same ones may lie in another file
-            here, there = here["digest"], there["digest"]
+        here, there = (_asked(run, setting) for run in (first, second))
         _refuse_other(what, here, there, names, show=not setting.endswith(("texts", "mentions", "names", "digest")))
+
+
+def asked_otherwise(first: Entry, second: Entry) -> list[str]:
+    """What two runs of one audit do not share, of all that they would have to share to be compared."""
+    return [what for setting, what in SAME[first["audit"]].items() if _asked(first, setting) != _asked(second, setting)]
+
+
+def _asked(run: Entry, setting: str) -> Any:
+    value = run["settings"].get(setting)
+    return value["digest"] if setting == "texts" else value  # the same ones may lie in another file
 
 
 def _refuse_other(what: str, here: Any, there: Any, names: tuple[str, str], *, show: bool = True) -> None:

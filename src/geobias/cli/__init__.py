@@ -21,7 +21,7 @@ from geobias.cli.figures import space, world_map
 from geobias.cli.inside import audit, cache, models_inside
 from geobias.cli.judging import compare, gate
 from geobias.cli.names import names
-from geobias.cli.pages import open_page, report
+from geobias.cli.pages import card, open_page, report
 from geobias.cli.regions import regions
 from geobias.cli.training import finetune
 from geobias.errors import GeobiasError
@@ -41,6 +41,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "finetune": finetune,
     "report": report,
     "open": open_page,
+    "card": card,
     "compare": compare,
     "gate": gate,
     "map": world_map,

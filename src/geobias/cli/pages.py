@@ -39,3 +39,19 @@ def open_page(
     from geobias.commands.report import run_open
 
     run_open(run)
+
+
+def card(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The folder of a finished run of regions, names or downstream.")
+    ],
+    out: Annotated[Path | None, typer.Option(help="The file to write; the terminal unless given.")] = None,
+    debug: Debug = False,
+) -> None:
+    """A short section for a model card, as Markdown: what was asked, the numbers with their intervals, and limits.
+
+    Of a folder that holds several runs, all of them.
+    """
+    from geobias.commands.card import run_card
+
+    run_card(run, out)

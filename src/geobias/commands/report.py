@@ -15,7 +15,7 @@ from geobias.report.tables import console
 
 def run_report(folders: Sequence[Path], out: Path | None) -> None:
     """One page for all runs in these folders, and every chart of it as SVG and PNG."""
-    found = [run for folder in folders for run in read(folder)]
+    found = [run for folder in dict.fromkeys(folders) for run in read(folder)]
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out is the page to write, such as {out / PAGE}.")
     place = out or (folders[0] if len(folders) == 1 else runs.new_folder("report")) / PAGE

@@ -16,7 +16,8 @@ from geobias.models.scorer import load
 from geobias.report import runs
 from geobias.report.charts import save_chart
 from geobias.report.maps import countries_of, model_name
-from geobias.report.space import space_chart
+from geobias.report.page.build import read, write_page
+from geobias.report.space import PLANE, PURITY, space_chart
 from geobias.report.tables import console, save_csv
 from geobias.world.geometry import countries
 
@@ -55,9 +56,10 @@ def run_space(run: Path, *, neighbours: int, seed: int) -> None:
     chart = space_chart(rows, f"Countries as {model_name(results)} holds them, and as they lie", lines)
     files = save_chart(chart, run / "figures" / "space")
     numbers = [{"space": space, "neighbours": neighbours, **asdict(each)} for space, each in found.items()]
-    for name, content in (("space", rows), ("space-purity", numbers)):
-        files.append(run / "tables" / f"{name}.csv")
+    for name, content in ((PLANE, rows), (PURITY, numbers)):
+        files.append(run / "tables" / name)
         save_csv(files[-1], content)
+    write_page(run / runs.PAGE, read(run))  # which shows the plane too
     out = console()
     out.print(_said(found["full space"], neighbours))
     out.print(f"On the plane of the figure, which is not to be trusted: {found['plane'].purity:.0%}.", style="dim")

@@ -12,7 +12,7 @@ from rich.table import Table
 from geobias.audits.compare import CompareResult, Comparison
 from geobias.measures.inference import SIGNIFICANT
 from geobias.measures.paired import FEWEST
-from geobias.report.tables import signed, titled_table, write_csv
+from geobias.report.tables import is_marked, signed, titled_table, write_csv
 
 MOST_ROWS = 24  # of more the terminal shows those that chance explains least; the files have all
 HIDDEN = "originals"  # what any renaming or prefix does, model by model: in the files only
@@ -46,14 +46,16 @@ def tables(comparison: Comparison) -> Iterator[Table]:
     for (models, measure), group in groupby(shown, key=lambda row: (row["models"], row["measure"])):
         rows = list(group)
         places = 4 if abs(max((row["first"] or 0 for row in rows), key=abs)) < 1 else 2
-        table = titled_table(f"{_called(models, comparison)}: {measure} against {rows[0]['against']}")
+        table = titled_table(
+            f"{called(models, comparison.first, comparison.second)}: {measure} against {rows[0]['against']}"
+        )
         table.add_column("place", overflow="fold")
         if rows[0]["label"] is not None:
             table.add_column("class", overflow="fold")
         for heading in ("first", "second", "difference", "95 % interval"):
             table.add_column(heading, justify="right", no_wrap=True, style="bold" if heading == "difference" else "")
         table.add_column("")
-        for row in _shown(rows):
+        for row in most_certain(rows):
             named = [row["name"]] + ([] if row["label"] is None else [row["label"]])
             table.add_row(*named, *_cells(row, places))
         yield table
@@ -62,7 +64,7 @@ def tables(comparison: Comparison) -> Iterator[Table]:
 def notes(comparison: Comparison) -> Iterator[str]:
     """How much is marked, of how much; what is not shown, and who was left out."""
     shown = [row for row in comparison.rows if row["against"] != HIDDEN]
-    marked = sum(map(is_marked, shown))
+    marked = sum(is_marked(row["difference"]) for row in shown)
     unknown = sum(row["difference"]["value"] is None for row in shown)
     yield f"Marked *: {marked:,} of {len(shown) - unknown:,} differences (adjusted p below {SIGNIFICANT})."
     if unknown:
@@ -71,19 +73,15 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield f"Classifiers that only one of the runs has, left out: {', '.join(comparison.left_out)}."
 
 
-def is_marked(row: Row) -> bool:
-    adjusted = row["difference"]["p_adjusted"]
-    return adjusted is not None and adjusted < SIGNIFICANT
-
-
-def _called(models: list[str], comparison: Comparison) -> str:
+def called(models: list[str], first_run: str, second_run: str) -> str:
     """The models, second against first; the runs where one model was asked twice."""
-    first, second = models if models[0] != models[1] else (comparison.first, comparison.second)
+    first, second = models if models[0] != models[1] else (first_run, second_run)
     about = f"{models[0]}, " if models[0] == models[1] else ""
     return f"{about}{second} minus {first}"
 
 
-def _shown(rows: list[Row]) -> list[Row]:
+def most_certain(rows: list[Row]) -> list[Row]:
+    """All of them, or, where they are many, those that chance explains least."""
     if len(rows) <= MOST_ROWS:
         return rows
     known = [row for row in rows if row["difference"]["value"] is not None]
@@ -94,4 +92,4 @@ def _cells(row: Row, places: int) -> list[str]:
     found = row["difference"]
     interval = "" if found["low"] is None else f"{signed(found['low'], places)} to {signed(found['high'], places)}"
     values = (row["first"], row["second"], found["value"])
-    return [*(signed(value, places) for value in values), interval, "*" if is_marked(row) else ""]
+    return [*(signed(value, places) for value in values), interval, "*" if is_marked(found) else ""]

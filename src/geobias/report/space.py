@@ -11,6 +11,7 @@ import numpy as np
 from geobias.report.charts import INK, continent_colour, continent_map, framed
 from geobias.world.geometry import countries
 
+PLANE, PURITY = "space.csv", "space-purity.csv"  # tables that join a run
 SIDE = 380  # pixels of the square plane
 MARGIN = 0.06  # of its side, left free around the points
 LETTER, LINE = 5.4, 12  # pixels of an average letter of a label, and of its line

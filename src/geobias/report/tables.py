@@ -93,8 +93,11 @@ def digits(value: float | None, factor: float = 1.0) -> str:
 
 def marked(text: str, estimate: Mapping[str, Any]) -> str:
     """With a star where the adjusted p-value is small; without, a blank keeps the digits in line."""
-    p = estimate["p_adjusted"]
-    return f"{text}*" if p is not None and p < SIGNIFICANT else f"{text} "
+    return f"{text}*" if is_marked(estimate) else f"{text} "
+
+
+def is_marked(estimate: Mapping[str, Any]) -> bool:
+    return estimate["p_adjusted"] is not None and bool(estimate["p_adjusted"] < SIGNIFICANT)
 
 
 def interval(estimate: Mapping[str, Any], places: int) -> str:
@@ -107,3 +110,7 @@ def signed(value: float | None, places: int, nothing: str = NOTHING) -> str:
         return nothing
     rounded = round(value, places)
     return f"{rounded:+.{places}f}" if rounded else f"{0:.{places}f}"
+
+
+def listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

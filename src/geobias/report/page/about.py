@@ -67,10 +67,11 @@ def account(results: Mapping[str, Any], run: Mapping[str, Any], section: Section
             for name, rows in (
                 ("Settings", results["settings"]),
                 ("Models", models),
-                ("Counts", results["counts"]),
+                ("Counts", results.get("counts", {})),
                 ("Run", when),
                 ("Versions", results["versions"]),
             )
+            if rows
         },
     }
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,11 @@ import geobias
 from geobias.files import write_whole, writing
 from geobias.report import runs
 from geobias.report.page import about
+from geobias.report.page.beside import Run, beside_section, short_names
+from geobias.report.page.compare import asked as asked_of_comparisons
+from geobias.report.page.compare import compare_section
+from geobias.report.page.downstream import asked as asked_downstream
+from geobias.report.page.downstream import downstream_section
 from geobias.report.page.names import asked as asked_of_names
 from geobias.report.page.names import names_section
 from geobias.report.page.parts import Block, Chart, Choice, Number, Section, Table, WorldMap
@@ -35,7 +40,12 @@ class Shown(NamedTuple):
     asked: Callable[[Mapping[str, Any]], str]
 
 
-AUDITS = {"regions": Shown(regions_section, asked_of_regions), "names": Shown(names_section, asked_of_names)}
+AUDITS = {
+    "regions": Shown(regions_section, asked_of_regions),
+    "names": Shown(names_section, asked_of_names),
+    "downstream": Shown(downstream_section, asked_downstream),
+    "compare": Shown(compare_section, asked_of_comparisons),
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,8 @@ def render(found: Sequence[Finished]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    sections = sections_of(found)
+    own = sections_of(found)
+    sections = [*side_by_side(found), *own]
     loader = PackageLoader("geobias.report.page")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
 
@@ -71,7 +82,7 @@ def render(found: Sequence[Finished]) -> str:
         asked=" ".join(AUDITS[run.results["audit"]].asked(run.results) for run in found),
         sections=sections,
         numbers=_three(sections),
-        runs=[about.account(run.results, run.about, section) for run, section in zip(found, sections, strict=True)],
+        runs=[about.account(run.results, run.about, section) for run, section in zip(found, own, strict=True)],
         limits=about.LIMITS,
         sources=about.SOURCES,
         citations=about.CITATIONS,
@@ -85,20 +96,30 @@ def render(found: Sequence[Finished]) -> str:
 
 
 def sections_of(found: Sequence[Finished]) -> list[Section]:
-    """A section for each run; the second of an audit has a number in its name."""
+    """A section for each run; where an audit has several, a number in their ids and the run in their titles."""
+    times = Counter(run.results["audit"] for run in found)
     seen: Counter[str] = Counter()
     sections = []
-    for run in found:
+    for run, called in zip(found, short_names([run.folder for run in found]), strict=True):
         audit = run.results["audit"]
         seen[audit] += 1
         name = audit if seen[audit] == 1 else f"{audit}-{seen[audit]}"
-        sections.append(AUDITS[audit].section(run.folder, run.results, name))
+        section = AUDITS[audit].section(run.folder, run.results, name)
+        several = times[audit] > 1
+        sections.append(replace(section, title=f"{section.title} ({called})") if several else section)
     return sections
+
+
+def side_by_side(found: Sequence[Finished]) -> list[Section]:
+    """The section that comes before those of the runs, where an audit has several."""
+    called = short_names([run.folder for run in found])
+    section = beside_section([Run(name, run.results) for name, run in zip(called, found, strict=True)])
+    return [section] if section else []
 
 
 def _three(sections: Sequence[Section]) -> list[Number]:
     """The first number of every section, then the second ones, and so on: three in all."""
-    most = max(len(section.numbers) for section in sections)
+    most = max((len(section.numbers) for section in sections), default=0)
     turns = [section.numbers[k] for k in range(most) for section in sections if k < len(section.numbers)]
     return turns[:NUMBERS]
 
@@ -147,7 +168,7 @@ def save_figures(folder: Path, found: Sequence[Finished]) -> list[str]:
     import vl_convert
 
     names = []
-    for section in sections_of(found):
+    for section in (*side_by_side(found), *sections_of(found)):
         for chart in _charts(section):
             spec = {
                 **chart.spec,
@@ -174,6 +195,6 @@ def _charts(section: Section) -> Iterator[Chart]:
             yield block
 
 
-def read(folder: Path) -> list[Finished]:
-    """The finished run in a folder, or all of them where it holds several."""
-    return [Finished(each, runs.read_run(each, *AUDITS), runs.read_about(each)) for each in runs.runs_in(folder)]
+def read(folder: Path, audits: Iterable[str] = AUDITS) -> list[Finished]:
+    """The finished run in a folder, or all of them where it holds several; of these audits, or refused."""
+    return [Finished(each, runs.read_run(each, *audits), runs.read_about(each)) for each in runs.runs_in(folder)]

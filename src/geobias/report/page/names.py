@@ -11,7 +11,7 @@ from geobias.measures.inference import SIGNIFICANT
 from geobias.report.answers import most_moved
 from geobias.report.page.parts import Block, Chart, Choice, Example, Examples, Number, Part, Row, Section
 from geobias.report.page.theme import dots, heat
-from geobias.report.tables import interval, signed
+from geobias.report.tables import interval, is_marked, listed, signed
 
 EXAMPLES = 6
 EXAMPLES_OF_ONE = 2  # texts that one classifier may show
@@ -60,7 +60,7 @@ def asked(results: Mapping[str, Any]) -> str:
     return (
         f"In {counts['texts_with_names']:,} texts ({results['settings']['texts']['source']}) the people were "
         "given common names of "
-        f"{counts['countries']} countries, {counts['draws']} times each, and {_listed(classifiers)} judged every "
+        f"{counts['countries']} countries, {counts['draws']} times each, and {listed(classifiers)} judged every "
         "version."
     )
 
@@ -79,10 +79,6 @@ def _notes(results: Mapping[str, Any]) -> Iterator[str]:
         cut = entry["counts"]["renamed_texts_cut"]
         if cut:
             yield f"{entry['model']['name']}: {cut:,} renamed texts were longer than the model takes, and cut."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _numbers(entries: Sequence[Row]) -> Iterator[Number]:
@@ -138,7 +134,7 @@ def _heat(key: str, entry: Row) -> Chart:
     for row in entry["countries"]:
         for label in entry["labels"]:
             value, sure = row["against_mean"]["change"][label], row["inference"]["against_mean"]["change"][label]
-            star = "*" if _is_marked(sure) else ""
+            star = "*" if is_marked(sure) else ""
             rows.append(
                 {
                     "country": row["country"],
@@ -182,7 +178,7 @@ def _delta(key: str, entry: Row) -> Chart | None:
             "country": row["country"],
             "value": row["against_mean"]["delta"],
             **{part: row["inference"]["against_mean"]["delta"][part] for part in ("low", "high", "p", "p_adjusted")},
-            "marked": _is_marked(row["inference"]["against_mean"]["delta"]),
+            "marked": is_marked(row["inference"]["against_mean"]["delta"]),
             "floor": row["inference"]["placebo"],
             "against_originals": row["delta"],
         }
@@ -227,7 +223,7 @@ def _correlations(key: str, entry: Row) -> Chart | None:
                 "class": label,
                 "over": kind,
                 **{part: one[part] for part in ("value", "low", "high", "p", "p_adjusted")},
-                "marked": _is_marked(one),
+                "marked": is_marked(one),
             }
             for label, one in by_label.items()
             if one["value"] is not None
@@ -278,7 +274,3 @@ def marked_text(text: str, names: Sequence[str | None], whose: str) -> list[Part
 def _ranked(entry: Row) -> list[Row]:
     """The countries from the kindest Delta to the harshest; as they are, where there is none."""
     return sorted(entry["countries"], key=lambda row: -(row["against_mean"]["delta"] or 0))
-
-
-def _is_marked(sure: Mapping[str, Any]) -> bool:
-    return sure["p_adjusted"] is not None and sure["p_adjusted"] < SIGNIFICANT

@@ -6,22 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from geobias.audits.wording import REPLACED, WITHOUT_TOPIC
-from geobias.errors import InputError
-from geobias.measures.herb import descriptive_vectors
 from geobias.measures.inference import SIGNIFICANT
-from geobias.measures.region_inference import centroid_distances
-from geobias.report.answers import likelihoods, tree_of
-from geobias.report.maps import countries_of, model_name, words_of
-from geobias.report.page.parts import Block, Chart, Choice, Number, Row, Section, Table, WorldMap
+from geobias.report.maps import model_name, words_of
+from geobias.report.page.parts import Block, Chart, Choice, Number, Row, Section, Table
+from geobias.report.page.regions_map import regions_map
+from geobias.report.page.space import space_charts
 from geobias.report.page.theme import dots
-from geobias.report.page.world import map_spec
 from geobias.report.tables import interval
-from geobias.world.geometry import countries
 
-CITIES_SHOWN = 30
 PAPER = "as the paper has it"
 LEAD = (
     "If the model spoke of all places alike, its answers would be the same for all. How far they lie apart within a "
@@ -37,22 +30,28 @@ FORM_READING = {
 
 
 def regions_section(folder: Path, results: Mapping[str, Any], name: str) -> Section:
-    regions = results["regions"]
-    root = regions[0]
-    top = [entry for entry in regions[1:] if entry["parent"] == root["id"] and entry["pairs"]]
-    blocks: list[Block] = [*_map(folder, results, name)]
-    if shown := [entry for entry in (root, *top) if entry["pairs"]]:
-        blocks.append(_forms(name, shown))
+    top = top_regions(results)
+    blocks: list[Block] = [*regions_map(folder, results, name)]
+    if top:
+        blocks.append(_forms(name, top))
     blocks += _wording(name, results)
     blocks += _names_alone(name, results)
+    blocks += space_charts(folder, name)
     return Section(
         id=name,
         title=f"Regions: how {model_name(results)} speaks of the world",
         lead=LEAD,
         blocks=blocks,
-        numbers=list(_numbers(results, root, top)),
+        numbers=list(_numbers(results, top)),
         notes=list(_notes(results)),
     )
+
+
+def top_regions(results: Mapping[str, Any]) -> list[Row]:
+    """The root and what lies directly below it, as far as they have sub-regions to compare."""
+    root = results["regions"][0]
+    below = (entry for entry in results["regions"] if entry["parent"] == root["id"])
+    return [entry for entry in (root, *below) if entry["pairs"]]
 
 
 def asked(results: Mapping[str, Any]) -> str:
@@ -66,16 +65,18 @@ def asked(results: Mapping[str, Any]) -> str:
     )
 
 
-def _numbers(results: Mapping[str, Any], root: Row, top: Sequence[Row]) -> Iterator[Number]:
-    if root["pairs"]:
-        yield Number(
-            f"How differently {model_name(results)} speaks of the parts of {root['name']}",
-            _three(root["c_w"]["balanced"]),
-            _interval(root["inference"]["c_w"]["balanced"]),
-            f"Balanced C_w by {results['model']['score']}: 0 if all were spoken of alike. {_against_null(root)}",
-        )
+def _numbers(results: Mapping[str, Any], top: Sequence[Row]) -> Iterator[Number]:
     if top:
-        most = max(top, key=lambda entry: entry["c_w"]["balanced"])
+        whole, score = top[0], results["model"]["score"]
+        yield Number(
+            f"How differently {model_name(results)} speaks of the parts of {whole['name']}",
+            _three(whole["c_w"]["balanced"]),
+            _interval(whole["inference"]["c_w"]["balanced"]),
+            f"Balanced C_w by {score}: 0 if all were spoken of alike. {_against_null(whole)}",
+        )
+    if len(top) > 1:
+        below = top[1:]
+        most = max(below, key=lambda entry: entry["c_w"]["balanced"])
         rank = most.get("rank")
         sure = (
             f" On other words it would rank {rank['low']} to {rank['high']}."
@@ -86,7 +87,7 @@ def _numbers(results: Mapping[str, Any], root: Row, top: Sequence[Row]) -> Itera
             f"Most differently: {most['name']}",
             _three(most["c_w"]["balanced"]),
             _interval(most["inference"]["c_w"]["balanced"]),
-            f"Balanced C_w of {most['name']}, the highest of {len(top)}.{sure}",
+            f"Balanced C_w of {most['name']}, the highest of {len(below)}.{sure}",
         )
     ratio = ((results.get("placebo") or {}).get("sparseness") or {}).get("ratio")
     if ratio:
@@ -118,84 +119,11 @@ def _against_null(entry: Row) -> str:
     return f"{said}{'' if sure else ', which chance explains'}."
 
 
-def _map(folder: Path, results: Mapping[str, Any], name: str) -> Iterator[WorldMap]:
-    try:
-        names = countries_of(results)
-    except InputError:
-        return  # a tree of the user's own has no place on a map
-    tree, (f, _) = tree_of(folder, results), likelihoods(folder, results)
-    mean_f = f.mean(axis=0)
-    distance = np.mean([centroid_distances(descriptive_vectors(one), tree.children) for one in f], axis=0)
-    at = {entry["id"]: row for row, entry in enumerate(results["regions"]) if entry["level"] == "country"}
-    known, words = countries(), words_of(results)
-    cities: dict[str, list[tuple[str, float]]] = {}
-    for row, entry in enumerate(results["regions"]):
-        if entry["level"] == "city":
-            cities.setdefault(entry["parent"], []).append((entry["name"], float(distance[row])))
-    about: dict[str, Row] = {}
-    for code, country in names.items():
-        shown = sorted(((n, d) for n, d in cities.get(code, []) if not np.isnan(d)), key=lambda city: -city[1])
-        more = f", the {CITIES_SHOWN} farthest of {len(shown)}" if len(shown) > CITIES_SHOWN else ""
-        about[code] = {
-            "name": country,
-            "continent": known[code].continent_name,
-            "cities": [(city, _rounded(d)) for city, d in shown[:CITIES_SHOWN]],
-            "cities_title": f"Its cities, by their distance from how all of them are spoken of{more}",
-        }
-    measures = [
-        {
-            "title": "How far from its continent",
-            "legend": "distance",
-            "reading": "Distance between what the model says of a country and of its continent's countries on "
-            "average; higher is farther.",
-            "centre": None,
-            "values": {code: _rounded(distance[row]) for code, row in at.items() if not np.isnan(distance[row])},
-        }
-    ]
-    scored = {code: results["regions"][row] for code, row in at.items() if results["regions"][row]["pairs"]}
-    if scored:
-        measures.append(
-            {
-                "title": "How differently its cities are spoken of",
-                "legend": "balanced C_w",
-                "reading": "Balanced C_w of a country's cities; higher means more differently.",
-                "centre": None,
-                "values": {code: _rounded(entry["c_w"]["balanced"]) for code, entry in scored.items()},
-            }
-        )
-    of_countries = mean_f[list(at.values())]
-    topics: dict[str, list[tuple[int, str]]] = {}
-    for position, word in enumerate(words):
-        topics.setdefault(word.topic or "words", []).append((position, word.word))
-    yield WorldMap(
-        f"{name}-map",
-        "The world, as the model speaks of it",
-        "Choose a measure, or a topic and a word; click a country, or choose it, to see its cities and what is "
-        "said of it.",
-        "A world map whose countries are coloured by the chosen measure; the list of countries beside it opens "
-        "the same "
-        "details.",
-        map_spec(),
-        {
-            "measures": measures,
-            "countries": about,
-            "words": {
-                "reading": f"By {results['model']['score']}; higher is likelier to the model.",
-                "template": results["settings"]["templates"][0],
-                "names": [word.word for word in words],
-                "topics": [{"topic": topic, "words": listed} for topic, listed in topics.items()],
-                "f": {code: [_rounded(v) for v in mean_f[row]] for code, row in at.items()},
-                "means": [_rounded(v) for v in np.nanmean(of_countries, axis=0)],
-            },
-        },
-    )
-
-
 def _forms(name: str, shown: Sequence[Row]) -> Choice:
     """Balanced first; the paper's form one click away, with the reason."""
     options = {}
     for form, key in (("balanced", "balanced"), (PAPER, "paper")):
-        rows = [_form_row(entry, key) for entry in shown]
+        rows = [form_row(entry, key) for entry in shown]
         ranked = sorted(rows[1:], key=lambda row: -row["value"])
         options[form] = Chart(
             f"{name}-continents-{key}",
@@ -215,7 +143,7 @@ def _forms(name: str, shown: Sequence[Row]) -> Choice:
     return Choice(f"{name}-form", "Form", options)
 
 
-def _form_row(entry: Row, form: str) -> Row:
+def form_row(entry: Row, form: str) -> Row:
     sure, null = entry["inference"]["c_w"][form], entry.get("null") or {}
     adjusted = null.get("p_adjusted")
     rank = entry.get("rank") or {}
@@ -300,10 +228,6 @@ def _names_alone(name: str, results: Mapping[str, Any]) -> Iterator[Table]:
             "and not of places. * marks an adjusted p-value below 0.05.",
             rows,
         )
-
-
-def _rounded(value: float) -> float | None:
-    return None if np.isnan(value) else round(float(value), 4)
 
 
 def _three(value: float) -> str:

@@ -68,9 +68,10 @@ def dots(
         band = chart.transform_calculate(below="-datum.floor").encode(y=down)
         layers.append(band.mark_bar(height=14, color=GREY, opacity=0.28).encode(x="below:Q", x2="floor:Q"))
     layers.append(alt.Chart(alt.InlineData(values=[{}])).mark_rule(strokeDash=[3, 3]).encode(x=alt.datum(0)))
-    layers.append(
-        base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title, axis=axis), x2="high:Q", color=paint)
-    )
+    if any(row["low"] is not None for row in rows):
+        layers.append(
+            base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title, axis=axis), x2="high:Q", color=paint)
+        )
     layers.append(
         base.mark_point(size=75, opacity=1, strokeWidth=2).encode(
             x=alt.X("value:Q", title=title, axis=axis),
@@ -80,7 +81,7 @@ def dots(
         )
     )
     lines = len({(row[label], row[colour] if colour else None) for row in rows})
-    return _spec(alt.layer(*layers).properties(width="container", height=max(60, ROW * lines)))
+    return bare_spec(alt.layer(*layers).properties(width="container", height=max(60, ROW * lines)))
 
 
 def heat(
@@ -110,7 +111,7 @@ def heat(
     words = base.mark_text(fontSize=11, opacity={"expr": f"{cell} < {NARROW} ? 0 : 1"}).encode(
         text="text:N", color=alt.condition(on_dark, alt.value(LIGHT_TEXT), alt.value(DARK_TEXT))
     )
-    return _spec(alt.layer(cells, words).properties(width="container", height=(ROW + 2) * len(order)))
+    return bare_spec(alt.layer(cells, words).properties(width="container", height=(ROW + 2) * len(order)))
 
 
 def _tooltip(names: Sequence[str | None], digits: str) -> list[alt.Tooltip]:
@@ -128,7 +129,7 @@ def _in_order(values: Sequence[str]) -> alt.Scale:
     return alt.Scale(domain=list(dict.fromkeys(values)))
 
 
-def _spec(chart: Any) -> dict[str, Any]:
+def bare_spec(chart: Any) -> dict[str, Any]:
     """Without the library's own look: the page has one, light and dark."""
     spec: dict[str, Any] = chart.to_dict()
     spec.pop("config", None)

@@ -190,9 +190,10 @@
       for (const fact of country.facts ?? []) make("li", fact, facts);
       const columns = make("div", undefined, this.panel);
       columns.className = "columns texts";
-      if (this.about.words) this.listSentences(columns, code, country.name);
-      const hidden = make("p", "Words are hidden by the switch at the top of the page.", this.panel);
-      hidden.className = "hidden-texts";
+      if (this.about.words) {
+        this.listSentences(columns, code, country.name);
+        make("p", "Words are hidden by the switch at the top of the page.", this.panel).className = "hidden-texts";
+      }
       if (country.cities?.length) {
         make("h5", country.cities_title, this.panel);
         const list = make("ul", undefined, this.panel);

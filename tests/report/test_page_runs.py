@@ -1,0 +1,133 @@
+"""Pages of comparisons, and of several runs side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import geobias
+from geobias.commands.compare import run_compare
+from geobias.report.compare import MOST_ROWS
+from geobias.report.page.beside import short_names
+from geobias.report.page.build import Finished, read, render, sections_of, side_by_side
+from geobias.report.page.parts import Chart, Choice, Table
+from geobias.world.names import gazetteer
+
+LISTED = gazetteer("latin")
+NAMES = {country: {n for kind in LISTED.kinds for n in LISTED.names(country, kind)} for country in ("FR", "MA", "GB")}
+MOROCCAN = NAMES["MA"] - NAMES["FR"] - NAMES["GB"]
+TEXTS = [f"Mary is here {i}" for i in range(16)]
+
+
+class Judge:
+    """Fair, or not to Moroccan names and Uganda; by a name of its own."""
+
+    def __init__(self, name: str, *, is_fair: bool) -> None:
+        self.__name__ = self.__qualname__ = name
+        self.is_fair = is_fair
+
+    def __call__(self, texts: list[str]) -> list[dict[str, float]]:
+        return [self._said(text) for text in texts]
+
+    def _said(self, text: str) -> dict[str, float]:
+        is_disliked = not self.is_fair and (text.split(" is ")[0] in MOROCCAN or "Uganda" in text)
+        p = 0.6 - 0.2 * is_disliked + 0.001 * (len(text) % 5)
+        return {"positive": p, "negative": 1 - p}
+
+
+@pytest.fixture
+def fair_and_biased(tmp_path: Path) -> list[Path]:
+    texts = pd.DataFrame({"text": TEXTS, "spans": [[[0, 4]]] * len(TEXTS)})
+    options: dict[str, Any] = {"spans": "spans", "draws": 3, "perplexity_draws": 0, "countries": "FR,MA,GB"}
+    for name in ("fair", "biased"):
+        geobias.audit_names(Judge(name, is_fair=name == "fair"), texts, out=tmp_path / name, **options)
+    return [tmp_path / "fair", tmp_path / "biased"]
+
+
+def downstream(place: Path, *, is_fair: bool, **options: Any) -> Path:
+    judge = Judge("judge", is_fair=is_fair)
+    geobias.audit_downstream(judge, **{"texts": TEXTS, "continents": "AF,EU", "out": place, **options})
+    return place
+
+
+def all_of(*folders: Path) -> list[Finished]:
+    return [run for folder in folders for run in read(folder)]
+
+
+def test_a_comparison_of_names(fair_and_biased: list[Path], tmp_path: Path) -> None:
+    run_compare(fair_and_biased, out=tmp_path / "here", as_json=True)
+    (section,) = sections_of(read(tmp_path / "here"))
+    differences, marked = section.blocks
+    assert isinstance(differences, (Choice, Chart)) and isinstance(marked, Table)
+    chart = next(iter(differences.options.values())) if isinstance(differences, Choice) else differences
+    lowest = chart.rows[-1]
+    assert lowest["place"] == "Morocco" and lowest["marked"] and lowest["value"] < -20
+    assert lowest["low"] <= lowest["value"] <= lowest["high"]
+    assert marked.rows[0]["of"] == "3" and int(marked.rows[0]["marked"]) >= 1
+    assert section.numbers[0].label == "Differences that stand out" and "Morocco" in section.numbers[1].label
+    page = (tmp_path / "here/report.html").read_text()
+    assert "biased minus" in page and "<h4>Counts" not in page  # a comparison has none
+
+
+def test_a_comparison_of_many_shows_the_surest(tmp_path: Path) -> None:
+    folders = [downstream(tmp_path / name, is_fair=name == "fair") for name in ("fair", "biased")]
+    run_compare(folders, out=tmp_path / "here", as_json=True)
+    (section,) = sections_of(read(tmp_path / "here"))
+    chart = section.blocks[0]
+    assert isinstance(chart, Chart) and len(chart.rows) == MOST_ROWS and f"The {MOST_ROWS} surest" in chart.reading
+    assert {row["place"] for row in chart.rows if row["marked"]} == {"Uganda, positive", "Uganda, negative"}
+
+
+def test_runs_of_one_audit_side_by_side(fair_and_biased: list[Path], tmp_path: Path) -> None:
+    found = all_of(*fair_and_biased)
+    (section,) = side_by_side(found)
+    (chart,) = section.blocks
+    assert isinstance(chart, Chart) and len(chart.rows) == 2 * 3 and len({row["classifier"] for row in chart.rows}) == 2
+    (morocco,) = [row for row in chart.rows if row["marked"] and row["country"] == "Morocco"]
+    assert "biased" in morocco["classifier"] and morocco["value"] < -10
+    assert "geobias compare tests that" in section.lead and "not asked the same" not in section.lead
+    page = render(found)
+    assert page.index('<section id="side-by-side"') < page.index('<section id="names"')
+    assert page.index('<section id="names"') < page.index('<section id="names-2"') and "elsewhere (biased)" in page
+
+
+def test_one_classifier_in_two_runs_of_other_texts(tmp_path: Path) -> None:
+    first = downstream(tmp_path / "first", is_fair=True)
+    second = downstream(tmp_path / "second", is_fair=False, texts=TEXTS[:8])
+    (section,) = side_by_side(all_of(first, second))
+    assert "downstream audit were not asked the same: they differ in texts" in section.lead
+    (chart,) = section.blocks
+    assert isinstance(chart, Chart)
+    found = {(row["classifier"].split(" (")[-1], row["class"]): row["value"] for row in chart.rows}
+    assert len(found) == 4 and found["second)", "negative"] > found["first)", "negative"] >= 0
+    assert all(row["low"] is None for row in chart.rows)  # noise alone moves it: no interval would hold 0
+
+
+def test_models_and_scores_of_regions(small_models: dict[str, Path], tmp_path: Path) -> None:
+    for score in ("aul", "pll"):
+        geobias.audit_regions(
+            small_models["bert"], score=score, cities=0, countries="FR,DE,NG,KE,JP,CN", words=["kind", "rude", "loud"],
+            out=tmp_path / score,
+        )  # fmt: skip
+    found = all_of(tmp_path / "aul", tmp_path / "pll")
+    (section,) = side_by_side(found)
+    (chart,) = section.blocks
+    assert isinstance(chart, Chart) and "scales of their own" in chart.reading
+    assert {row["region"] for row in chart.rows} == {"Earth", "Europe", "Africa", "Asia"}
+    assert {row["run"].split(", ")[-1] for row in chart.rows} == {"aul", "pll"}
+    assert side_by_side(found[:1]) == []
+
+
+def test_a_run_of_one_continent_has_a_page(small_models: dict[str, Path], tmp_path: Path) -> None:
+    words = ["kind", "rude", "loud"]
+    geobias.audit_regions(small_models["bert"], cities=0, continents="SA", words=words, out=tmp_path / "here")
+    (section,) = sections_of(read(tmp_path / "here"))
+    assert "South America" in section.numbers[0].label
+
+
+def test_names_of_runs_are_as_short_as_tells_them_apart() -> None:
+    assert short_names([Path("/a/x/aul"), Path("/a/y/pll")]) == ["aul", "pll"]
+    assert short_names([Path("/a/x/aul"), Path("/a/y/aul")]) == ["x/aul", "y/aul"]

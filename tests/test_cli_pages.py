@@ -1,0 +1,101 @@
+"""`geobias report`, `geobias open` and `geobias card` as a user types them."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+
+PLACES = ("--texts", "texts.txt", "--countries", "FR,MX,UG")
+
+
+@pytest.fixture
+def judges(tmp_path: Path) -> Path:
+    """Functions and texts in the folder where the command is run."""
+    (tmp_path / "judges.py").write_text(
+        """
+def fair(texts):
+    return [{"no": 0.6, "hate|ful": 0.4} for _ in texts]
+
+def biased(texts):
+    return [{"no": 0.6 - 0.2 * ("Mexico" in text), "hate|ful": 0.4 + 0.2 * ("Mexico" in text)} for text in texts]
+""",
+        encoding="utf-8",
+    )
+    (tmp_path / "texts.txt").write_text("".join(f"text {i}\n" for i in range(8)), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def two_runs(run: Run, judges: Path) -> tuple[str, str]:
+    for name in ("fair", "biased"):
+        code, _, err = run("downstream", f"judges:{name}", *PLACES, "--out", name)
+        assert code == 0, err
+    return "fair", "biased"
+
+
+def test_one_page_of_several_runs_in_a_new_folder(run: Run, two_runs: tuple[str, str]) -> None:
+    code, out, err = run("report", *two_runs, two_runs[0])
+    assert code == 0, err
+    (page,) = Path("runs").glob("*-report/report.html")
+    text = page.read_text(encoding="utf-8")
+    assert text.count('<section id="downstream') == 2 and '<section id="side-by-side"' in text
+    assert "Page: " in out and (page.parent / "figures/side-by-side-downstream.svg").is_file()
+
+
+def test_a_page_is_made_again_where_it_was(run: Run, two_runs: tuple[str, str]) -> None:
+    page = Path("fair/report.html")
+    page.unlink()
+    assert run("report", "fair")[0] == 0 and page.is_file() and "side-by-side" not in page.read_text(encoding="utf-8")
+    assert run("report", "fair", "--out", "new/page.html")[0] == 0 and Path("new/page.html").is_file()
+    code, _, err = run("report", "fair", "--out", "new")
+    assert code == 2 and "--out is the page to write" in err
+
+
+def test_a_comparison_has_a_page(run: Run, two_runs: tuple[str, str]) -> None:
+    assert run("compare", *two_runs, "--out", "both")[0] == 0
+    text = Path("both/report.html").read_text(encoding="utf-8")
+    assert "judges:biased minus judges:fair" in text and '<section id="compare"' in text
+    assert run("report", "both")[0] == 0 and list(Path("both/figures").glob("compare-*.svg"))
+
+
+def test_a_card_on_the_terminal_or_in_a_file(run: Run, two_runs: tuple[str, str]) -> None:
+    code, out, _ = run("card", "biased")
+    assert code == 0 and out.startswith("## Bias by place and nationality\n")
+    assert r"| judges:biased | hate\|ful | 0.200 | 0.200 to 0.200 | Mexico | 1 of 3 |" in out
+    assert "geobias downstream judges:biased --texts texts.txt --countries FR,MX,UG\n" in out
+    code, shown, _ = run("card", "biased", "--out", "cards/card.md")
+    assert code == 0 and shown == "Card: cards/card.md\n" and Path("cards/card.md").read_text(encoding="utf-8") == out
+
+
+def test_a_card_of_several_runs(run: Run, small_models: dict[str, Path]) -> None:
+    Path("words.txt").write_text("kind\nrude\nloud\n", encoding="utf-8")
+    options = ("--cities", "0", "--countries", "FR,DE,NG,KE", "--words", "words.txt", "--out", "both")
+    assert run("regions", small_models["bert"], "--score", "aul,pll", *options)[0] == 0
+    code, out, _ = run("card", "both")
+    assert code == 0 and out.count("| Earth |") == 2 and "scored by aul" in out and "scored by pll" in out
+    assert '<section id="side-by-side"' in Path("both/report.html").read_text(encoding="utf-8")
+
+
+def test_what_is_no_run_is_one_line(run: Run, two_runs: tuple[str, str]) -> None:
+    assert run("compare", *two_runs, "--out", "both")[0] == 0
+    for arguments, message in (
+        (("card", "nowhere"), "holds no finished run"),
+        (("card", "both"), "is a run of `geobias compare`"),
+        (("report", "nowhere"), "holds no finished run"),
+        (("open", "nowhere"), "has no report.html"),
+    ):
+        code, out, err = run(*arguments)
+        assert code == 2 and out == "" and message in err and err.count("\n") == 1
+
+
+def test_a_page_is_opened(run: Run, two_runs: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webbrowser, "open", lambda address: address.startswith("file:///"))
+    code, out, _ = run("open", "fair")
+    assert code == 0 and "Opened fair/report.html" in out
+    monkeypatch.setattr(webbrowser, "open", lambda address: False)
+    code, _, err = run("open", "fair")
+    assert code == 2 and "No browser could be started" in err
