@@ -20,6 +20,8 @@ from geobias.report.page.compare import asked as asked_of_comparisons
 from geobias.report.page.compare import compare_section
 from geobias.report.page.downstream import asked as asked_downstream
 from geobias.report.page.downstream import downstream_section
+from geobias.report.page.finetune import asked as asked_of_finetuning
+from geobias.report.page.finetune import finetune_section
 from geobias.report.page.names import asked as asked_of_names
 from geobias.report.page.names import names_section
 from geobias.report.page.parts import Block, Chart, Choice, Number, Section, Table, WorldMap
@@ -44,6 +46,7 @@ AUDITS = {
     "regions": Shown(regions_section, asked_of_regions),
     "names": Shown(names_section, asked_of_names),
     "downstream": Shown(downstream_section, asked_downstream),
+    "finetune": Shown(finetune_section, asked_of_finetuning),
     "compare": Shown(compare_section, asked_of_comparisons),
 }
 
