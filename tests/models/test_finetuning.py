@@ -53,11 +53,14 @@ def test_stopped_after_an_epoch_it_goes_on_and_gives_the_same(
     with pytest.raises(KeyboardInterrupt):
         train(small_models["bert"], tmp_path / "parts")
     assert not (tmp_path / "parts" / "model").exists()
+    assert len(list((tmp_path / "parts" / "training").glob("*.optimiser"))) == 1
     monkeypatch.setattr(finetuning, "train_epoch", real)
     assert train(small_models["bert"], tmp_path / "parts") == whole
     for name, tensor in weights(tmp_path / "whole").items():
         torch.testing.assert_close(weights(tmp_path / "parts")[name], tensor, rtol=0, atol=0)
     assert {path.name: path.read_bytes() for path in small_models["bert"].iterdir()} == start
+    assert train(small_models["bert"], tmp_path / "parts") == whole  # nothing is left to do
+    assert not list((tmp_path / "parts" / "training").glob("*.optimiser"))
     again = Classifier.from_pretrained("it", str(tmp_path / "whole" / "model"), device="cpu")
     assert again.labels == ("yes", "no") and not again.multi_label
 

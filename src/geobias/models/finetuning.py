@@ -96,7 +96,8 @@ def finetune(
     optimiser = torch.optim.AdamW(model.parameters(), lr=how.rate, weight_decay=WEIGHT_DECAY)
     for group in optimiser.param_groups:
         group["initial_lr"] = how.rate
-    checkpoint.restore(model, optimiser)
+    if len(checkpoint.epochs) < how.epochs:
+        checkpoint.restore(model, optimiser)
     longest = min(how.max_length, longest_input(model, tokenizer))
     ids = tokenizer(list(train.texts), truncation=True, max_length=longest)["input_ids"]
     steps = how.epochs * -(-len(ids) // how.batch)
@@ -118,6 +119,7 @@ def finetune(
         best = best_epoch([*checkpoint.epochs, measured])
         checkpoint.keep(model, optimiser, measured, keep=[best + 1])
     checkpoint.restore(model, epoch=best_epoch(checkpoint.epochs))
+    checkpoint.finished()
     with writing(folder / "model"):
         model.cpu().save_pretrained(folder / "model")
         tokenizer.save_pretrained(folder / "model")

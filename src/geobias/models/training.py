@@ -79,6 +79,11 @@ class Checkpoint:
                 if old not in keep:
                     self._file(old, "safetensors").unlink(missing_ok=True)
 
+    def finished(self) -> None:
+        """Nothing will go on from here: the optimiser's state, twice as large as the weights, is of no more use."""
+        for file in self.folder.glob("*.optimiser"):
+            file.unlink()
+
     def _file(self, epoch: int, kind: str) -> Path:
         return self.folder / f"epoch-{epoch:03}.{kind}"
 
