@@ -20,6 +20,8 @@ from geobias.report.page.names import names_section
 from geobias.report.page.parts import Block, Chart, Choice, Number, Section, Table, WorldMap
 from geobias.report.page.regions import asked as asked_of_regions
 from geobias.report.page.regions import regions_section
+from geobias.report.page.reproduce import asked as asked_of_papers
+from geobias.report.page.reproduce import reproduce_section
 from geobias.report.page.theme import THEMES
 from geobias.report.page.world import shared_shapes
 from geobias.report.tables import csv_text
@@ -35,7 +37,11 @@ class Shown(NamedTuple):
     asked: Callable[[Mapping[str, Any]], str]
 
 
-AUDITS = {"regions": Shown(regions_section, asked_of_regions), "names": Shown(names_section, asked_of_names)}
+AUDITS = {
+    "regions": Shown(regions_section, asked_of_regions),
+    "names": Shown(names_section, asked_of_names),
+    "reproduce": Shown(reproduce_section, asked_of_papers),
+}
 
 
 @dataclass(frozen=True)
