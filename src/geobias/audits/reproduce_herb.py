@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -55,11 +56,13 @@ def reproduce_herb(
     limit: int | None = None,
     device: str = "auto",
     dtype: str = "float32",
+    ready: Callable[[dict[str, Any]], None] | None = None,
     progress: bool | None = None,
 ) -> ReproduceResult:
     """Ask the published models, or those that stand in for them, and put their numbers beside the published ones.
 
     `texts` are the labelled texts of Table 4 by dataset, `classifiers` its classifiers as DATASET=MODEL.
+    `ready` is called with the settings before anything is asked: it may refuse them.
     """
     models = Models(checked_stand_ins(stand_ins, LANGUAGE_MODELS), device, dtype)
     datasets = checked_datasets(texts or {}, checked_stand_ins(classifiers, tuple(DATASETS), "--classifier"), limit)
@@ -70,17 +73,6 @@ def reproduce_herb(
         ablate="topics" if "3" in numbers else (),
         substitute="topics" if "6" in numbers else None,
     )
-    scores = _asked(numbers, plain, worded, models, progress)
-    prefixed = reproduce_prefixes([t for t in tables if t.number.startswith("4")], datasets, models, progress)
-    found = []
-    for table in tables:
-        if table.number in prefixed:
-            found.append(prefixed[table.number])
-        elif table.number == "5":
-            needed = "Table 5 needs models fine-tuned on hatespeech18: `geobias finetune` is the command for it."
-            found.append(published_only(table, needed))
-        else:
-            found.append(_regions_table(table, scores, plain))
     settings = {
         "paper": "herb",
         "tables": [table.number for table in tables],
@@ -92,6 +84,19 @@ def reproduce_herb(
         "limit": limit,
         "dtype": dtype,
     }
+    if ready is not None:
+        ready(settings)
+    scores = _asked(numbers, plain, worded, models, progress)
+    prefixed = reproduce_prefixes([t for t in tables if t.number.startswith("4")], datasets, models, progress)
+    found = []
+    for table in tables:
+        if table.number in prefixed:
+            found.append(prefixed[table.number])
+        elif table.number == "5":
+            needed = "Table 5 needs models fine-tuned on hatespeech18: `geobias finetune` is the command for it."
+            found.append(published_only(table, needed))
+        else:
+            found.append(_regions_table(table, scores, plain))
     return result(settings, found, models, list(_notes(numbers, plain)))
 
 

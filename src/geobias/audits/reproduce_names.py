@@ -6,7 +6,7 @@ Their tweets are not published, so what is compared is their models on other tex
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,11 +86,13 @@ def reproduce_names(
     perplexity_draws: int | None = None,
     device: str = "auto",
     dtype: str = "float32",
+    ready: Callable[[dict[str, Any]], None] | None = None,
     progress: bool | None = None,
 ) -> ReproduceResult:
     """Ask the published classifiers, or those that stand in for them, and put their numbers beside the published ones.
 
     `texts` go by language; those of no language are English, and without any the tweets inside are asked.
+    `ready` is called with the settings before anything is asked: it may refuse them.
     """
     models = Models(checked_stand_ins(stand_ins, MODELS), device, dtype)
     given = {language or "en": one for language, one in (texts or {"en": None}).items()}
@@ -103,12 +105,6 @@ def reproduce_names(
     if "en" in given and numbers & {"1", "5"}:
         asked = question(texts=sources["en"], column=column, finder=finder, limit=limit, draws=draws, device=device)
     taken = draws if perplexity_draws is None else min(perplexity_draws, draws)
-    said = {
-        name: found
-        for name in _wanted(numbers)
-        if (found := _ask(name, asked, read, numbers, taken, models, progress)) is not None
-    }
-    about = ", ".join(f"{language}: {len(one):,} of {one.source}" for language, one in read.items())
     settings = {
         "paper": "names",
         "tables": [table.number for table in tables],
@@ -120,6 +116,14 @@ def reproduce_names(
         "finder": finder,
         "dtype": dtype,
     }  # fmt: skip
+    if ready is not None:
+        ready(settings)
+    said = {
+        name: found
+        for name in _wanted(numbers)
+        if (found := _ask(name, asked, read, numbers, taken, models, progress)) is not None
+    }
+    about = ", ".join(f"{language}: {len(one):,} of {one.source}" for language, one in read.items())
     notes = [TEXTS_NOTE.format(about=about)]
     if numbers & {"2", "4", "5"}:
         notes.append(LM_NOTE)

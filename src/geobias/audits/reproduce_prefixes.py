@@ -31,12 +31,14 @@ class Dataset:
     """Labelled texts, with the classifier that is asked about them."""
 
     name: str
+    file: Path
     classifier: str
     question: DownstreamQuestion = field(repr=False)  # the prefix of every country
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"classifier": self.classifier, **self.question.settings["texts"]}
+        texts = self.question.settings["texts"]
+        return {"classifier": self.classifier, **texts, "source": str(self.file)}
 
 
 def checked_datasets(
@@ -52,7 +54,7 @@ def checked_datasets(
     found = {}
     for name, path in texts.items():
         asked = question(texts=_test_rows(path), label="label", limit=limit, prefix=DATASETS[name])
-        found[name] = Dataset(name, classifiers[name], asked)
+        found[name] = Dataset(name, path, classifiers[name], asked)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,11 @@ def run_reproduce(
                 raise InputError(f"--{option.replace('_', '-')} is for `geobias reproduce {other}`: leave it out.")
     folder = runs.place_for(out or runs.new_folder(f"reproduce-{paper}"))
     began = time.perf_counter()
-    given = {**options, **{option: value for option, value in own[paper].items() if value is not None}}
+    given = {
+        "ready": partial(runs.refuse_foreign, folder),
+        **options,
+        **{option: value for option, value in own[paper].items() if value is not None},
+    }
     if paper == "herb":
         from geobias.audits.reproduce_herb import reproduce_herb
 
