@@ -36,7 +36,7 @@ def run_reproduce(
     wanted = chosen(paper, [number.replace("_", "-") for number in numbers])
     for other, theirs in own.items():
         for option, value in theirs.items() if other != paper else ():
-            if value:
+            if value is not None:
                 raise InputError(f"--{option.replace('_', '-')} is for `geobias reproduce {other}`: leave it out.")
     folder = runs.place_for(out or runs.new_folder(f"reproduce-{paper}"))
     began = time.perf_counter()
