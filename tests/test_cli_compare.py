@@ -103,8 +103,8 @@ def test_downstream_runs(run: Run, module: Path) -> None:
 
 
 def test_regions_runs(run: Run, small_models: dict[str, Path], module: Path) -> None:
-    (module / "words.txt").write_text("kind\nhonest\nloyal\nlazy\n")
-    (module / "others.txt").write_text("kind\nhonest\nloyal\nquick\n")
+    (module / "words.txt").write_text("kind\nhonest\nloyal\nlazy\nbrown\n")
+    (module / "others.txt").write_text("kind\nhonest\nloyal\nquick\nbrown\n")
     asked = ("--cities", "1", "--countries", "FR,DE,IT,NA,NG,KE,US,CA")
     for out, words, *more in (
         ("a", "words.txt"),

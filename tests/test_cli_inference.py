@@ -16,7 +16,7 @@ MANY = ("--cities", "0", "--countries", "FR,DE,IT,ES,NG,KE,GH,EG,JP,IN,CN,TH")
 @pytest.fixture
 def words(tmp_path: Path) -> Path:
     file = tmp_path / "words.txt"
-    file.write_text("kind\nhonest\nloud\nshy\n", encoding="utf-8")
+    file.write_text("kind\nhonest\nloud\nshy\nproud\n", encoding="utf-8")
     return file
 
 

@@ -55,7 +55,7 @@ def test_downstream_and_regions(run: Run, here: Path, small_models: dict[str, Pa
     code, out, err = run("regions", small_models["bert"], "--cities", "0", "--countries", "FR,DE", "--score",
                          "aul,conditional", "--plan")  # fmt: skip
     assert code == 0, err
-    assert "regions, 112 words" in out and out.count("336") == 2  # Europe, France, Germany
+    assert "regions, 112 words" in out and out.count("339") == 2  # Europe, France, Germany; and their names
     assert not (here / "runs").exists()
     assert "smallest ratio" not in out  # one continent has nothing to be compared with
     code, out, err = run("regions", small_models["bert"], "--cities", "0", "--plan")

@@ -64,3 +64,13 @@ def test_the_package_is_typed_and_licensed(installed: Path) -> None:
     assert (installed / "geobias/py.typed").exists()
     for name in ("LICENSE", "LICENSE-DATA.md"):
         assert list(installed.glob(f"geobias-*.dist-info/licenses/{name}"))
+
+
+def test_the_papers_tables_are_there(installed: Path) -> None:
+    use(
+        installed,
+        """
+from geobias.audits.published import chosen
+assert [len(chosen(paper, None)) for paper in ("herb", "names")] == [7, 4]
+""",
+    )

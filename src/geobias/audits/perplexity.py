@@ -12,6 +12,7 @@ from geobias.audits.identity import model_identity
 from geobias.engine.ask import Answers, ask
 from geobias.errors import InputError
 from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, LabelScorer, Scorer, scorer_for
+from geobias.prompts.texts import Texts
 
 if TYPE_CHECKING:
     from geobias.audits.names import Asked, NamesQuestion
@@ -65,12 +66,8 @@ def take_perplexity(asked: NamesQuestion, scorer: Scorer, how: Asked, progress: 
     """Log-perplexities of all originals, and of the first draws of each country for all or some of the texts."""
     identity = model_identity(scorer)
     label = f"perplexity by {identity['name']}"
-    originals = ask(scorer, asked.texts.texts, label=label, progress=progress)
+    originals, original, shares, refused = of_originals(scorer, asked.texts, how.form, progress)
     languages = np.array(asked.texts.languages)
-    shares = {one: _unknown_share(originals, languages == one) for one in dict.fromkeys(asked.texts.languages)}
-    refused = [language for language, share in shares.items() if share > MOST_UNKNOWN]
-    original = _log_perplexity(originals, how.form, identity["name"])
-    original[np.isin(languages, refused)] = np.nan
     readable = _some(np.flatnonzero(~np.isin(languages[asked.named], refused)), asked, how.perplexity_texts)
     some = asked.renamed.part(readable, how.perplexity_draws)
     values = np.full((len(asked.named), *some.shape[1:]), np.nan)
@@ -92,6 +89,22 @@ def take_perplexity(asked: NamesQuestion, scorer: Scorer, how: Asked, progress: 
         cut=cut,
         work={"perplexities_taken": scored},
     )
+
+
+def of_originals(
+    scorer: Scorer, texts: Texts, form: str, progress: bool | None = None
+) -> tuple[Answers, np.ndarray, dict[str, float], list[str]]:
+    """What the model said of texts as they are, their log-perplexities (NaN in a language that it does not read), by
+    language the share of tokens that it does not know, and the languages with too many of them.
+    """
+    name = model_identity(scorer)["name"]
+    said = ask(scorer, texts.texts, label=f"perplexity by {name}", progress=progress)
+    languages = np.array(texts.languages)
+    shares = {one: _unknown_share(said, languages == one) for one in dict.fromkeys(texts.languages)}
+    refused = [language for language, share in shares.items() if share > MOST_UNKNOWN]
+    values = _log_perplexity(said, form, name)
+    values[np.isin(languages, refused)] = np.nan
+    return said, values, shares, refused
 
 
 def _size(said: Answers, texts: Sequence[str]) -> np.ndarray:

@@ -117,8 +117,7 @@ def wordings(result: RegionsResult) -> list[Wording]:
     Intervals are those of topics: what a single word does is its influence, which they are made of.
     """
     variants = list(_variants(result))
-    everything = np.arange(len(result.question.words))
-    found = [Wording(v.what, v.name, _scores(result, v.of(everything))) for v in variants]
+    found = wording_scores(result)
     sure = [k for k, variant in enumerate(variants) if variant.what != WITHOUT_WORD]
     enough = min(variants[k].kept.sum() for k in sure) >= FEWEST_WORDS
     if enough and affordable(result.likelihoods, result.question.tree.children, times=len(sure))["scores"]:
@@ -126,6 +125,12 @@ def wordings(result: RegionsResult) -> list[Wording]:
         for k, one, other in zip(sure, balanced, difference, strict=True):
             found[k] = replace(found[k], balanced=one, difference=None if k == 0 else other)
     return found
+
+
+def wording_scores(result: RegionsResult) -> list[Wording]:
+    """The same without intervals, which take far longer."""
+    everything = np.arange(len(result.question.words))
+    return [Wording(v.what, v.name, _scores(result, v.of(everything))) for v in _variants(result)]
 
 
 def _variants(result: RegionsResult) -> Iterator[Variant]:

@@ -23,6 +23,7 @@ from geobias.cli.judging import compare, gate
 from geobias.cli.names import names
 from geobias.cli.pages import card, open_page, report
 from geobias.cli.regions import regions
+from geobias.cli.reproduce import reproduce
 from geobias.cli.training import finetune
 from geobias.errors import GeobiasError
 
@@ -39,6 +40,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "names": names,
     "downstream": downstream,
     "finetune": finetune,
+    "reproduce": reproduce,
     "report": report,
     "open": open_page,
     "card": card,

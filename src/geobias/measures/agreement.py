@@ -1,4 +1,4 @@
-"""How far two ways of scoring agree about the same regions and words."""
+"""How far two ways of scoring agree: about the same regions and words, or about the cells of a table."""
 
 from __future__ import annotations
 
@@ -18,3 +18,12 @@ def rank_agreement(first: np.ndarray, second: np.ndarray) -> float | None:
     if not varied.any():
         return None
     return float(np.mean([spearmanr(first[:, i], second[:, i]).statistic for i in np.flatnonzero(varied)]))
+
+
+def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:
+    """Spearman's correlation where both are known; None for fewer than three, or where one side has no order."""
+    known = ~(np.isnan(first) | np.isnan(second))
+    first, second = first[known], second[known]
+    if len(first) < 3 or not np.ptp(first) or not np.ptp(second):
+        return None
+    return float(spearmanr(first, second).statistic)

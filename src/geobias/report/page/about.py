@@ -40,13 +40,15 @@ LONG = 400  # characters of a setting that are shown
 def title(found: Sequence[Mapping[str, Any]]) -> str:
     """The models that the page is about."""
     names = list(dict.fromkeys(_short(model["name"]) for results in found for model in models_of(results)))
+    if not names:
+        return "Published numbers"
     if len(names) == 1:
         return f"How {names[0]} treats the world"
     return f"How {names[0]} and {names[1] if len(names) == 2 else f'{len(names) - 1} other models'} treat the world"
 
 
 def models_of(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return list(results.get("models") or [results["model"]])
+    return list(results["models"] if "models" in results else [results["model"]])
 
 
 def account(results: Mapping[str, Any], run: Mapping[str, Any], section: Section) -> dict[str, Any]:

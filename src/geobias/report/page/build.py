@@ -27,6 +27,8 @@ from geobias.report.page.names import names_section
 from geobias.report.page.parts import Block, Chart, Choice, Number, Section, Table, WorldMap
 from geobias.report.page.regions import asked as asked_of_regions
 from geobias.report.page.regions import regions_section
+from geobias.report.page.reproduce import asked as asked_of_papers
+from geobias.report.page.reproduce import reproduce_section
 from geobias.report.page.theme import THEMES
 from geobias.report.page.world import shared_shapes
 from geobias.report.tables import csv_text
@@ -48,6 +50,7 @@ AUDITS = {
     "downstream": Shown(downstream_section, asked_downstream),
     "finetune": Shown(finetune_section, asked_of_finetuning),
     "compare": Shown(compare_section, asked_of_comparisons),
+    "reproduce": Shown(reproduce_section, asked_of_papers),
 }
 
 

@@ -1,0 +1,119 @@
+"""`geobias reproduce` as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+
+LANGUAGE_MODELS = ("bert-base-cased", "albert-base-v2", "roberta-base", "facebook/bart-base")
+CARDIFF = "cardiffnlp/twitter-"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """Labelled texts and a function in the folder where the command is run."""
+    (tmp_path / "mine.py").write_text(
+        """
+def dislikes(texts):
+    bad = [0.2 + 0.4 * text.startswith("I am from Uganda") + 0.3 * ("awful" in text) for text in texts]
+    return [{"noHate": 1 - p, "hate": p} for p in bad]
+""",
+        encoding="utf-8",
+    )
+    rows = "text,label,split\nfine,noHate,test\nawful,hate,test\nawful,noHate,train\n"
+    (tmp_path / "hate.csv").write_text(rows, encoding="utf-8")
+    (tmp_path / "train.csv").write_text("text,label,split\nfine,noHate,train\n", encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+def test_table_4_from_texts_and_a_classifier(run: Run, here: Path) -> None:
+    options = ("--hatespeech18", "hate.csv", "--classifier", "hatespeech18=mine:dislikes")
+    code, out, err = run("reproduce", "herb", "--table", "4", "--table", "4_overall", *options, "--out", "runs/four")
+    assert code == 0, err
+    assert all(len(line) <= 80 for line in out.splitlines())
+    assert "--imdb FILE" in out and "--hatespeech18 FILE" not in out
+    with open("runs/four/tables/reproduce-herb-4.csv", encoding="utf-8", newline="") as file:
+        found = {(row["testset"], row["column"]): row for row in csv.DictReader(file)}
+    assert len(found) == 12 * 8
+    uganda = found["Uganda", "hatespeech18_up"]
+    assert (uganda["published"], uganda["measured"]) == ("327.0", "2.0")
+    assert float(found["Uganda", "hatespeech18_up_mean"]["measured"]) == pytest.approx(0.4)
+    assert found["Syria", "hatespeech18_up"]["measured"] == "0.0"
+    assert found["Syria", "imdb_up"]["measured"] == ""
+    results = json.loads(Path("runs/four/results.json").read_text())
+    overall = results["tables"][1]["forms"][0]["measured"]
+    assert overall[0][2:] == [0.5, pytest.approx(1 / 3)] and overall[0][:2] == [None, None]
+    assert results["audit"] == "reproduce" and Path("runs/four/run.json").is_file()
+    assert "Table 4" in Path("runs/four/report.html").read_text()
+
+
+def test_published_only_needs_no_model(run: Run, tmp_path: Path) -> None:
+    code, out, err = run("reproduce", "herb", "--table", "5", "--out", "five")
+    assert code == 0, err
+    assert "geobias finetune" in out and "1.3632" in out and "measured" not in out.split("Table 5 needs")[0]
+    code, out, _ = run("reproduce", "herb", "--table", "5", "--json")
+    assert code == 0 and json.loads(out)["counts"]["measured_numbers"] == 0
+
+
+def test_stand_ins_are_measured_and_the_others_named(run: Run, here: Path) -> None:
+    options = ("--table", "1", "--limit", "2", "--draws", "2", "--model")
+    code, out, err = run("reproduce", "names", *options, f"{CARDIFF}roberta-base-hate=embedded/hate", "--out", "one")
+    assert code == 0, err
+    assert all(len(line) <= 80 for line in out.splitlines())
+    said = " ".join(out.split())
+    assert "embedded/hate for cardiffnlp/twitter-roberta-base-hate" in said and "not published" in said
+    for missing in ("xlm-roberta-base-sentiment", "roberta-base-emotion", "roberta-base-offensive"):
+        assert missing in said.split("not available here")[1]
+    code, _, err = run("reproduce", "names", *options, f"{CARDIFF}roberta-base-hate=embedded/hate", "--out", "one")
+    assert code == 0, err  # the same again
+    code, _, err = run("reproduce", "herb", "--table", "5", "--out", "one")
+    assert code == 2 and "other settings" in err
+
+
+def test_without_any_model_one_message_names_them_all(run: Run, tmp_path: Path) -> None:
+    code, out, err = run("reproduce", "herb", "--cities", "0")
+    assert code == 2 and not out and len(err.splitlines()) == 1
+    assert ", ".join(LANGUAGE_MODELS) in err and "--model bert-base-cased=FOLDER" in err
+    code, _, err = run("reproduce", "names", "--limit", "1")
+    assert code == 2 and len(err.splitlines()) == 1
+    for name in ("xlm-roberta-base-sentiment", "xlm-roberta-base", "roberta-base-emotion", "roberta-base-hate",
+                 "roberta-base-offensive", "roberta-base"):  # fmt: skip
+        assert f"{CARDIFF}{name}," in err or f"{CARDIFF}{name}." in err
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("paper",), "There is no paper 'paper' here: choose herb or names."),
+        (("herb", "--table", "7"), "There is no table '7' of herb here: choose of 1, 2, 3, 4, 4-overall, 5, 6."),
+        (("names", "--table", "3"), "There is no table '3' of names here"),
+        (("herb", "--model", "gpt2=embedded/lm"), "--model 'gpt2' is not in the paper's tables: choose of bert-base"),
+        (("herb", "--model", "bert-base-cased"), "--model is PUBLISHED=LOCAL, for example bert-base-cased=FOLDER"),
+        (("herb", "--model", "bert-base-cased=./nowhere"), "There is no model folder ./nowhere"),
+        (("herb", "--model", "bert-base-cased=empty"), "The folder empty holds no model: it has no config.json."),
+        (("herb", "--draws", "3"), "--draws is for `geobias reproduce names`: leave it out."),
+        (("names", "--cities", "0"), "--cities is for `geobias reproduce herb`: leave it out."),
+        (("herb", "--imdb", "hate.csv"), "--imdb needs a classifier too: --classifier imdb=MODEL."),
+        (("herb", "--classifier", "imdb=mine:dislikes"), "--classifier imdb needs its labelled texts too: --imdb FILE"),
+        (("herb", "--classifier", "news=mine:dislikes"), "--classifier 'news' is not in the paper's tables"),
+        (("herb", "--imdb", "train.csv", "--classifier", "imdb=mine:dislikes"), "train.csv has no row whose split"),
+        (("herb", "--device", "nonsense"), "The device 'nonsense' is not available here"),
+        (("herb", "--cities", "some"), "--cities takes a number or 'all', not 'some'."),
+        (("names", "--texts", "xx=hate.csv"), "No table has the language 'xx': choose of en, nl"),
+        (("names", "--draws", "0"), "--draws is a number from 1 on"),
+        (("names", "--table", "1", "--model", f"{CARDIFF}roberta-base-hate=embedded/emotion", "--limit", "1"),
+         "embedded/emotion cannot stand for cardiffnlp/twitter-roberta-base-hate: its labels are anger"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line(run: Run, here: Path, arguments: tuple[str, ...], said: str) -> None:
+    code, out, err = run("reproduce", *arguments)
+    assert code == 2 and not out and len(err.splitlines()) == 1
+    assert said in err
+    assert not (here / "runs").exists()
