@@ -91,10 +91,14 @@ def train_epoch(
     epoch: int,
     seed: int,
     rate: Callable[[int], float] | None = None,
+    clip: float | None = CLIP,
     label: str,
     progress: bool | None = None,
 ) -> float:
-    """One pass over the batches; the mean loss. `rate` gives the share of the learning rate at each step of all."""
+    """One pass over the batches; the mean loss. `rate` gives the share of the learning rate at each step of all.
+
+    Gradients longer than `clip` are shortened; None leaves them as they are.
+    """
     torch.manual_seed(seed * 100_003 + epoch)  # dropout
     model.train()
     losses = []
@@ -110,7 +114,8 @@ def train_epoch(
                 raise InputError(f"{label}: the loss is no number after {k} steps of epoch {epoch}: lower --rate.")
             optimiser.zero_grad()
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+            if clip is not None:
+                torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
             optimiser.step()
             losses.append(float(loss.detach()))
             advance(len(batch["input_ids"]))
