@@ -22,7 +22,8 @@ from geobias.files import write_whole, writing
 
 RUN, RESULTS, INDEX, PARTIAL, PAGE = "run.json", "results.json", "index.json", ".partial", "report.html"
 ANSWERS = {"likelihoods.parquet", "counterfactuals.parquet", "predictions.parquet"}
-OURS = {RUN, RESULTS, PARTIAL, PAGE, "tables", "figures", *ANSWERS}
+TRAINING, MODEL = "training", "model"  # a training that goes on between commands, and what came out of it
+OURS = {RUN, RESULTS, PARTIAL, PAGE, TRAINING, MODEL, "tables", "figures", *ANSWERS}
 
 
 class Result(Protocol):

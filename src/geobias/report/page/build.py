@@ -15,6 +15,8 @@ import geobias
 from geobias.files import write_whole, writing
 from geobias.report import runs
 from geobias.report.page import about
+from geobias.report.page.drift import asked as asked_of_drift
+from geobias.report.page.drift import drift_section
 from geobias.report.page.names import asked as asked_of_names
 from geobias.report.page.names import names_section
 from geobias.report.page.parts import Block, Chart, Choice, Number, Section, Table, WorldMap
@@ -35,7 +37,11 @@ class Shown(NamedTuple):
     asked: Callable[[Mapping[str, Any]], str]
 
 
-AUDITS = {"regions": Shown(regions_section, asked_of_regions), "names": Shown(names_section, asked_of_names)}
+AUDITS = {
+    "regions": Shown(regions_section, asked_of_regions),
+    "names": Shown(names_section, asked_of_names),
+    "drift": Shown(drift_section, asked_of_drift),
+}
 
 
 @dataclass(frozen=True)
@@ -143,27 +149,27 @@ def _bundle() -> str:
 
 
 def save_figures(folder: Path, found: Sequence[Finished]) -> list[str]:
-    """Every chart that stands still as SVG and PNG, on white; maps are `geobias map`'s."""
+    """Every chart that stands still as SVG and PNG; maps are `geobias map`'s."""
+    charts = [chart for section in sections_of(found) for chart in _charts(section)]
+    for chart in charts:
+        save_figure(folder / chart.id, chart)
+    return [chart.id for chart in charts]
+
+
+def save_figure(stem: Path, chart: Chart) -> None:
+    """A chart as `stem`.svg and .png, on white."""
     import vl_convert
 
-    names = []
-    for section in sections_of(found):
-        for chart in _charts(section):
-            spec = {
-                **chart.spec,
-                "config": THEMES["light"] | {"background": "white"},
-                "width": FIGURE_WIDTH,
-                "title": chart.title,
-            }
-            for kind, content in (
-                ("svg", vl_convert.vegalite_to_svg(spec).encode()),
-                ("png", vl_convert.vegalite_to_png(spec, scale=2)),
-            ):
-                with writing(folder / f"{chart.id}.{kind}"):
-                    folder.mkdir(parents=True, exist_ok=True)
-                    write_whole(folder / f"{chart.id}.{kind}", content)
-            names.append(chart.id)
-    return names
+    config = THEMES["light"] | {"background": "white"}
+    spec = {**chart.spec, "config": config, "width": FIGURE_WIDTH, "title": chart.title}
+    for kind, content in (
+        ("svg", vl_convert.vegalite_to_svg(spec).encode()),
+        ("png", vl_convert.vegalite_to_png(spec, scale=2)),
+    ):
+        path = stem.with_name(f"{stem.name}.{kind}")
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, content)
 
 
 def _charts(section: Section) -> Iterator[Chart]:
