@@ -23,6 +23,7 @@ from geobias.cli.judging import compare, gate
 from geobias.cli.names import names
 from geobias.cli.pages import open_page, report
 from geobias.cli.regions import regions
+from geobias.cli.training import drift
 from geobias.errors import GeobiasError
 
 app = typer.Typer(
@@ -37,6 +38,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "regions": regions,
     "names": names,
     "downstream": downstream,
+    "drift": drift,
     "report": report,
     "open": open_page,
     "compare": compare,
