@@ -5,7 +5,6 @@ It reads the sentences about countries that it finds likeliest itself, or texts 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -35,7 +34,7 @@ from geobias.prompts.texts import Texts
 SCHEMA_VERSION = 1
 DEFAULT_LEVELS, DEFAULT_TOP = "country", 20
 FEWEST_EPOCHS = 3  # points between which an order can be seen
-OPTIMISER = "SGD"
+OPTIMISER, HIGHEST_RATE = "SGD", 1000
 
 
 @dataclass(frozen=True)
@@ -109,8 +108,8 @@ def question(
     for option, value in (("--epochs", epochs), ("--batch", batch), ("--top", DEFAULT_TOP if top is None else top)):
         if value < 1:
             raise InputError(f"{option} is a number from 1 on, not {value}.")
-    if not (math.isfinite(rate) and rate > 0):
-        raise InputError(f"--rate is a learning rate above 0, such as 5e-5, not {rate}.")
+    if not 0 < rate < HIGHEST_RATE:
+        raise InputError(f"--rate is a learning rate above 0 and below {HIGHEST_RATE}, such as 5e-5, not {rate}.")
     if seed < 0:
         raise InputError(f"--seed is a number from 0 on, not {seed}.")
     if texts is not None and (levels is not None or top is not None):
@@ -153,7 +152,10 @@ def answer(asked: DriftQuestion, lm: MaskedLM, training: Path, *, progress: bool
         loss = train_epoch(
             lm.model, batches, optimiser, epoch=epoch, seed=asked.seed, clip=None, label=lm.name, progress=progress
         )
-        last = ask_regions(asked.regions, scorer, progress=progress)
+        try:
+            last = ask_regions(asked.regions, scorer, progress=progress)
+        except InputError as error:  # it could answer before
+            raise InputError(f"After epoch {epoch} {lm.name} gives no numbers any more: lower --rate.") from error
         scored += last.work["sentences_scored"]
         checkpoint.keep(lm.model, optimiser, {"loss": loss, "regions": _scores(asked, last)})
     if last is None:  # stopped after the last epoch, before the run was saved

@@ -23,6 +23,7 @@ STATE = "state.json"
 CLIP = 1.0  # largest norm of a step's gradients
 
 Batch = dict[str, torch.Tensor]
+Tokens = Sequence[int] | np.ndarray
 
 
 class Checkpoint:
@@ -119,6 +120,8 @@ def train_epoch(
             optimiser.step()
             losses.append(float(loss.detach()))
             advance(len(batch["input_ids"]))
+    if not all(bool(torch.isfinite(parameter).all()) for parameter in model.parameters()):
+        raise InputError(f"{label}: the weights are no numbers any more after epoch {epoch}: lower --rate.")
     model.eval()
     return float(np.mean(losses))
 
@@ -130,7 +133,7 @@ def shuffled_batches(count: int, size: int, *, seed: int, epoch: int) -> Iterato
         yield order[start : start + size]
 
 
-def padded(tokenizer: Any, ids: Sequence[Sequence[int]], labels: Sequence[Sequence[int]] | None = None) -> Batch:
+def padded(tokenizer: Any, ids: Sequence[Tokens], labels: Sequence[Tokens] | None = None) -> Batch:
     """Token ids of different lengths as one batch; labels of tokens, where given, are padded with what is ignored."""
     longest = max(map(len, ids))
     filled = torch.full((len(ids), longest), tokenizer.pad_token_id or 0)
