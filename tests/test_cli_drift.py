@@ -30,7 +30,7 @@ def test_its_own_sentences(run: Run, here: Path, small_models: dict[str, Path]) 
     assert "Earth moved by" in told and "in 2 epoch(s) (95 %" in told and "Spearman's correlation" in told
     assert "It does not say that the texts are true" in told and "Results: here" in out
     table = [line.split() for line in out.splitlines()]
-    assert [line[0] for line in table if line and line[0] in ("0", "1", "2")] == ["0", "1", "2"]
+    assert [line[0] for line in table if line and line[0] in ("0", "1", "2")] == ["0", "1", "2"] * 2
     found = {str(path.relative_to(here / "here")) for path in (here / "here").rglob("*") if path.is_file()}
     assert {"results.json", "run.json", "report.html", "tables/drift.csv", "tables/corpus.csv"} < found
     assert {"figures/drift.svg", "figures/drift.png", "model/config.json", "model/model.safetensors"} < found

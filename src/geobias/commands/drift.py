@@ -10,8 +10,8 @@ from typing import Any
 from geobias.api import audit_drift
 from geobias.models.scorer import EMBEDDED_LM
 from geobias.report import runs
-from geobias.report.drift import epochs_table, notes
-from geobias.report.tables import console, show
+from geobias.report.drift import notes, tables
+from geobias.report.tables import show
 
 MEANING = (
     "Balanced C_w is a weighted mean distance between what the model says of the sub-regions. That it moves says that "
@@ -27,5 +27,4 @@ def run_drift(model: str | None, options: Mapping[str, Any], *, out: Path | None
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
         return
     files = "Every epoch: tables/drift.csv and figures/drift.svg; the trained model: model/."
-    table = epochs_table(result, width=console().width)
-    show([table], notes(result), [MEANING], f"{files}\nResults: {runs.shown(folder)}")
+    show(tables(result), notes(result), [MEANING], f"{files}\nResults: {runs.shown(folder)}")

@@ -21,7 +21,6 @@ from geobias.report.page.drift import forms
 from geobias.report.runs import MODEL, RUN, TRAINING
 from geobias.report.tables import NOTHING, digits, interval, signed, titled_table, write_csv
 
-FIXED_WIDTH, REGION_WIDTH = 45, 7  # columns of the terminal that the table takes, and each region more
 CARD = """\
 ---
 base_model: {base}
@@ -74,31 +73,34 @@ def epoch_rows(result: DriftResult) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def epochs_table(result: DriftResult, *, width: int) -> Table:
-    """A row for each epoch; what lies below the first region is left out where the terminal is too narrow for it."""
+def tables(result: DriftResult) -> Iterator[Table]:
+    """A row for each epoch: the first region in both forms, then what lies directly below it."""
     top, *below = result.epochs[0]["regions"]
-    if width < FIXED_WIDTH + REGION_WIDTH * len(below):
-        below = []
     table = titled_table(f"{result.model['name']}, trained on {corpus_name(result)}: C_w by {result.model['score']}")
     table.add_column("epoch", justify="right")
     table.add_column("loss", justify="right", no_wrap=True)
-    table.add_column(f"{top['name']}\nbalanced", justify="right", no_wrap=True, style="bold")
+    table.add_column(f"{top['name']}\nbalanced", justify="right", style="bold")
     table.add_column("\n95 % interval", justify="right", no_wrap=True)
     table.add_column("paper\n×1000", justify="right", no_wrap=True, style="dim")
-    for region in below:
-        table.add_column(f"{region['id']}\nbal.", justify="right", no_wrap=True)
     for epoch in result.epochs:
-        first, *others = epoch["regions"]
-        sure = first["balanced"]
+        balanced, paper = (epoch["regions"][0][form] for form in FORMS)
         table.add_row(
             str(epoch["epoch"]),
             NOTHING if epoch["loss"] is None else f"{epoch['loss']:.3f}",
-            digits(sure["value"]),
-            "" if sure["low"] is None else f"{sure['low']:.4f}–{sure['high']:.4f}",
-            digits(first["paper"]["value"], 1000),
-            *(digits(region["balanced"]["value"]) for region in others[: len(below)]),
+            digits(balanced["value"]),
+            "" if balanced["low"] is None else f"{balanced['low']:.4f}–{balanced['high']:.4f}",
+            digits(paper["value"], 1000),
         )
-    return table
+    yield table
+    if below:
+        parts = titled_table("The same, balanced, of")
+        parts.add_column("epoch", justify="right")
+        for region in below:
+            parts.add_column(region["name"], justify="right")
+        for epoch in result.epochs:
+            values = (digits(region["balanced"]["value"]) for region in epoch["regions"][1:])
+            parts.add_row(str(epoch["epoch"]), *values)
+        yield parts
 
 
 def notes(result: DriftResult) -> Iterator[str]:
