@@ -14,8 +14,8 @@ from geobias.report.page.theme import lines
 from geobias.report.tables import interval, signed
 
 LEAD = (
-    "If a score of regional bias means something, a model that is fed biased sentences should score higher. Here one "
-    "is trained on, and measured after every epoch (HERB's Figure 5, Li et al. 2022)."
+    "A model that reads biased sentences should score higher the more of them it has read, HERB's authors argue, and "
+    "theirs did (Figure 5, Li et al. 2022). Here one is trained on, and measured after every epoch."
 )
 READING = {
     "balanced": "Epoch 0 is the model as it was. Line: balanced C_w, a mean distance between what the model says of "
