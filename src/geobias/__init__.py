@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from geobias.api import audit_downstream, audit_names, audit_regions
+    from geobias.api import audit_downstream, audit_drift, audit_names, audit_regions
     from geobias.audits.downstream_result import DownstreamResult
+    from geobias.audits.drift import DriftResult
     from geobias.audits.names_result import NamesResult
     from geobias.audits.regions import RegionsResult
     from geobias.errors import GeobiasError, InputError
@@ -14,12 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DownstreamResult",
+    "DriftResult",
     "GeobiasError",
     "InputError",
     "NamesResult",
     "RegionsResult",
     "Scorer",
     "audit_downstream",
+    "audit_drift",
     "audit_names",
     "audit_regions",
     "load",
@@ -29,12 +32,14 @@ __version__ = "0.1.0"
 
 _HOME = {
     "DownstreamResult": "geobias.audits.downstream_result",
+    "DriftResult": "geobias.audits.drift",
     "GeobiasError": "geobias.errors",
     "InputError": "geobias.errors",
     "NamesResult": "geobias.audits.names_result",
     "RegionsResult": "geobias.audits.regions",
     "Scorer": "geobias.models.scorer",
     "audit_downstream": "geobias.api",
+    "audit_drift": "geobias.api",
     "audit_names": "geobias.api",
     "audit_regions": "geobias.api",
     "load": "geobias.models.scorer",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +18,18 @@ from geobias.audits.names import answer as names_answer
 from geobias.audits.names import question as names_question
 from geobias.audits.names_result import NamesResult
 from geobias.audits.regions import DEFAULT_CITIES, RegionsResult, answer, question
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Scorer, load_classifier, scorer_for
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, Scorer, load, load_classifier, scorer_for
 from geobias.prompts.prefixes import DEFAULT_PREFIX
 from geobias.prompts.templates import DEFAULT_TEMPLATE
 from geobias.report.downstream import write_files as write_downstream
 from geobias.report.names_files import write_files as write_names
 from geobias.report.regions import write_files as write_regions
-from geobias.report.runs import place_for, refuse_foreign, save_run
+from geobias.report.runs import RUN, TRAINING, place_for, read_run, refuse_foreign, save_run
 from geobias.world.regions import RegionTree
 from geobias.world.words import Word
 
 if TYPE_CHECKING:
+    from geobias.audits.drift import DriftResult
     from geobias.models.masked import MaskedLM
 
 
@@ -204,4 +207,64 @@ def audit_downstream(
     result = downstream_answer(asked, classifiers, progress=progress)
     if folder is not None:
         save_run(folder, result, write_downstream, seconds=round(time.perf_counter() - began, 1))
+    return result
+
+
+def audit_drift(
+    model: str | Path | None = None,
+    *,
+    out: str | Path,
+    texts: Any = None,
+    column: str = "text",
+    levels: str | Sequence[str] | None = None,
+    top: int | None = None,
+    epochs: int = 20,
+    rate: float = 5e-5,
+    batch: int = 32,
+    seed: int = 0,
+    score: str = "aul",
+    cities: int | str = 0,
+    continents: str | Sequence[str] = (),
+    countries: str | Sequence[str] = (),
+    words: str | Path | Sequence[str | Word] | None = None,
+    templates: str | Sequence[str] = DEFAULT_TEMPLATE,
+    device: str = "auto",
+    progress: bool | None = None,
+) -> DriftResult:
+    """How a masked language model's regional bias moves while it is trained on (HERB, Figure 5).
+
+    `texts` is whatever `audit_names` takes; without any the model reads the sentences that it finds likeliest itself.
+    The model's own folder is only read. `out` holds the training while it lasts, then the run and the trained model;
+    called again after a kill it goes on. The options are those of `geobias drift`.
+    """
+    from geobias.audits.drift import DriftResult, answer, question  # torch only when a model is trained
+    from geobias.report.drift import refuse_other_model, write_files
+
+    asked = question(
+        texts=texts,
+        column=column,
+        levels=levels,
+        top=top,
+        epochs=epochs,
+        rate=rate,
+        batch=batch,
+        seed=seed,
+        score=score,
+        cities=cities,
+        continents=continents,
+        countries=countries,
+        words=words,
+        templates=templates,
+    )
+    folder = place_for(out)
+    refuse_foreign(folder, asked.settings_for(str(model or EMBEDDED_LM)))
+    refuse_other_model(folder)
+    lm = load(model, device=device, dtype="float32")  # small steps vanish in the rounding of shorter numbers
+    refuse_foreign(folder, asked.settings_for(lm.name), [lm.scorer(asked.score).fingerprint])
+    if (folder / RUN).is_file():
+        return DriftResult.read(read_run(folder, "drift"))
+    began = time.perf_counter()
+    result = answer(asked, lm, folder / TRAINING, progress=progress)
+    save_run(folder, result, partial(write_files, lm=lm), seconds=round(time.perf_counter() - began, 1))
+    shutil.rmtree(folder / TRAINING, ignore_errors=True)
     return result

@@ -17,14 +17,15 @@ import typer
 
 from geobias import __version__
 from geobias.cli.downstream import downstream
+from geobias.cli.drift import drift
 from geobias.cli.figures import space, world_map
+from geobias.cli.finetune import finetune
 from geobias.cli.inside import audit, cache, models_inside
 from geobias.cli.judging import compare, gate
 from geobias.cli.names import names
 from geobias.cli.pages import card, open_page, report
 from geobias.cli.regions import regions
 from geobias.cli.reproduce import reproduce
-from geobias.cli.training import finetune
 from geobias.errors import GeobiasError
 
 app = typer.Typer(
@@ -41,6 +42,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "downstream": downstream,
     "finetune": finetune,
     "reproduce": reproduce,
+    "drift": drift,
     "report": report,
     "open": open_page,
     "card": card,

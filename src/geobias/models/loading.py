@@ -92,7 +92,7 @@ def pretrained(
     how = {"trust_remote_code": False, "local_files_only": _hub_out_of_reach(source)}
     head = {} if new_head is None else {**new_head, "ignore_mismatched_sizes": True}
     try:
-        with _quiet_transformers():
+        with quiet_transformers():
             tokenizer = transformers.AutoTokenizer.from_pretrained(source, **how)
             model, report = auto_class.from_pretrained(source, dtype=dtype, output_loading_info=True, **head, **how)
     except Exception as error:  # the library raises errors of many kinds for a folder or name that cannot be loaded
@@ -144,8 +144,8 @@ def _why_not_loaded(name: str, error: Exception, kind: str) -> str:
 
 
 @contextmanager
-def _quiet_transformers() -> Iterator[None]:
-    """No advice and no bars while a model loads: what matters is checked and said in our own words."""
+def quiet_transformers() -> Iterator[None]:
+    """No advice and no bars while a model is read or written: what matters is checked and said in our own words."""
     logging = transformers.utils.logging
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()

@@ -41,6 +41,7 @@ class MaskedLM(LoadedModel):
 
     def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
         super().__init__(name, model, tokenizer, fingerprint=fingerprint)
+        self.trained_on = False  # once it is, its fingerprint is that of another model
         self._check_head()
 
     def scorer(self, method: str = "aul") -> MaskedScorer:
@@ -137,7 +138,9 @@ class MaskedScorer(StreamingScorer):
             raise InputError(f"{lm.name} has no mask token, which the score {method!r} needs; try --score aul.")
 
     @property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> str | None:
+        if self.lm.trained_on:
+            return None
         return f"{self.lm.fingerprint}:{self.method}:{self.lm.dtype}:{self.lm.max_length}"
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -23,6 +23,7 @@ STATE = "state.json"
 CLIP = 1.0  # largest norm of a step's gradients
 
 Batch = dict[str, torch.Tensor]
+Tokens = Sequence[int] | np.ndarray
 
 
 class Checkpoint:
@@ -96,10 +97,14 @@ def train_epoch(
     epoch: int,
     seed: int,
     rate: Callable[[int], float] | None = None,
+    clip: float | None = CLIP,
     label: str,
     progress: bool | None = None,
 ) -> float:
-    """One pass over the batches; the mean loss. `rate` gives the share of the learning rate at each step of all."""
+    """One pass over the batches; the mean loss. `rate` gives the share of the learning rate at each step of all.
+
+    Gradients longer than `clip` are shortened; None leaves them as they are.
+    """
     torch.manual_seed(seed * 100_003 + epoch)  # dropout
     model.train()
     losses = []
@@ -115,10 +120,13 @@ def train_epoch(
                 raise InputError(f"{label}: the loss is no number after {k} steps of epoch {epoch}: lower --rate.")
             optimiser.zero_grad()
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+            if clip is not None:
+                torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
             optimiser.step()
             losses.append(float(loss.detach()))
             advance(len(batch["input_ids"]))
+    if not all(bool(torch.isfinite(parameter).all()) for parameter in model.parameters()):
+        raise InputError(f"{label}: the weights are no numbers any more after epoch {epoch}: lower --rate.")
     model.eval()
     return float(np.mean(losses))
 
@@ -130,7 +138,7 @@ def shuffled_batches(count: int, size: int, *, seed: int, epoch: int) -> Iterato
         yield order[start : start + size]
 
 
-def padded(tokenizer: Any, ids: Sequence[Sequence[int]], labels: Sequence[Sequence[int]] | None = None) -> Batch:
+def padded(tokenizer: Any, ids: Sequence[Tokens], labels: Sequence[Tokens] | None = None) -> Batch:
     """Token ids of different lengths as one batch; labels of tokens, where given, are padded with what is ignored."""
     longest = max(map(len, ids))
     filled = torch.full((len(ids), longest), tokenizer.pad_token_id or 0)

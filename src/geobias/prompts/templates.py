@@ -60,3 +60,15 @@ class Sentences(LazyTexts):
         before, after = self.templates[template].split(DESCRIPTION)
         name = self.regions[region]
         return before.replace(REGION, name) + description + after.replace(REGION, name)
+
+    def region_spans(self, template: int, region: int, word: int) -> list[tuple[int, int]]:
+        """From where to where the region stands in the unmarked sentence, each time that the template names it."""
+        before, after = self.templates[template].split(DESCRIPTION)
+        name, spans, at = self.regions[region], [], 0
+        for part, more in ((before, len(self.words[word])), (after, 0)):
+            for piece in part.split(REGION)[:-1]:
+                at += len(piece)
+                spans.append((at, at + len(name)))
+                at += len(name)
+            at += len(part.split(REGION)[-1]) + more
+        return spans

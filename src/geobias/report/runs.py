@@ -23,7 +23,8 @@ from geobias.files import write_whole, writing
 RUN, RESULTS, INDEX, PARTIAL, PAGE = "run.json", "results.json", "index.json", ".partial", "report.html"
 MODELS = "models"  # of a study that trains some: their weights and their own runs
 ANSWERS = {"likelihoods.parquet", "counterfactuals.parquet", "predictions.parquet"}
-OURS = {RUN, RESULTS, PARTIAL, PAGE, MODELS, "tables", "figures", *ANSWERS}
+TRAINING, MODEL = "training", "model"  # a training that goes on between commands, and what came out of it
+OURS = {RUN, RESULTS, PARTIAL, PAGE, MODELS, TRAINING, MODEL, "tables", "figures", *ANSWERS}
 
 
 class Result(Protocol):

@@ -20,6 +20,8 @@ from geobias.report.page.compare import asked as asked_of_comparisons
 from geobias.report.page.compare import compare_section
 from geobias.report.page.downstream import asked as asked_downstream
 from geobias.report.page.downstream import downstream_section
+from geobias.report.page.drift import asked as asked_of_drift
+from geobias.report.page.drift import drift_section
 from geobias.report.page.finetune import asked as asked_of_finetuning
 from geobias.report.page.finetune import finetune_section
 from geobias.report.page.names import asked as asked_of_names
@@ -51,6 +53,7 @@ AUDITS = {
     "finetune": Shown(finetune_section, asked_of_finetuning),
     "compare": Shown(compare_section, asked_of_comparisons),
     "reproduce": Shown(reproduce_section, asked_of_papers),
+    "drift": Shown(drift_section, asked_of_drift),
 }
 
 
@@ -170,27 +173,28 @@ def _bundle() -> str:
 
 
 def save_figures(folder: Path, found: Sequence[Finished]) -> list[str]:
-    """Every chart that stands still as SVG and PNG, on white; maps are `geobias map`'s."""
+    """Every chart that stands still as SVG and PNG; maps are `geobias map`'s."""
+    sections = (*side_by_side(found), *sections_of(found))
+    charts = [chart for section in sections for chart in _charts(section)]
+    for chart in charts:
+        save_figure(folder / chart.id, chart)
+    return [chart.id for chart in charts]
+
+
+def save_figure(stem: Path, chart: Chart) -> None:
+    """A chart as `stem`.svg and .png, on white."""
     import vl_convert
 
-    names = []
-    for section in (*side_by_side(found), *sections_of(found)):
-        for chart in _charts(section):
-            spec = {
-                **chart.spec,
-                "config": THEMES["light"] | {"background": "white"},
-                "width": FIGURE_WIDTH,
-                "title": chart.title,
-            }
-            for kind, content in (
-                ("svg", vl_convert.vegalite_to_svg(spec).encode()),
-                ("png", vl_convert.vegalite_to_png(spec, scale=2)),
-            ):
-                with writing(folder / f"{chart.id}.{kind}"):
-                    folder.mkdir(parents=True, exist_ok=True)
-                    write_whole(folder / f"{chart.id}.{kind}", content)
-            names.append(chart.id)
-    return names
+    config = THEMES["light"] | {"background": "white"}
+    spec = {**chart.spec, "config": config, "width": FIGURE_WIDTH, "title": chart.title}
+    for kind, content in (
+        ("svg", vl_convert.vegalite_to_svg(spec).encode()),
+        ("png", vl_convert.vegalite_to_png(spec, scale=2)),
+    ):
+        path = stem.with_name(f"{stem.name}.{kind}")
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, content)
 
 
 def _charts(section: Section) -> Iterator[Chart]:

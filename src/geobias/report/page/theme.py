@@ -84,6 +84,32 @@ def dots(
     return bare_spec(alt.layer(*layers).properties(width="container", height=max(60, ROW * lines)))
 
 
+def lines(rows: Sequence[Row], *, across: str, label: str, title: str, band: str) -> dict[str, Any]:
+    """`value` of each of `label` against the whole numbers of `across`; the one named `band` with its interval."""
+    legend = alt.Legend(
+        orient="top", title=None, columns=4, labelLimit=150, symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1
+    )
+    x = alt.X(
+        f"{across}:Q",
+        scale=alt.Scale(domain=[0, max(row[across] for row in rows)], nice=False),
+        axis=alt.Axis(format="d", tickMinStep=1, grid=False, tickCount={"expr": f"ceil(width / {TICK / 2})"}),
+    )
+    near = alt.Scale(zero=False)
+    colour = alt.Color(f"{label}:N", scale=_in_order([row[label] for row in rows]), legend=legend)
+    tooltip = [alt.Tooltip(f"{across}:Q"), *_tooltip([label], ".3~r")[:-1]]
+    banded = [row for row in rows if row[label] == band]
+
+    def chart(some: Sequence[Row]) -> alt.Chart:
+        return alt.Chart(alt.InlineData(values=list(some))).encode(x=x, color=colour)
+
+    shade = chart([row for row in banded if row["low"] is not None]).mark_area(opacity=0.16)
+    layers = [shade.encode(y=alt.Y("low:Q", title=title, scale=near), y2="high:Q")]
+    for some, width in (([row for row in rows if row[label] != band], 1.5), (banded, 3.5)):
+        line = chart(some).mark_line(strokeWidth=width, point={"size": 30})
+        layers.append(line.encode(y=alt.Y("value:Q", title=title, scale=near), tooltip=tooltip))
+    return bare_spec(alt.layer(*layers).properties(width="container", height=320))
+
+
 def heat(
     rows: Sequence[Row], *, across: str, down: str, title: str, columns: Sequence[str], order: Sequence[str]
 ) -> dict[str, Any]:

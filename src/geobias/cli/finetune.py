@@ -1,4 +1,4 @@
-"""`geobias finetune`: studies that train a model and look again."""
+"""`geobias finetune`: its options."""
 
 from __future__ import annotations
 
