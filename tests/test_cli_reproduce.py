@@ -17,7 +17,7 @@ CARDIFF = "cardiffnlp/twitter-"
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
     """Labelled texts and a function in the folder where the command is run."""
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "uganda.py").write_text(
         """
 def dislikes(texts):
     bad = [0.2 + 0.4 * text.startswith("I am from Uganda") + 0.3 * ("awful" in text) for text in texts]
@@ -33,7 +33,7 @@ def dislikes(texts):
 
 
 def test_table_4_from_texts_and_a_classifier(run: Run, here: Path) -> None:
-    options = ("--hatespeech18", "hate.csv", "--classifier", "hatespeech18=mine:dislikes")
+    options = ("--hatespeech18", "hate.csv", "--classifier", "hatespeech18=uganda:dislikes")
     code, out, err = run("reproduce", "herb", "--table", "4", "--table", "4_overall", *options, "--out", "runs/four")
     assert code == 0, err
     assert all(len(line) <= 80 for line in out.splitlines())
@@ -101,9 +101,9 @@ def test_without_any_model_one_message_names_them_all(run: Run, tmp_path: Path) 
         (("herb", "--draws", "3"), "--draws is for `geobias reproduce names`: leave it out."),
         (("names", "--cities", "0"), "--cities is for `geobias reproduce herb`: leave it out."),
         (("herb", "--imdb", "hate.csv"), "--imdb needs a classifier too: --classifier imdb=MODEL."),
-        (("herb", "--classifier", "imdb=mine:dislikes"), "--classifier imdb needs its labelled texts too: --imdb FILE"),
-        (("herb", "--classifier", "news=mine:dislikes"), "--classifier 'news' is not in the paper's tables"),
-        (("herb", "--imdb", "train.csv", "--classifier", "imdb=mine:dislikes"), "train.csv has no row whose split"),
+        (("herb", "--classifier", "imdb=uganda:dislikes"), "--classifier imdb needs its labelled texts too: --imdb"),
+        (("herb", "--classifier", "news=uganda:dislikes"), "--classifier 'news' is not in the paper's tables"),
+        (("herb", "--imdb", "train.csv", "--classifier", "imdb=uganda:dislikes"), "train.csv has no row whose split"),
         (("herb", "--device", "nonsense"), "The device 'nonsense' is not available here"),
         (("herb", "--cities", "some"), "--cities takes a number or 'all', not 'some'."),
         (("names", "--texts", "xx=hate.csv"), "No table has the language 'xx': choose of en, nl"),
