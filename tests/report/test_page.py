@@ -128,8 +128,9 @@ def test_report_makes_the_page_again(run: Run, runs: Path) -> None:
 
 
 def test_several_runs_share_a_page(run: Run, runs: Path) -> None:
-    code, out, _ = run("report", runs / "names", runs / "names", "--out", "both/page.html")
-    assert code == 0 and "Page: both/page.html" in out
+    shutil.copytree(runs / "names", runs / "other")
+    code, out, _ = run("report", runs / "names", runs / "other", "--out", "both/page.html")
+    assert code == 0 and "Page: both/page.html" in out and "both/page-figures" in out
     text = Path("both/page.html").read_text(encoding="utf-8")
     assert 'id="names"' in text and 'id="names-2"' in text and "regions-map" not in text
     code, out, _ = run("report", runs / "regions", runs / "names")

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 from geobias.audits.downstream import DownstreamQuestion
@@ -23,7 +24,7 @@ from geobias.audits.numbers import number
 from geobias.audits.regions import Question, RegionsResult
 from geobias.audits.regions import question as regions_question
 from geobias.errors import InputError
-from geobias.measures.inference import Estimates
+from geobias.measures.inference import LEVEL, Estimates
 from geobias.measures.shift import flip_shares, performance
 from geobias.measures.text_inference import text_estimates
 from geobias.models.classifier import Classifier
@@ -48,6 +49,7 @@ class FinetuneQuestion:
     regions: Question = field(repr=False)
     without: tuple[str, ...]
     how: How
+    left_out: dict[str, int]
     settings: dict[str, Any] = field(repr=False)
 
     def settings_for(self, models: Sequence[str]) -> dict[str, Any]:
@@ -74,7 +76,7 @@ def question(
 ) -> FinetuneQuestion:
     """Read and divide the texts; what is wrong with them is found here, before any work."""
     how = how or How()
-    given = given_texts(texts, column=column, label=label)
+    given = _distinct(given_texts(texts, column=column, label=label))
     classes = _classes(given)
     labels = tuple(sorted(set(classes)))
     if len(labels) < 2:
@@ -84,22 +86,31 @@ def question(
         rows, held_out = _divided(rows, classes, TEST, how.seed)
         tested = given.take(held_out)
     else:
-        tested = given_texts(test, column=column, label=label)
+        tested = _distinct(given_texts(test, column=column, label=label))
         strange = sorted(set(_classes(tested)) - set(labels))
         if strange:
             raise InputError(
                 f"{tested.source} has labels that the training texts lack: {', '.join(strange[:5])}. They have "
                 f"{', '.join(labels)}."
             )
+    unseen = [row for row, text in enumerate(tested.texts) if text not in {given.texts[k] for k in rows}]
+    if not unseen:
+        raise InputError(f"Every text of {tested.source} is one of the training texts: give others to look at.")
+    seen, tested = len(tested) - len(unseen), tested.take(unseen)
     train, validation = _divided(rows, classes, VALIDATION, how.seed + 1)
+    labelled = pd.DataFrame({"text": tested.texts, "label": _classes(tested)})
     downstream = downstream_question(
-        texts=list(tested.texts), prefix=prefix, continents=continents, countries=countries
+        texts=labelled, label="label", prefix=prefix, continents=continents, countries=countries
     )
     codes = {place.id for place in downstream.places}
     left_out = PAPERS_WITHOUT if without is None else tuple(listed(without, "--without"))
     unknown = [code for code in left_out if code not in codes]
     if unknown and without is not None:
         raise InputError(f"--without names what is not asked about: {', '.join(unknown)}. Give codes such as IE,MX.")
+    left_out_texts = {
+        "rows_without_text": given.left_out + (tested.left_out if test is not None else 0),
+        "test_texts_of_training": seen,
+    }
     settings = {
         "texts": {"source": given.source, "count": len(given), "digest": given.digest},
         "test": {"source": tested.source, "count": len(tested), "digest": tested.digest},
@@ -120,8 +131,17 @@ def question(
         regions=regions,
         without=tuple(code for code in left_out if code in codes),
         how=how,
+        left_out=left_out_texts,
         settings=settings,
     )
+
+
+def _distinct(texts: Texts) -> Texts:
+    """Every text once, or the same one might be learned and looked at."""
+    first: dict[str, int] = {}
+    for row, text in enumerate(texts.texts):
+        first.setdefault(text, row)
+    return texts.take(first.values())
 
 
 def _classes(texts: Texts) -> list[str]:
@@ -159,6 +179,7 @@ class FineTuned:
     best: int  # epoch, from 1
     downstream: DownstreamResult = field(repr=False)
     regions: RegionsResult | None = field(repr=False)
+    without_score: str | None  # why there is no HERB score
 
 
 @dataclass(frozen=True)
@@ -190,6 +211,7 @@ class FinetuneResult:
                 "validation_texts": len(asked.validation.texts),
                 "test_texts": len(asked.downstream.texts),
                 "regions": len(asked.downstream.places),
+                **asked.left_out,
             },
             "labels": list(asked.labels),
             "fine_tuned": self.rows,
@@ -200,10 +222,14 @@ class FinetuneResult:
         judged = one.downstream.judgements[0]
         codes = [place.id for place in one.downstream.places]
         regions = judged.prefixed[:, 1:]  # the first prefix is the control's
-        herb = None if one.regions is None else one.regions.regions[0]
+        herb = None if one.regions is None else next(entry for entry in one.regions.regions if entry["pairs"])
         return {
             "model": one.model,
-            "herb": None if herb is None else {"c_w": herb["c_w"], "inference": herb.get("inference", {}).get("c_w")},
+            "herb": None
+            if herb is None
+            else {"region": herb["name"], "c_w": herb["c_w"], "inference": herb["inference"]["c_w"]},
+            "without_score": one.without_score,
+            "performance": one.downstream.classifiers[0]["performance"],
             "epochs": [dict(epoch) for epoch in one.epochs],
             "best_epoch": one.best,
             "flips": {
@@ -224,14 +250,16 @@ class FinetuneResult:
         each = text_estimates(shares.reshape(len(shares), -1))
         whole = text_estimates(shares.sum(axis=(1, 2))[:, None])
         at = {(i, j): i * len(labels) + j for i in range(len(labels)) for j in range(len(labels)) if i != j}
-        directions = {f"{labels[i]} to {labels[j]}": _share(each, k) for (i, j), k in at.items()}
-        return {"any": _share(whole, 0), **directions}
+        directions = {f"{labels[i]} to {labels[j]}": _share(each, k, len(shares)) for (i, j), k in at.items()}
+        return {"any": _share(whole, 0, len(shares)), **directions}
 
 
-def _share(found: Estimates, k: int) -> dict[str, float | None]:
+def _share(found: Estimates, k: int, texts: int) -> dict[str, float | None]:
     """A share cannot fall below 0, and that it is not 0 needs no test: one flip shows it."""
-    low = found.low[k]
-    return {"value": number(found.value[k]), "low": number(np.maximum(low, 0)), "high": number(found.high[k])}
+    value, low, high = found.value[k], np.maximum(found.low[k], 0), found.high[k]
+    if value == 0:  # none of the texts flips, which does not mean that none of any others would: exact binomial
+        high = np.float64(100 * (1 - ((1 - LEVEL) / 2) ** (1 / texts)))
+    return {"value": number(value), "low": number(low), "high": number(high)}
 
 
 def rank_correlation(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

@@ -65,17 +65,19 @@ def _fine_tuned(asked: FinetuneQuestion, name: str, folder: Path, device: str) -
     began = time.perf_counter()
     judged = downstream.answer(asked.downstream, [classifier])
     runs.save_run(folder / "downstream", judged, write_downstream, seconds=round(time.perf_counter() - began, 1))
-    own = _regions(asked, name, folder / "regions", device)
-    return FineTuned(model_identity(classifier) | {"name": name}, epochs, best_epoch(epochs) + 1, judged, own)
+    own, why_none = _regions(asked, name, folder / "regions", device)
+    return FineTuned(model_identity(classifier) | {"name": name}, epochs, best_epoch(epochs) + 1, judged, own, why_none)
 
 
-def _regions(asked: FinetuneQuestion, name: str, folder: Path, device: str) -> regions.RegionsResult | None:
-    """The language model's own score; a model that is none has none."""
+def _regions(
+    asked: FinetuneQuestion, name: str, folder: Path, device: str
+) -> tuple[regions.RegionsResult | None, str | None]:
+    """The language model's own score; a model that is none has none, and the reason is kept."""
     try:
         scorer = load(name, device=device, dtype="float32").scorer(HERB_SCORE)
-    except InputError:
-        return None
+    except InputError as error:
+        return None, str(error)
     began = time.perf_counter()
     result = regions.answer(asked.regions, scorer)
     runs.save_run(folder, result, write_regions, seconds=round(time.perf_counter() - began, 1))
-    return result
+    return result, None

@@ -16,16 +16,23 @@ from geobias.report.tables import console
 def run_report(folders: Sequence[Path], out: Path | None) -> None:
     """One page for all runs in these folders, and every chart of it as SVG and PNG."""
     found = [run for folder in dict.fromkeys(folders) for run in read(folder)]
+    if not found:
+        raise InputError(f"{folders[0]} names no runs: run the audit again.")
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out is the page to write, such as {out / PAGE}.")
     place = out or (folders[0] if len(folders) == 1 else runs.new_folder("report")) / PAGE
-    write_page(place, found)
-    figures = save_figures(place.parent / "figures", found)
+    drawings = place.parent / ("figures" if place.name == PAGE else f"{place.stem}-figures")
+    try:
+        write_page(place, found)
+        figures = save_figures(drawings, found)
+    except (KeyError, TypeError, IndexError, ValueError) as error:
+        raise InputError(
+            f"These runs cannot be shown ({type(error).__name__}: {error}): another version may have made them; run "
+            "the same audits again."
+        ) from error
     shown = console()
     shown.print(f"Page: {runs.shown(place.resolve())}", soft_wrap=True)
-    shown.print(
-        f"Figures: {len(figures)} as SVG and PNG in {runs.shown(place.parent.resolve())}/figures", soft_wrap=True
-    )
+    shown.print(f"Figures: {len(figures)} as SVG and PNG in {runs.shown(drawings.resolve())}", soft_wrap=True)
 
 
 def run_open(folder: Path) -> None:

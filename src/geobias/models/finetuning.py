@@ -18,7 +18,7 @@ import transformers
 from geobias.errors import InputError
 from geobias.files import writing
 from geobias.models.classifier import Classifier
-from geobias.models.loading import fingerprint, longest_input, pretrained, resolve_device
+from geobias.models.loading import fingerprint, longest_input, pretrained, quiet_transformers, resolve_device
 from geobias.models.training import Batch, Checkpoint, padded, shuffled_batches, train_epoch
 
 WARM_UP, WEIGHT_DECAY = 0.1, 0.01
@@ -120,7 +120,7 @@ def finetune(
         checkpoint.keep(model, optimiser, measured, keep=[best + 1])
     checkpoint.restore(model, epoch=best_epoch(checkpoint.epochs))
     checkpoint.finished()
-    with writing(folder / "model"):
+    with writing(folder / "model"), quiet_transformers():
         model.cpu().save_pretrained(folder / "model")
         tokenizer.save_pretrained(folder / "model")
     return checkpoint.epochs

@@ -98,7 +98,15 @@ def pretrained(
     except Exception as error:  # the library raises errors of many kinds for a folder or name that cannot be loaded
         raise InputError(_why_not_loaded(name, error, kind)) from error
     missing = sorted(report["missing_keys"])
-    if missing and new_head is None:
+    if new_head is not None:
+        wrong = [key if isinstance(key, str) else key[0] for key in report["mismatched_keys"]]
+        body = f"{model.base_model_prefix}."
+        missing = [key for key in (*missing, *wrong) if key.startswith(body) and "pooler" not in key]
+        if missing:
+            raise InputError(
+                f"The weights of {name} do not fit its configuration: {missing[0]} is missing, or of another size."
+            )
+    if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise InputError(
             f"{name} has no trained {kind} head: its weights lack {missing[0]}{more}. Give a model trained for it."

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_model, save_model
 
 from geobias.errors import InputError
@@ -70,8 +71,11 @@ class Checkpoint:
         number = len(self.epochs) + 1
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            save_model(model, str(self._file(number, "safetensors")))
-            torch.save(optimiser.state_dict(), self._file(number, "optimiser"))
+            try:
+                save_model(model, str(self._file(number, "safetensors")))
+                torch.save(optimiser.state_dict(), self._file(number, "optimiser"))
+            except (RuntimeError, SafetensorError) as error:  # the libraries' own words for a full disk
+                raise OSError(None, " ".join(str(error).split())[:200]) from error
             self.epochs.append({"epoch": number, **measured})
             state = {"settings": self.settings, "epochs": self.epochs}
             write_whole(self.folder / STATE, json.dumps(state, indent=1).encode())

@@ -89,18 +89,33 @@ def most_moved(folder: Path, columns: Sequence[str], count: int, without: Collec
             break
         if text not in without:
             found.setdefault(text, int(row))
-    texts = _read(folder, COUNTERFACTUALS, ["person", "first_name", "last_name", "text"])
+    chosen = list(found.values())
+    about = _rows(folder, ["person", "first_name", "last_name", "text"], [*chosen, *original[chosen]])
     return [
         Moved(
             text,
             table["country"][row].as_py(),
-            **texts.take([row]).to_pylist()[0],
-            before=texts["text"][original[row]].as_py(),
+            **about[row],
+            before=about[int(original[row])]["text"],
             scores_before=values[original[row]],
             scores=values[row],
         )
         for text, row in found.items()
     ]
+
+
+def _rows(folder: Path, columns: Sequence[str], rows: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """Some rows of the counterfactuals: only the parts of the file that hold them are read, since texts are long."""
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(folder / COUNTERFACTUALS)
+    ends = np.cumsum([file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)])
+    found = {}
+    for row in map(int, rows):
+        group = int(np.searchsorted(ends, row, side="right"))
+        part = file.read_row_group(group, columns=list(columns))
+        found[row] = part.slice(row - (int(ends[group - 1]) if group else 0), 1).to_pylist()[0]
+    return found
 
 
 def predictions(folder: Path, results: Results, entry: Results, labels: Sequence[str]) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +39,13 @@ def table(result: FinetuneResult) -> Table:
     shown = [f"{labels[0]} to {labels[1]}", f"{labels[1]} to {labels[0]}"] if len(labels) == 2 else ["any"]
     found = titled_table(f"Labels that flip after “{result.settings['prefix']}”, per cent")
     found.add_column("model", overflow="fold")
-    for heading in ("C_w", "macro-F1", *(f"{direction}\nall" for direction in shown), "control\nany"):
+    for heading in ("C_w", "macro-F1\non tests", *(f"{direction}\nall" for direction in shown), "control\nany"):
         found.add_column(heading, justify="right", no_wrap=True)
     for row in result.rows:
-        best = row["epochs"][row["best_epoch"] - 1]
         found.add_row(
             row["model"]["name"],
             NOTHING if row["herb"] is None else digits(row["herb"]["c_w"]["balanced"]),
-            f"{best['macro_f1']:.3f}",
+            f"{row['performance']['original']['macro_f1']:.3f}",
             *(_per_cent(row["flips"]["all"][direction]) for direction in shown),
             f"{row['control']['any']['value']:.2f}",
         )
@@ -67,9 +66,24 @@ def notes(result: FinetuneResult) -> Iterator[str]:
         f"Trained on {counts['training_texts']:,} texts, the best epoch chosen on {counts['validation_texts']:,}; "
         f"{counts['test_texts']:,} test texts x {counts['regions']:,} countries."
     )
-    found = result.to_dict()["rank_correlation"]
+    yield from left_out(result.to_dict())
+    yield ranked(result.to_dict()["rank_correlation"])
+
+
+def left_out(results: Mapping[str, Any]) -> Iterator[str]:
+    """What took no part, and which models have no score of their own, in words."""
+    counts = results["counts"]
+    if counts["rows_without_text"]:
+        yield f"{counts['rows_without_text']:,} rows without a text."
+    if counts["test_texts_of_training"]:
+        yield f"{counts['test_texts_of_training']:,} test texts are training texts too, and were left out."
+    for row in results["fine_tuned"]:
+        if row["without_score"]:
+            yield f"{row['model']['name']} has no HERB score: {row['without_score']}"
+
+
+def ranked(found: Mapping[str, Any] | None) -> str:
     if found is None:
-        yield "Fewer than three models with a HERB score: no rank correlation of the score with the flips."
-    else:
-        parts = (f"{found[form]['value']:+.2f} ({form}, p = {found[form]['p']:.2f})" for form in ("balanced", "paper"))
-        yield f"Rank correlation of C_w with all flips over {found['models']} models: {', '.join(parts)}."
+        return "Fewer than three models with a HERB score: no rank correlation of the score with the flips."
+    parts = (f"{found[form]['value']:+.2f} ({form}, p = {found[form]['p']:.2f})" for form in ("balanced", "paper"))
+    return f"Rank correlation of C_w with all flips over {found['models']} models: {', '.join(parts)}."

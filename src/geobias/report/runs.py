@@ -7,6 +7,7 @@ files of these names are ever replaced; whatever else lies in the folder stays.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shlex
@@ -21,6 +22,7 @@ from geobias.errors import InputError
 from geobias.files import write_whole, writing
 
 RUN, RESULTS, INDEX, PARTIAL, PAGE = "run.json", "results.json", "index.json", ".partial", "report.html"
+log = logging.getLogger("geobias")
 MODELS = "models"  # of a study that trains some: their weights and their own runs
 ANSWERS = {"likelihoods.parquet", "counterfactuals.parquet", "predictions.parquet"}
 TRAINING, MODEL = "training", "model"  # a training that goes on between commands, and what came out of it
@@ -139,9 +141,7 @@ def _fingerprints(results: Mapping[str, Any]) -> list[str | None]:
 
 
 def save_run(folder: Path, result: Found, write_files: Callable[[Path, Found], None], *, seconds: float) -> None:
-    """Write the run's files and its page aside, then move them into place."""
-    from geobias.report.page.build import Finished, write_page  # the page reads runs, so it knows this module
-
+    """Write the run's files aside and move them into place; then its page, without which it is a run all the same."""
     results = result.to_dict()
     refuse_foreign(folder, results["settings"], _fingerprints(results))
     described = ("schema_version", "audit", "settings", "model", "models", "versions")
@@ -156,13 +156,24 @@ def save_run(folder: Path, result: Found, write_files: Callable[[Path, Found], N
             write_json(aside / RESULTS, results)
             write_files(aside, result)
             write_json(aside / RUN, run)
-            write_page(aside / PAGE, [Finished(aside, results, run)])
-            _move_in(aside, folder)
         except BaseException:
             shutil.rmtree(aside, ignore_errors=True)
             if is_new and folder.exists() and not any(folder.iterdir()):
                 folder.rmdir()
             raise
+        _move_in(aside, folder)
+    _write_page(folder)
+
+
+def _write_page(folder: Path) -> None:
+    """What was measured may have taken days: a page that cannot be made costs a sentence, not the run."""
+    from geobias.report.page.build import read, write_page  # the page reads runs, so it knows this module
+
+    try:
+        write_page(folder / PAGE, read(folder))
+    except Exception as error:
+        why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        log.warning("the run is saved, but not its page (%s); try `geobias report %s`", why, folder)
 
 
 def _move_in(aside: Path, folder: Path) -> None:
@@ -184,11 +195,9 @@ def asked_as() -> str | None:
 
 def save_index(folder: Path, index: Mapping[str, Any]) -> None:
     """What ties several runs together, and the page of them all."""
-    from geobias.report.page.build import read, write_page
-
     with writing(folder / INDEX):
         write_json(folder / INDEX, index)
-    write_page(folder / PAGE, read(folder))
+    _write_page(folder)
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -102,8 +102,7 @@ def _names(found: Sequence[Run]) -> Chart | None:
     return _chart(
         "names",
         "How much kinder or harsher each classifier is with a country's names",
-        "Dot: Δ against the mean of countries, in points of 100; line: 95 % interval over texts and names; filled: "
-        "adjusted p below 0.05.",
+        "Dot: Δ against the mean of countries, in points of 100; line: 95 % interval; filled: adjusted p below 0.05.",
         rows,
         label="country",
         colour="classifier",

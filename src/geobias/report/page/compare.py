@@ -90,10 +90,16 @@ def _numbers(groups: Sequence[Group]) -> Iterator[Number]:
             f"{title}: {_place(row)}",
             _number(found["value"]),
             "" if found["low"] is None else f"{_number(found['low'])} to {_number(found['high'])} (95 %)",
-            f"{whose}: {measure}." + ("" if is_marked(found) else " Chance explains it."),
+            f"{whose}: {measure}. {_how_sure(found)}",
         )
         if largest is surest:
             break
+
+
+def _how_sure(found: Row) -> str:
+    if found["p_adjusted"] is None:
+        return "Not tested: too few texts."
+    return f"{'Marked' if is_marked(found) else 'Not marked'} (adjusted p = {found['p_adjusted']:.2g})."
 
 
 def _chart(key: str, whose: str, measure: str, group: Sequence[Row]) -> Chart:

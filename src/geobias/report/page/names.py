@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from geobias.measures.inference import SIGNIFICANT
 from geobias.report.answers import most_moved
@@ -14,11 +14,29 @@ from geobias.report.page.theme import dots, heat
 from geobias.report.tables import interval, is_marked, listed, signed
 
 EXAMPLES = 6
+MOST = 200  # points that a difference of two differences of probabilities can have
 EXAMPLES_OF_ONE = 2  # texts that one classifier may show
 
 
+class Wording(NamedTuple):
+    """What to call what was renamed, and what intervals allow for."""
+
+    who: str
+    given: str
+    names: str
+    drawn: str
+
+
+def wording(results: Mapping[str, Any]) -> Wording:
+    settings = results["settings"]
+    drawn = "texts" if settings.get("names_are") == "fixed" else "texts and names"
+    if settings["entity"] == "place":
+        return Wording("places", "names of cities", "cities", drawn.replace("names", "cities"))
+    return Wording("people", "common names", "names", drawn)
+
+
 def names_section(folder: Path, results: Mapping[str, Any], name: str) -> Section:
-    entries = results["classifiers"]
+    entries, said = results["classifiers"], wording(results)
     blocks: list[Block] = []
     for key, label, chart in (
         ("heat", "Classifier", _heat),
@@ -28,7 +46,7 @@ def names_section(folder: Path, results: Mapping[str, Any], name: str) -> Sectio
         charts = {
             entry["model"]["name"]: found
             for n, entry in enumerate(entries)
-            if (found := chart(f"{name}-{key}-{n}", entry))
+            if (found := chart(f"{name}-{key}-{n}", entry, said))
         }
         if charts:
             blocks.append(Choice(f"{name}-{key}", label, charts) if len(charts) > 1 else next(iter(charts.values())))
@@ -38,7 +56,7 @@ def names_section(folder: Path, results: Mapping[str, Any], name: str) -> Sectio
             min(2, len(blocks)),
             Examples(
                 f"{name}-examples",
-                "Texts whose people were renamed",
+                f"Texts whose {said.who} were renamed",
                 "Those among the renamed texts whose verdict moved most, at most two for each classifier: the "
                 "extremes, not the rule.",
                 examples,
@@ -46,20 +64,20 @@ def names_section(folder: Path, results: Mapping[str, Any], name: str) -> Sectio
         )
     return Section(
         id=name,
-        title="Names: the same texts, with people from elsewhere",
+        title=f"Names: the same texts, with {said.who} from elsewhere",
         lead="Any renaming changes a text a little, so what sets countries apart is measured against the mean of all.",
         blocks=blocks,
-        numbers=list(_numbers(entries)),
+        numbers=list(_numbers(entries, said)),
         notes=list(_notes(results)),
     )
 
 
 def asked(results: Mapping[str, Any]) -> str:
-    counts = results["counts"]
+    counts, said = results["counts"], wording(results)
     classifiers = [entry["model"]["name"] for entry in results["classifiers"]]
     return (
-        f"In {counts['texts_with_names']:,} texts ({results['settings']['texts']['source']}) the people were "
-        "given common names of "
+        f"In {counts['texts_with_names']:,} texts ({results['settings']['texts']['source']}) the {said.who} were "
+        f"given {said.given} of "
         f"{counts['countries']} countries, {counts['draws']} times each, and {listed(classifiers)} judged every "
         "version."
     )
@@ -81,17 +99,21 @@ def _notes(results: Mapping[str, Any]) -> Iterator[str]:
             yield f"{entry['model']['name']}: {cut:,} renamed texts were longer than the model takes, and cut."
 
 
-def _numbers(entries: Sequence[Row]) -> Iterator[Number]:
+def _numbers(entries: Sequence[Row], said: Wording) -> Iterator[Number]:
+    if len(entries[0]["countries"]) < 2:  # one country is its own mean
+        return
     toned = [entry for entry in entries if entry["worst"]["delta"]]
     if toned:
         most = max(toned, key=lambda entry: entry["worst"]["delta"]["value"])
         worst = most["worst"]["delta"]
         country = next(row["country"] for row in most["countries"] if row["code"] == worst["country"])
+        marked = sum(is_marked(row["inference"]["against_mean"]["delta"]) for row in most["countries"])
         yield Number(
-            f"The country that {most['model']['name']} treats most differently",
+            f"The {said.names} that {most['model']['name']} judges most differently",
             f"{worst['value']:.1f} points",
-            f"{worst['low']:.1f} to {worst['high']:.1f} (95 %, all countries at once)",
-            f"{country}: p(positive) minus p(negative) in points of 100, off the mean of countries, either way.",
+            f"{worst['low']:.1f} to {min(worst['high'], MOST):.1f} (95 %, all countries at once)",
+            f"Those of {country}: p(positive) minus p(negative) in points of 100, off the mean of countries, either "
+            f"way. Countries marked: {marked} of {len(most['countries'])}.",
         )
     tests = [
         (sure["p_adjusted"], entry, row, label)
@@ -106,7 +128,7 @@ def _numbers(entries: Sequence[Row]) -> Iterator[Number]:
             "Countries and classes that stand out",
             f"{marked} of {len(tests)}",
             "",
-            "More or fewer predictions of a class than the mean of countries, beyond what other texts and names "
+            f"More or fewer predictions of a class than the mean of countries, beyond what other {said.drawn} "
             "explain (adjusted p below 0.05).",
         )
     strongest = max(
@@ -125,11 +147,12 @@ def _numbers(entries: Sequence[Row]) -> Iterator[Number]:
             f"Strongest tie to perplexity: {classifier}, {label}",
             signed(sure["value"], 2),
             "" if sure["low"] is None else f"{interval(sure, 2)} (95 %)",
-            "Correlation, within a text, of p with how strange a language model finds the names.",
+            "Correlation, within a text, of p with how strange a language model finds the names; the largest of all "
+            f"classes, {'marked' if is_marked(sure) else 'not marked'}.",
         )
 
 
-def _heat(key: str, entry: Row) -> Chart:
+def _heat(key: str, entry: Row, _said: Wording) -> Chart:
     rows = []
     for row in entry["countries"]:
         for label in entry["labels"]:
@@ -172,7 +195,7 @@ def _heat(key: str, entry: Row) -> Chart:
     )
 
 
-def _delta(key: str, entry: Row) -> Chart | None:
+def _delta(key: str, entry: Row, said: Wording) -> Chart | None:
     rows = [
         {
             "country": row["country"],
@@ -184,14 +207,14 @@ def _delta(key: str, entry: Row) -> Chart | None:
         }
         for row in _ranked(entry)
     ]
-    if any(row["value"] is None for row in rows):
+    if len(rows) < 2 or any(row["value"] is None for row in rows):
         return None
     return Chart(
         key,
-        f"{entry['model']['name']}: how much kinder or harsher with a country's names",
-        "Dot: Δ against the mean of countries, in points of 100; line: 95 % interval over texts and names; "
+        f"{entry['model']['name']}: how much kinder or harsher with a country's {said.names}",
+        f"Dot: Δ against the mean of countries, in points of 100; line: 95 % interval over {said.drawn}; "
         "filled: adjusted p below "
-        "0.05. Grey: what halves of one country's own names differ by; a dot within it has shown nothing.",
+        "0.05. Grey: what halves of one country's own list differ by; a dot within it has shown nothing.",
         f"From {rows[0]['country']} {signed(rows[0]['value'], 1)} to {rows[-1]['country']} "
         f"{signed(rows[-1]['value'], 1)} points; "
         f"{sum(row['marked'] for row in rows)} of {len(rows)} countries are marked.",
@@ -206,7 +229,7 @@ def _delta(key: str, entry: Row) -> Chart | None:
     )
 
 
-def _correlations(key: str, entry: Row) -> Chart | None:
+def _correlations(key: str, entry: Row, _said: Wording) -> Chart | None:
     found = entry.get("correlations")
     if not found:
         return None
@@ -256,18 +279,24 @@ def _examples(folder: Path, results: Mapping[str, Any]) -> Iterator[Example]:
             yield Example(
                 f"{names.get(moved.country, moved.country)} · {entry['model']['name']}",
                 marked_text(moved.before, moved.person, "was"),
-                marked_text(moved.text, [*moved.first_name, *moved.last_name], "is"),
+                marked_text(moved.text, [*moved.first_name, *moved.last_name], "is", moved.person),
                 [{"label": label, "before": float(before), "after": float(after)} for label, before, after in said],
             )
 
 
-def marked_text(text: str, names: Sequence[str | None], whose: str) -> list[Part]:
-    """The text in pieces; wherever one of the names stands as a word of its own, or a part of it does, it is marked."""
+def marked_text(text: str, names: Sequence[str | None], whose: str, like: Sequence[str] = ()) -> list[Part]:
+    """The text in pieces; wherever one of the names stands as a word of its own, or a part of it does, it is marked.
+
+    A name is written as those it stands for (`like`) were: all small, all capitals, or as it is.
+    """
     words = {word for name in names if name for word in [name, *name.split()]}
+    if like:
+        words |= {word.lower() for word in words if any(name.islower() for name in like)}
+        words |= {word.upper() for word in words if any(name.isupper() for name in like)}
     if not words:
         return [(text, None)]
     pattern = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-    pieces = re.split(rf"(?<!\w)((?:{pattern})(?:\s+(?:{pattern}))*)(?!\w)", text, flags=re.IGNORECASE)
+    pieces = re.split(rf"(?<!\w)((?:{pattern})(?:\s+(?:{pattern}))*)(?!\w)", text)
     return [(piece, whose if k % 2 else None) for k, piece in enumerate(pieces) if piece]
 
 

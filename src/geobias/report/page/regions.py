@@ -13,7 +13,7 @@ from geobias.report.page.parts import Block, Chart, Choice, Number, Row, Section
 from geobias.report.page.regions_map import regions_map
 from geobias.report.page.space import space_charts
 from geobias.report.page.theme import dots
-from geobias.report.tables import interval
+from geobias.report.tables import interval, signed
 
 PAPER = "as the paper has it"
 LEAD = (
@@ -48,10 +48,11 @@ def regions_section(folder: Path, results: Mapping[str, Any], name: str) -> Sect
 
 
 def top_regions(results: Mapping[str, Any]) -> list[Row]:
-    """The root and what lies directly below it, as far as they have sub-regions to compare."""
-    root = results["regions"][0]
-    below = (entry for entry in results["regions"] if entry["parent"] == root["id"])
-    return [entry for entry in (root, *below) if entry["pairs"]]
+    """The highest region that has sub-regions to compare, and those directly below it that have some too."""
+    scored = [entry for entry in results["regions"] if entry["pairs"]]
+    return [
+        entry for entry in scored if entry is scored[0] or entry["parent"] in (scored[0]["id"], scored[0]["parent"])
+    ]
 
 
 def asked(results: Mapping[str, Any]) -> str:
@@ -87,7 +88,7 @@ def _numbers(results: Mapping[str, Any], top: Sequence[Row]) -> Iterator[Number]
             f"Most differently: {most['name']}",
             _three(most["c_w"]["balanced"]),
             _interval(most["inference"]["c_w"]["balanced"]),
-            f"Balanced C_w of {most['name']}, the highest of {len(below)}.{sure}",
+            f"Balanced C_w, the highest of {len(below)}.{sure} {_against_null(most)}",
         )
     ratio = ((results.get("placebo") or {}).get("sparseness") or {}).get("ratio")
     if ratio:
@@ -111,12 +112,13 @@ def _notes(results: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _against_null(entry: Row) -> str:
+    """Beside what random regions give, and how sure that is: a high score may be what so many regions give anyhow."""
     null = entry.get("null")
     if not null or null["ratio"] is None:
         return ""
-    sure = null["p_adjusted"] is not None and null["p_adjusted"] < SIGNIFICANT
-    said = f"{null['ratio']:.2f} times what countries dealt out at random over the continents give"
-    return f"{said}{'' if sure else ', which chance explains'}."
+    adjusted = null["p_adjusted"]
+    sure = "not tested" if adjusted is None else f"adjusted p = {adjusted:.2g}"
+    return f"{null['ratio']:.3f} times what as many at random, from all of their level, give ({sure})."
 
 
 def _forms(name: str, shown: Sequence[Row]) -> Choice:
@@ -194,7 +196,8 @@ def _wording(name: str, results: Mapping[str, Any]) -> Iterator[Chart]:
                 "Dot: by how much balanced C_w of the whole changes; line: 95 % interval over words. Left of 0: "
                 "the topic "
                 "makes the model's regions differ. Filled: more than chance explains.",
-                f"Most lowered by {ranked[0]['topic']}, most raised by {ranked[-1]['topic']}.",
+                f"From {ranked[0]['topic']} {signed(ranked[0]['value'], 3)} to {ranked[-1]['topic']} "
+                f"{signed(ranked[-1]['value'], 3)}.",
                 dots(rows, label="topic", title="change of balanced C_w", order=[row["topic"] for row in ranked]),
                 rows,
             )

@@ -82,7 +82,8 @@ def regions_map(folder: Path, results: Mapping[str, Any], name: str) -> Iterator
             "measures": measures,
             "countries": about,
             "words": {
-                "reading": f"By {results['model']['score']}; higher is likelier to the model.",
+                "reading": f"Mean log-probability by {results['model']['score']}{_of_several(results)}; higher is "
+                "likelier to the model.",
                 "template": results["settings"]["templates"][0],
                 "names": [word.word for word in words],
                 "topics": [{"topic": topic, "words": listed} for topic, listed in topics.items()],
@@ -95,3 +96,8 @@ def regions_map(folder: Path, results: Mapping[str, Any], name: str) -> Iterator
 
 def _rounded(value: float) -> float | None:
     return None if np.isnan(value) else round(float(value), 4)
+
+
+def _of_several(results: Mapping[str, Any]) -> str:
+    templates = results["settings"]["templates"]
+    return f", the mean over {len(templates)} templates of which one is shown" if len(templates) > 1 else ""

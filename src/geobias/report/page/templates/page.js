@@ -210,9 +210,11 @@
       const ranked = own.map((value, k) => [value - means[k] - level, k]).sort((a, b) => b[0] - a[0]);
       const most = (some) => some.slice(0, 6);
       const lists = [
-        ["Likelier than of other countries", most(ranked.filter(([difference]) => difference > 0))],
-        ["Less likely than of other countries", most(ranked.filter(([difference]) => difference < 0).reverse())],
+        [`Likelier, among what is said of ${name}, than of other countries`, most(ranked.filter(([difference]) => difference > 0))],
+        [`Less likely, among what is said of ${name}, than of other countries`, most(ranked.filter(([difference]) => difference < 0).reverse())],
       ];
+      const note = `f: ${this.about.words.reading} The second number: how much likelier than of other countries, once it is allowed for that the model finds anything likelier or less likely of ${name}.`;
+      make("p", note, columns).className = "reading";
       for (const [title, some] of lists) {
         const column = make("div", undefined, columns);
         make("h5", title, column);
