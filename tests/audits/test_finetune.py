@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from geobias.audits.finetune import _divided, question, rank_correlation
+from geobias.audits.finetune import _divided, _share, question, rank_correlation
 from geobias.errors import InputError
+from geobias.measures.inference import Estimates
 from geobias.measures.shift import flip_shares
 from tests.conftest import Run
 
@@ -87,10 +88,12 @@ def test_two_models_give_table_5_in_one_go(run: Run, labelled: Path, small_model
                "label", "--epochs", "1", "--countries", "FR,IE,NG,KE", "--device", "cpu", "--out", "here")  # fmt: skip
     code, out, err = run(*command)
     assert code == 0, err
-    assert "kind to rude" in out and "rude to kind" in out and "without IE" in out
+    assert "to rude" in out and "to kind" in out and "without IE" in out
+    assert all(len(line) <= 80 for line in out.splitlines() if not line.startswith("Results"))
     assert "Fewer than three models" in out
     results = json.loads((labelled / "here/results.json").read_text())
-    assert results["counts"] == {"training_texts": 28, "validation_texts": 4, "test_texts": 8, "regions": 4}
+    assert results["counts"] == {"training_texts": 28, "validation_texts": 4, "test_texts": 8, "regions": 4,
+                                 "rows_without_text": 0, "test_texts_of_training": 0}  # fmt: skip
     first = results["fine_tuned"][0]
     assert first["herb"]["c_w"]["balanced"] > 0 and first["best_epoch"] == 1
     assert set(first["flips"]) == {"all", "without IE"}
@@ -107,6 +110,20 @@ def test_two_models_give_table_5_in_one_go(run: Run, labelled: Path, small_model
     assert "Fine-tuned: labels that flip" in (labelled / "here/report.html").read_text()
     again = run(*command)
     assert again[0] == 0 and json.loads((labelled / "here/results.json").read_text()) == results
+
+
+def test_what_was_learned_is_not_looked_at(labelled: Path) -> None:
+    seen = "\n".join(["text,label", f"{TEXTS[0]},kind", "unheard of,rude", "unheard of,rude"])
+    (labelled / "seen.csv").write_text(seen, encoding="utf-8")
+    asked = question(texts=labelled / "train.csv", test=labelled / "seen.csv", label="label", countries="FR,NG")
+    assert asked.downstream.texts.texts == ("unheard of",) and asked.left_out["test_texts_of_training"] == 1
+    with pytest.raises(InputError, match="one of the training texts"):
+        question(texts=labelled / "train.csv", test=labelled / "train.csv", label="label", countries="FR,NG")
+
+
+def test_no_flip_is_not_certainty() -> None:
+    found = _share(Estimates.unknown(np.array([0.0])), 0, texts=40)
+    assert found["value"] == 0 and found["high"] == pytest.approx(100 * (1 - 0.025 ** (1 / 40)))  # 8.8 %
 
 
 def test_bad_input_is_one_line(run: Run, labelled: Path, small_models: dict[str, Path]) -> None:

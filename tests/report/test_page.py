@@ -37,7 +37,7 @@ def runs(page: Path, tmp_path: Path) -> Path:
     ("text", "names", "expected"),
     [
         ("Mary's dog saw Mary.", ["Mary"], ["", "Mary", "'s dog saw ", "Mary", "."]),
-        ("MARY met mary", ["Mary"], ["", "MARY", " met ", "mary"]),
+        ("May will see Will, who may mark it", ["Will May"], ["", "May", " will see ", "Will", ", who may mark it"]),
         ("Marianne and Rosemary", ["Mary", "Mari"], ["Marianne and Rosemary"]),
         ("Mary Ann Lee came", ["Mary Ann", "Lee"], ["", "Mary Ann Lee", " came"]),
         ("Ann-Marie, Ann", ["Ann", "Ann-Marie"], ["", "Ann-Marie", ", ", "Ann"]),
@@ -52,6 +52,11 @@ def test_names_are_marked_where_they_stand_alone(text: str, names: list[str | No
     found = marked_text(text, names, "was")
     assert found == [(piece, "was" if k % 2 else None) for k, piece in enumerate(expected) if piece]
     assert "".join(piece for piece, _ in found) == text
+
+
+def test_new_names_are_marked_as_the_old_ones_were_written() -> None:
+    assert marked_text("RAJ saw raj", ["Raj"], "is", ["BAE", "bae"]) == [("RAJ", "is"), (" saw ", None), ("raj", "is")]
+    assert marked_text("Raj saw raj", ["Raj"], "is", ["Bae"]) == [("Raj", "is"), (" saw raj", None)]
 
 
 def section(*labels: str) -> Section:

@@ -39,7 +39,12 @@ def table(result: FinetuneResult) -> Table:
     shown = [f"{labels[0]} to {labels[1]}", f"{labels[1]} to {labels[0]}"] if len(labels) == 2 else ["any"]
     found = titled_table(f"Labels that flip after “{result.settings['prefix']}”, per cent")
     found.add_column("model", overflow="fold")
-    for heading in ("C_w", "macro-F1\non tests", *(f"{direction}\nall" for direction in shown), "control\nany"):
+    for heading in (
+        "C_w",
+        "macro-F1\non tests",
+        *(direction.replace(" to ", "\nto ") for direction in shown),
+        "control,\nany",
+    ):
         found.add_column(heading, justify="right", no_wrap=True)
     for row in result.rows:
         found.add_row(
@@ -56,7 +61,7 @@ def table(result: FinetuneResult) -> Table:
 
 
 def _per_cent(found: Row) -> str:
-    sure = "" if found["low"] is None else f" ({found['low']:.2f}–{found['high']:.2f})"
+    sure = "" if found["low"] is None else f"\n{found['low']:.2f}–{found['high']:.2f}"
     return f"{found['value']:.2f}{sure}"
 
 
