@@ -68,7 +68,7 @@ def dots(
         band = chart.transform_calculate(below="-datum.floor").encode(y=down)
         layers.append(band.mark_bar(height=14, color=GREY, opacity=0.28).encode(x="below:Q", x2="floor:Q"))
     layers.append(alt.Chart(alt.InlineData(values=[{}])).mark_rule(strokeDash=[3, 3]).encode(x=alt.datum(0)))
-    if any(row["low"] is not None for row in rows):
+    if any(row.get("low") is not None for row in rows):
         layers.append(
             base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=title, axis=axis), x2="high:Q", color=paint)
         )
