@@ -37,7 +37,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows as they are; numbers are formatted by whoever makes it, and `data` (if any) is offered as CSV instead."""
+    """Rows as they are, which the page offers as CSV too; numbers are formatted by whoever makes it."""
 
     kind: ClassVar[str] = "table"
     id: str
