@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,19 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         return int(stopped.value.code or 0), shown.out, shown.err
 
     return command
+
+
+def made_up_names(folder: Path, countries: Sequence[str]) -> Path:
+    """A gazetteer of countries without a name in common; of each name one can tell whose it is: Amalea, Bmalea, ..."""
+    rows = [
+        f"{country},{kind},{country[0]}{kind}{chr(97 + i)}"
+        for country in countries
+        for kind in ("male", "female", "last")
+        for i in range(20)
+    ]
+    file = folder / "names.csv"
+    file.write_text("country,kind,name\n" + "\n".join(rows), encoding="utf-8")
+    return file
 
 
 @pytest.fixture(autouse=True)

@@ -26,6 +26,7 @@ from geobias.measures.paired import (
 from geobias.report.answers import likelihoods, name_units, renamed, tree_of
 from geobias.report.runs import read_run
 from geobias.world.words import herb_words
+from tests.conftest import made_up_names
 
 COUNTRIES, DRAWS, NAMES = 4, 5, 30
 REPETITIONS = 200
@@ -203,9 +204,7 @@ def test_words_left_out_stand_for_words_resampled(small_models: dict[str, Path],
 def test_a_planted_difference_is_found_with_its_size(tmp_path: Path) -> None:
     """From the run's own files: one classifier is even, the other thinks 0.1 less of names that begin with B."""
     rng = np.random.default_rng(0)
-    own = [f"{c},{kind},{c[0]}{kind}{chr(97 + i)}" for c in ("Aland", "Bland", "Cland")
-           for kind in ("male", "female", "last") for i in range(20)]  # fmt: skip
-    (tmp_path / "names.csv").write_text("country,kind,name\n" + "\n".join(own))
+    made_up_names(tmp_path, ["Aland", "Bland", "Cland"])
     texts = pd.DataFrame({"text": [f"Mary did it {i} times" for i in range(60)], "spans": ["[[0, 4]]"] * 60})
     noise = dict(zip(map(str, range(60)), rng.normal(0, 0.05, 60), strict=True))
 

@@ -13,6 +13,7 @@ import pytest
 
 import geobias
 from geobias.audits.labels import tone, toned_labels
+from tests.conftest import made_up_names
 
 TEXTS = [
     "Mary is here",
@@ -32,15 +33,7 @@ def frame(**columns: list[Any]) -> pd.DataFrame:
 @pytest.fixture
 def own_names(tmp_path: Path) -> Path:
     """Three made-up countries without a name in common: Amalea, Bmalea, ..."""
-    rows = [
-        f"{country},{kind},{country[0]}{kind}{chr(97 + i)}"
-        for country in COUNTRIES
-        for kind in ("male", "female", "last")
-        for i in range(20)
-    ]
-    file = tmp_path / "names.csv"
-    file.write_text("country,kind,name\n" + "\n".join(rows), encoding="utf-8")
-    return file
+    return made_up_names(tmp_path, COUNTRIES)
 
 
 def planted(texts: list[str]) -> list[dict[str, float]]:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import geobias
+from tests.conftest import made_up_names
 
 COUNTRIES = [f"{letter}land" for letter in "ABCDEFGH"]
 PLANTED = {"Bland": -8.0, "Gland": 8.0}  # points of Delta; together 0, so the mean of countries stays where it was
@@ -26,15 +27,7 @@ ORIGINALS = {said: f"{name} {said}" for said, name in zip(SAID, NAMES, strict=Tr
 @pytest.fixture
 def gazetteer(tmp_path: Path) -> Path:
     """Made-up countries without a name in common, and of each name one can tell whose it is: Amalea, Bmalea, ..."""
-    rows = [
-        f"{country},{kind},{country[0]}{kind}{chr(97 + i)}"
-        for country in COUNTRIES
-        for kind in ("male", "female", "last")
-        for i in range(20)
-    ]
-    file = tmp_path / "names.csv"
-    file.write_text("country,kind,name\n" + "\n".join(rows), encoding="utf-8")
-    return file
+    return made_up_names(tmp_path, COUNTRIES)
 
 
 def chance(of: str, size: float) -> float:
