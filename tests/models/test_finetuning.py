@@ -74,6 +74,15 @@ def test_a_training_of_other_settings_is_refused(small_models: dict[str, Path], 
         train(small_models["bert"], tmp_path, How(epochs=1, batch=8))
 
 
+def test_a_place_that_cannot_be_written_is_found_before_training(
+    small_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(finetuning, "train_epoch", lambda *_, **__: pytest.fail("trained"))
+    with pytest.raises(InputError, match="Cannot write"):
+        train(small_models["bert"], tmp_path / "file" / "here")
+
+
 def test_the_first_of_the_best_epochs_is_kept() -> None:
     assert best_epoch([{"macro_f1": 0.2}, {"macro_f1": 0.6}, {"macro_f1": 0.6}, {"macro_f1": 0.5}]) == 1
 

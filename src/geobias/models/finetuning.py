@@ -88,6 +88,8 @@ def finetune(
     body = fingerprint(model.base_model, tokenizer)  # the head is new, and random
     settings = asdict(how) | {"model": body, "labels": list(labels), "train": train.digest}
     checkpoint = Checkpoint(folder / "training", settings)
+    with writing(folder):  # found out now, not after an epoch
+        folder.mkdir(parents=True, exist_ok=True)
     if tokenizer.pad_token_id is None:  # causal models have none: their end of text serves
         tokenizer.pad_token = tokenizer.eos_token
     model.config.pad_token_id = tokenizer.pad_token_id
