@@ -216,9 +216,11 @@ def _config(kind: str, vocabulary: int) -> transformers.PreTrainedConfig:
             vocab_size=vocabulary, max_position_embeddings=60, num_key_value_heads=1, bos_token_id=0, **SMALL
         )
     if kind == "t5":
-        return transformers.T5Config(
+        config = transformers.T5Config(
             vocab_size=vocabulary, d_model=16, d_kv=8, d_ff=24, num_layers=2, num_heads=2, pad_token_id=0
         )
+        config.decoder_start_token_id = 0
+        return config
     raise ValueError(kind)
 
 

@@ -44,7 +44,7 @@ class Seq2SeqLM(LanguageModel):
         sentinel = tokenizer.get_vocab().get(SENTINEL)
         self.writes_masks_only = sentinel is not None
         self.mask = tokenizer.mask_token_id if sentinel is None else sentinel
-        starts = (model.generation_config.decoder_start_token_id, model.config.decoder_start_token_id)
+        starts = (getattr(part, "decoder_start_token_id", None) for part in (model.config, model.generation_config))
         self.start = next((token for token in starts if token is not None), tokenizer.pad_token_id)
 
     def scorer(self, method: str | None = None) -> Seq2SeqScorer:
