@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from geobias.audits.names import answer as names_answer
 from geobias.audits.names import question as names_question
 from geobias.audits.names_result import NamesResult
 from geobias.audits.regions import DEFAULT_CITIES, RegionsResult, answer, question
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, Scorer, load, load_classifier, scorer_for
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, Scorer, load_classifier, load_masked, scorer_for
 from geobias.prompts.prefixes import DEFAULT_PREFIX
 from geobias.prompts.templates import DEFAULT_TEMPLATE
 from geobias.report.downstream import write_files as write_downstream
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def audit_regions(
-    model: str | Path | Scorer | MaskedLM | None = None,
+    model: str | Path | Callable[[list[str]], Any] | Scorer | MaskedLM | None = None,
     *,
     score: str | None = None,
     cities: int | str = DEFAULT_CITIES,
@@ -54,8 +54,9 @@ def audit_regions(
 ) -> RegionsResult:
     """How differently a language model speaks of the people of the world's regions (HERB, Eq. 1 to 10).
 
-    `model` is a Hugging Face id, a folder, a loaded model, or any scorer of log-likelihoods; by default the embedded
-    model. `score` is aul (the default), aula, pll, pll-word or conditional; a scorer of your own has its own.
+    `model` is a Hugging Face id, a folder, a loaded model, a function from texts to log-likelihoods (itself, or as
+    "package.module:function"), or any scorer of them; by default the embedded model. `score` is aul (the default),
+    aula, pll, pll-word or conditional; a function or a scorer of your own has its own.
     The options are those of `geobias regions`; with `out` the same folder is left.
     """
     asked = question(
@@ -102,7 +103,7 @@ def audit_names(
     positive: Sequence[str] = (),
     negative: Sequence[str] = (),
     threshold: float | None = None,
-    lm: str | Path | Scorer | MaskedLM | None = None,
+    lm: str | Path | Callable[[list[str]], Any] | Scorer | MaskedLM | None = None,
     perplexity: str = "pll",
     perplexity_form: str = "mean",
     perplexity_draws: int = 5,
@@ -115,8 +116,9 @@ def audit_names(
     """How a classifier treats people by the country that their names come from (Barriere and Cifuentes 2024).
 
     `classifier` is a Hugging Face id, a folder, a function from texts to probabilities (itself, or as
-    "package.module:function"), a loaded classifier, or a list of such. `texts` is a file, a list of texts, a pandas or
-    polars frame or column, a Hugging Face dataset, or {language: any of these}; by default 100 tweets that ship inside.
+    "package.module:function"), a scikit-learn pipeline (itself, or as a .skops file), a loaded classifier, or a list of
+    such. `texts` is a file, a list of texts, a pandas or polars frame or column, a Hugging Face dataset, or {language:
+    any of these}; by default 100 tweets that ship inside. `lm` is whatever `audit_regions` takes as a model.
     The options are those of `geobias names`; with `out` the same folder is left.
     """
     how = Asked(
@@ -259,7 +261,7 @@ def audit_drift(
     folder = place_for(out)
     refuse_foreign(folder, asked.settings_for(str(model or EMBEDDED_LM)))
     refuse_other_model(folder)
-    lm = load(model, device=device, dtype="float32")  # small steps vanish in the rounding of shorter numbers
+    lm = load_masked(model, device=device, dtype="float32")  # small steps vanish in the rounding of shorter numbers
     refuse_foreign(folder, asked.settings_for(lm.name), [lm.scorer(asked.score).fingerprint])
     if (folder / RUN).is_file():
         return DriftResult.read(read_run(folder, "drift"))

@@ -13,7 +13,8 @@ import transformers
 from geobias.errors import InputError
 from geobias.models import masked
 from geobias.models.masked import MaskedLM
-from geobias.models.scorer import METHODS, load
+from geobias.models.scorer import METHODS
+from geobias.models.scorer import load_masked as load
 from geobias.prompts.templates import mark
 from tests.conftest import KINDS
 

@@ -11,7 +11,15 @@ import numpy as np
 from geobias.audits.identity import model_identity
 from geobias.engine.ask import Answers, ask
 from geobias.errors import InputError
-from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, LabelScorer, Scorer, scorer_for
+from geobias.models.scorer import (
+    EMBEDDED_LM,
+    LOG_LIKELIHOOD,
+    LabelScorer,
+    Scorer,
+    has_own_score,
+    is_function_name,
+    scorer_for,
+)
 from geobias.prompts.texts import Texts
 
 if TYPE_CHECKING:
@@ -49,13 +57,14 @@ def language_models(
         return loaded[name]
 
     if how.lm is not None:
-        is_own = isinstance(how.lm, Scorer) and not hasattr(how.lm, "scorer")
-        given = scorer_for(how.lm, None if is_own else how.perplexity, device=device, dtype=dtype)
+        given = scorer_for(how.lm, None if has_own_score(how.lm) else how.perplexity, device=device, dtype=dtype)
         return {classifier.name: (given, ()) for classifier in classifiers}
     found: dict[str, tuple[Scorer, tuple[str, ...]]] = {}
     for classifier in classifiers:
+        base = classifier.base
         try:
-            own = None if classifier.base is None else scorer(classifier.base)
+            # Whoever wrote a model's card has no say in which functions are run here.
+            own = None if base is None or is_function_name(base) else scorer(base)
         except InputError:
             own = None
         found[classifier.name] = (own, ()) if own else (scorer(EMBEDDED_LM), (NOT_ITS_OWN,))

@@ -39,7 +39,11 @@ def names(
     negative: Annotated[str | None, typer.Option(help="Labels that count as negative in Δ.")] = None,
     threshold: Threshold = None,
     lm: Annotated[
-        str | None, typer.Option(help="Masked LM for perplexity (default: the classifier's base, else the embedded).")
+        str | None,
+        typer.Option(
+            help="Masked LM, or package.module:function of log-likelihoods, for perplexity (default: the classifier's "
+            "base, else the embedded)."
+        ),
     ] = None,
     perplexity: Annotated[str, typer.Option(help="pll, or pll-word (kinder to names of many pieces).")] = "pll",
     perplexity_form: Annotated[str, typer.Option(help="mean over a text's tokens, or sum.")] = "mean",

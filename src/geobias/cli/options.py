@@ -11,7 +11,8 @@ Classifiers = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[CLASSIFIER ...]",
-        help="Hugging Face ids, folders, or functions as package.module:function; none: the four embedded ones.",
+        help="Hugging Face ids, folders, scikit-learn pipelines as .skops files, or functions as "
+        "package.module:function; none: the four embedded ones.",
     ),
 ]
 TextFiles = Annotated[

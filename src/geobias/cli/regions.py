@@ -14,11 +14,17 @@ from geobias.prompts.templates import DEFAULT_TEMPLATE
 def regions(
     models: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[MODEL ...]", help="Masked LMs: Hugging Face ids or folders; none: the embedded one."),
+        typer.Argument(
+            metavar="[MODEL ...]",
+            help="Masked LMs, as Hugging Face ids or folders, or functions as package.module:function; none: the "
+            "embedded one.",
+        ),
     ] = None,
     score: Annotated[
         list[str] | None,
-        typer.Option(help="aul (default), aula, pll, pll-word or conditional; several: aul,conditional."),
+        typer.Option(
+            help="aul (default), aula, pll, pll-word or conditional; several: aul,conditional. A function has its own."
+        ),
     ] = None,
     cities: Annotated[str, typer.Option(help="Each country's N largest cities; 0 for none, or 'all'.")] = "5",
     continents: Continents = None,
@@ -61,7 +67,7 @@ def regions(
 
     run_regions(
         models or [None],
-        [name.strip() for given in score or ["aul"] for name in given.split(",")],
+        [name.strip() for given in score or [] for name in given.split(",")],
         options={
             "cities": cities,
             "continents": () if continents is None else continents,

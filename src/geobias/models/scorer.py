@@ -12,7 +12,7 @@ With a string for `fingerprint` its scores are kept for ever; change the string 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -22,6 +22,7 @@ from geobias.errors import InputError
 from geobias.models.catalogue import embedded_folder
 
 if TYPE_CHECKING:
+    from geobias.models.function import FunctionLM
     from geobias.models.masked import MaskedLM
 
 LOG_LIKELIHOOD = "log_likelihood"
@@ -29,6 +30,8 @@ EMBEDDED_LM = "embedded/lm"
 EMBEDDED_CLASSIFIERS = ("embedded/sentiment", "embedded/emotion", "embedded/hate", "embedded/offensive")
 PROBE = "The quick brown fox."  # what a model is asked first, to see how it answers
 METHODS = ("aul", "aula", "pll", "pll-word", "conditional")
+GGUF, SKOPS = ".gguf", ".skops"
+PICKLES = (".pkl", ".pickle", ".joblib", ".sav", ".dill")
 
 
 @runtime_checkable
@@ -93,21 +96,57 @@ def probability_columns(labels: Sequence[str]) -> tuple[str, ...]:
     return (*(f"p({label})" for label in labels), "cut")
 
 
-def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
-    """A masked language model by Hugging Face id, by folder, or the embedded one (`embedded/lm`, the default)."""
+def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM | FunctionLM:
+    """A masked language model by Hugging Face id, by folder, or the embedded one (`embedded/lm`, the default); or a
+    function of log-likelihoods, as `package.module:function`.
+    """
+    name = str(name or EMBEDDED_LM)
+    if is_function_name(name):
+        from geobias.models.function import FunctionLM, named_function
+
+        return FunctionLM(named_function(name), name=name)
+    return load_masked(name, device=device, dtype=dtype)
+
+
+def load_masked(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
+    """A masked language model and nothing else, for what needs its weights; a function is not even imported."""
     from geobias.models.masked import MaskedLM  # torch only when a model is loaded
 
     name = str(name or EMBEDDED_LM)
+    if is_function_name(name):
+        raise InputError(f"{name} is a function, which has no weights: give a Hugging Face id or a folder.")
     return MaskedLM.from_pretrained(name, location(name), device=device, dtype=dtype)
 
 
+def is_function_name(name: str) -> bool:
+    """Whether a name is written as `package.module:function`. Paths, C:/models/bert among them, are none."""
+    is_path = any(slash in name for slash in "/\\") or name.lower().endswith((GGUF, SKOPS, *PICKLES))
+    return ":" in name and not is_path and not Path(name).exists()
+
+
+def has_own_score(model: Any) -> bool:
+    """Whether there is one way only of asking a language model: a function, itself or by name, or a scorer."""
+    if isinstance(model, str | Path):
+        return is_function_name(str(model))
+    return not hasattr(model, "scorer") or getattr(model, "methods", ()) == (LOG_LIKELIHOOD,)
+
+
 def scorer_for(model: Any, score: str | None, *, device: str = "auto", dtype: str = "auto") -> Scorer:
-    """The scorer behind whatever names a masked language model; one that is a scorer already has its own score."""
+    """The scorer behind whatever names a language model; a function, or one that is a scorer, has its own score."""
     if model is None or isinstance(model, (str, Path)):
         model = load(model, device=device, dtype=dtype)
+    elif callable(model) and not isinstance(model, Scorer) and not hasattr(model, "scorer"):
+        from geobias.models.function import FunctionLM
+
+        model = FunctionLM(model)
     if hasattr(model, "scorer"):
-        scorer: Scorer = model.scorer(score or "aul")
+        scorer: Scorer = model.scorer(score or getattr(model, "default_method", "aul"))
         return scorer
+    if not isinstance(model, Scorer):
+        raise InputError(
+            f"Something of type {type(model).__name__} is not a language model: "
+            "give a Hugging Face id, a folder, a function, or a scorer."
+        )
     if score is not None:
         raise InputError(
             f"The score {score!r} is for a model's name or folder; {type(model).__name__} scores by itself."
@@ -116,13 +155,13 @@ def scorer_for(model: Any, score: str | None, *, device: str = "auto", dtype: st
     return own
 
 
-def load_classifier(
-    model: str | Path | Callable[[list[str]], Any] | LabelScorer, *, device: str = "auto", dtype: str = "auto"
-) -> LabelScorer:
-    """A classifier by Hugging Face id, by folder, an embedded one, or a function: itself or `package.module:function`.
+def load_classifier(model: Any, *, device: str = "auto", dtype: str = "auto") -> LabelScorer:
+    """A classifier by Hugging Face id, by folder, an embedded one; a function, itself or `package.module:function`; or
+    one of scikit-learn, itself or as a .skops file.
 
-    A classifier that is loaded already is given back as it is.
+    A classifier that is loaded already is given back as it is. Pickles are refused: they can run any code.
     """
+    from geobias.models.estimator import EstimatorClassifier, is_estimator, read_estimator
     from geobias.models.function import FunctionClassifier, named_function
 
     if isinstance(model, Scorer) and hasattr(model, "labels"):
@@ -132,15 +171,19 @@ def load_classifier(
                 "the columns p(label) for each label, then cut; or give a function instead."
             )
         return model
+    if is_estimator(model):
+        return EstimatorClassifier(model)
     if callable(model):
         return FunctionClassifier(model)
     if not isinstance(model, str | Path):
         raise InputError(
             f"Something of type {type(model).__name__} is not a classifier: "
-            "give a Hugging Face id, a folder, or a function."
+            "give a Hugging Face id, a folder, a function, or a scikit-learn model."
         )
     name = str(model)
-    if ":" in name and not Path(name).expanduser().is_dir():
+    if name.lower().endswith((SKOPS, *PICKLES)) and not Path(name).expanduser().is_dir():
+        return read_estimator(name)
+    if is_function_name(name):
         return FunctionClassifier(named_function(name), name=name)
     from geobias.models.classifier import Classifier  # torch only when a model is loaded
 
