@@ -23,7 +23,7 @@ class EstimatorClassifier(FunctionClassifier):
     """`predict_proba` as a function of texts; its answers are checked like those of any other."""
 
     kind = "scikit-learn model"
-    advice = " It is handed a list of texts: give the whole pipeline, with what makes numbers of them."
+    advice = " (it is handed a list of texts: give the whole pipeline, with what makes numbers of them)"
 
     def __init__(self, estimator: Any, *, name: str | None = None, fingerprint: str | None = None) -> None:
         name = name or type(estimator).__name__
@@ -32,11 +32,13 @@ class EstimatorClassifier(FunctionClassifier):
 
 
 class _Probabilities:
+    """A fitted classifier as a function, with the names of its classes for labels."""
+
     def __init__(self, estimator: Any, name: str) -> None:
         if not hasattr(estimator, "predict_proba"):
             raise InputError(
                 f"{name} gives no probabilities (it has no predict_proba): give a classifier that does, such as "
-                "LogisticRegression, or this one in CalibratedClassifierCV."
+                "LogisticRegression, or LinearSVC inside CalibratedClassifierCV."
             )
         classes = getattr(estimator, "classes_", None)
         if classes is None:
@@ -51,8 +53,9 @@ class _Probabilities:
 
 
 def is_estimator(model: Any) -> bool:
-    """Whether something is of scikit-learn's kind, able to tell probabilities or not."""
-    return hasattr(model, "predict_proba") or (hasattr(model, "predict") and not callable(model))
+    """Whether something is of scikit-learn's kind, be it fitted or not; what can be called is a function first."""
+    predicts = hasattr(model, "predict") or hasattr(model, "predict_proba")
+    return predicts and (not callable(model) or hasattr(model, "classes_"))
 
 
 def read_estimator(name: str) -> EstimatorClassifier:

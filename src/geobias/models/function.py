@@ -169,7 +169,7 @@ class FunctionLM(_Function):
 
     def scorer(self, method: str = LOG_LIKELIHOOD) -> Self:
         if method not in self.methods:
-            raise InputError(f"The function {self.name} has a score of its own, and none called {method!r}: name none.")
+            raise InputError(f"The function {self.name} has a score of its own, so it cannot be asked by {method!r}.")
         return self
 
     def score(self, texts: Sequence[str]) -> np.ndarray:

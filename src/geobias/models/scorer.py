@@ -6,7 +6,8 @@ Anything with these three attributes is a scorer; a model of your own needs no m
         fingerprint, columns = None, ("log_likelihood",)
         def score(self, texts): return numpy.array([[my_function(text)] for text in texts])
 
-With a string for `fingerprint` its scores are kept for ever; change the string whenever the function changes.
+With a string for `fingerprint` its scores are kept for ever; change the string whenever the function changes. A plain
+function of log-likelihoods or probabilities is made a scorer here too (`models.function`).
 """
 
 from __future__ import annotations
