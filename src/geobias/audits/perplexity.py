@@ -11,21 +11,13 @@ import numpy as np
 from geobias.audits.identity import model_identity
 from geobias.engine.ask import Answers, ask
 from geobias.errors import InputError
-from geobias.models.scorer import (
-    EMBEDDED_LM,
-    LOG_LIKELIHOOD,
-    LabelScorer,
-    Scorer,
-    has_own_score,
-    is_function_name,
-    scorer_for,
-)
+from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, LabelScorer, Scorer, is_function_name, perplexity_scorer
 from geobias.prompts.texts import Texts
 
 if TYPE_CHECKING:
     from geobias.audits.names import Asked, NamesQuestion
 
-NOT_ITS_OWN = f"its base model is not known, or is no masked LM, so {EMBEDDED_LM} was asked; --lm names another."
+NOT_ITS_OWN = f"its base model is not known, or cannot be had, so {EMBEDDED_LM} was asked; --lm names another."
 MOST_UNKNOWN = 0.05  # share of a language's tokens: with more, its perplexity means nothing
 
 
@@ -53,14 +45,16 @@ def language_models(
 
     def scorer(name: str) -> Scorer:
         if name not in loaded:
-            loaded[name] = scorer_for(name, how.perplexity, device=device, dtype=dtype)
+            loaded[name] = perplexity_scorer(name, how.perplexity, device=device, dtype=dtype)
         return loaded[name]
 
     if how.lm is not None:
-        given = scorer_for(how.lm, None if has_own_score(how.lm) else how.perplexity, device=device, dtype=dtype)
+        given = perplexity_scorer(how.lm, how.perplexity, device=device, dtype=dtype)
         return {classifier.name: (given, ()) for classifier in classifiers}
     found: dict[str, tuple[Scorer, tuple[str, ...]]] = {}
     for classifier in classifiers:
+        if hasattr(classifier, "lm"):  # a language model that was prompted: it is loaded already
+            loaded[classifier.name] = perplexity_scorer(classifier.lm, how.perplexity)
         base = classifier.base
         try:
             # Whoever wrote a model's card has no say in which functions are run here.

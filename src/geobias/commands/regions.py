@@ -21,7 +21,7 @@ from geobias.measures.agreement import rank_agreement
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.inference import SIGNIFICANT
 from geobias.measures.region_null import detectable_ratio
-from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, Scorer, checked_method, is_function_name, load
+from geobias.models.scorer import EMBEDDED_LM, Scorer, checked_method, default_score, is_function_name, load
 from geobias.prompts.templates import Sentences
 from geobias.report import runs
 from geobias.report.regions import carrying_words, overview, side_by_side, top_rows, wording_table, write_files
@@ -34,7 +34,6 @@ MEANING = (
     "over all that lies inside. The paper's form divides by the number of pairs once more, so it mostly tells how many "
     "sub-regions there are. All of it speaks of the model, not of people."
 )
-DEFAULT_SCORE = "aul"
 EXTREMES_SHOWN = 3
 WORDS_SHOWN = 5
 PILOT_PLACES, FEWEST_PILOT_PLACES, PILOT_WORDS, PILOT_SECONDS = 30, 10, 24, 5.0
@@ -54,7 +53,11 @@ def run_regions(
     """One run for each model and score; with several, a table side by side and how far they agree."""
     names = list(dict.fromkeys(model or EMBEDDED_LM for model in models))
     asked = question(**options)
-    paths = _paths({name: _scores(name, scores) for name in names})
+    wanted = list(dict.fromkeys(checked_method(score) for score in scores))
+    own = [name for name in names if is_function_name(name)]
+    if wanted and own:
+        raise InputError(f"The function {own[0]} has a score of its own: leave out --score {','.join(wanted)}.")
+    paths = _paths({name: wanted or [default_score(name)] for name in names})
     if plan:
         _plan(asked, paths, device=device, dtype=dtype)
         return
@@ -91,7 +94,7 @@ def _plan(asked: Question, paths: Mapping[tuple[str, str], str], *, device: str,
         model = load(name, device=device, dtype=dtype)
         for score in (score for owner, score in paths if owner == name):
             scorer = model.scorer(score)
-            sentences = asked.sentences(marked=scorer.needs_mark)
+            sentences = asked.sentences(marked=getattr(scorer, "needs_mark", False))
             steps.append(timed(f"{name} {score}", scorer, sentences, besides=asked.asked_besides))
             effects += _smallest_effect(asked, scorer, steps[-1])
     about = f"{len(asked.tree):,} regions, {len(asked.words)} words, {len(asked.templates)} template(s)."
@@ -133,27 +136,18 @@ def _some(values: np.ndarray, count: int) -> np.ndarray:
     return values[np.unique(np.linspace(0, len(values) - 1, count).astype(int))]
 
 
-def _scores(name: str, given: Sequence[str]) -> list[str]:
-    """The scores to take of a model; a function has its own."""
-    if not is_function_name(name):
-        return list(dict.fromkeys(checked_method(score) for score in given or [DEFAULT_SCORE]))
-    if given:
-        raise InputError(f"The function {name} has a score of its own: leave out --score {','.join(given)}.")
-    return [LOG_LIKELIHOOD]
-
-
-def _paths(scores: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], str]:
-    """Where each run goes below the output folder: the folder itself for one, <model>/<score> for several."""
-    asked = [(name, score) for name, some in scores.items() for score in some]
-    if len(asked) == 1:
-        return {asked[0]: "."}
+def _paths(asked: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], str]:
+    """Where each model's runs go below the output folder: the folder itself for one, <model>/<score> for several."""
+    pairs = [(name, score) for name, scores in asked.items() for score in scores]
+    if len(pairs) == 1:
+        return {pairs[0]: "."}
     taken: dict[str, str] = {}
-    for name in scores:
+    for name in asked:
         stem = folder = runs.slug(name)
         while folder in taken.values():
             folder = f"{stem}-{len(taken) + 1}"
         taken[name] = folder
-    return {(name, score): f"{taken[name]}/{score}" for name, score in asked}
+    return {(name, score): f"{taken[name]}/{score}" for name, score in pairs}
 
 
 def _run_names(result: RegionsResult) -> dict[str, str]:

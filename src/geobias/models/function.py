@@ -161,14 +161,13 @@ class FunctionLM(_Function):
     columns = (LOG_LIKELIHOOD,)
     methods = (LOG_LIKELIHOOD,)
     default_method = perplexity_method = LOG_LIKELIHOOD
-    needs_mark = False
 
     def __init__(self, function: Callable[[list[str]], Any], *, name: str | None = None) -> None:
         super().__init__(function, name=name)
         self.score([PROBE])  # a function of another kind is found before the work begins
 
-    def scorer(self, method: str = LOG_LIKELIHOOD) -> Self:
-        if method not in self.methods:
+    def scorer(self, method: str | None = None) -> Self:
+        if method not in (None, *self.methods):
             raise InputError(f"The function {self.name} has a score of its own, so it cannot be asked by {method!r}.")
         return self
 

@@ -20,17 +20,20 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.catalogue import embedded_folder
+from geobias.models.catalogue import INSTALLED, embedded_folder, installed_file
 
 if TYPE_CHECKING:
     from geobias.models.function import FunctionLM
+    from geobias.models.language import LanguageModel
     from geobias.models.masked import MaskedLM
+    from geobias.models.prompted import Prompt
 
 LOG_LIKELIHOOD = "log_likelihood"
+LIKELIHOOD_COLUMNS = (LOG_LIKELIHOOD, "tokens", "unknown", "cut")
 EMBEDDED_LM = "embedded/lm"
 EMBEDDED_CLASSIFIERS = ("embedded/sentiment", "embedded/emotion", "embedded/hate", "embedded/offensive")
 PROBE = "The quick brown fox."  # what a model is asked first, to see how it answers
-METHODS = ("aul", "aula", "pll", "pll-word", "conditional")
+METHODS = ("aul", "aula", "pll", "pll-word", "conditional", "mean", "sum")  # of any kind of language model
 GGUF, SKOPS = ".gguf", ".skops"
 PICKLES = (".pkl", ".pickle", ".joblib", ".sav", ".dill")
 
@@ -97,26 +100,45 @@ def probability_columns(labels: Sequence[str]) -> tuple[str, ...]:
     return (*(f"p({label})" for label in labels), "cut")
 
 
-def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM | FunctionLM:
-    """A masked language model by Hugging Face id, by folder, or the embedded one (`embedded/lm`, the default); or a
-    function of log-likelihoods, as `package.module:function`.
+def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel | FunctionLM:
+    """A language model of any kind by Hugging Face id, folder or GGUF file, or a function of log-likelihoods, as
+    `package.module:function`; by default the embedded one.
     """
     name = str(name or EMBEDDED_LM)
     if is_function_name(name):
         from geobias.models.function import FunctionLM, named_function
 
         return FunctionLM(named_function(name), name=name)
-    return load_masked(name, device=device, dtype=dtype)
+    return load_weights(name, device=device, dtype=dtype)
 
 
-def load_masked(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
-    """A masked language model and nothing else, for what needs its weights; a function is not even imported."""
-    from geobias.models.masked import MaskedLM  # torch only when a model is loaded
+def load_weights(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
+    """The same for what looks inside a model: a function is refused, and not even imported."""
+    from geobias.models.kinds import language_model  # torch only when a model is loaded
 
     name = str(name or EMBEDDED_LM)
     if is_function_name(name):
         raise InputError(f"{name} is a function, which has no weights: give a Hugging Face id or a folder.")
-    return MaskedLM.from_pretrained(name, location(name), device=device, dtype=dtype)
+    return language_model(name, location(name), device=device, dtype=dtype)
+
+
+def load_masked(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
+    """The same where only a masked language model will do: one that shall be trained to fill in masks."""
+    from geobias.models.masked import MaskedLM
+
+    found = load_weights(name, device=device, dtype=dtype)
+    if not isinstance(found, MaskedLM):
+        raise InputError(f"{found.name} is a {found.kind}, which is trained otherwise: give a masked LM.")
+    return found
+
+
+def default_score(name: str) -> str:
+    """The score that a model is asked for when none is named."""
+    if is_function_name(name):
+        return LOG_LIKELIHOOD
+    from geobias.models.kinds import default_method  # torch only when a model is looked at
+
+    return default_method(name, location(name))
 
 
 def is_function_name(name: str) -> bool:
@@ -125,29 +147,28 @@ def is_function_name(name: str) -> bool:
     return ":" in name and not is_path and not Path(name).exists()
 
 
-def has_own_score(model: Any) -> bool:
-    """Whether there is one way only of asking a language model: a function, itself or by name, or a scorer."""
-    if isinstance(model, str | Path):
-        return is_function_name(str(model))
-    return not hasattr(model, "scorer") or getattr(model, "methods", ()) == (LOG_LIKELIHOOD,)
+def _language_model(model: Any, device: str, dtype: str) -> Any:
+    """Whatever stands for a language model, as something that is or has a scorer."""
+    if model is None or isinstance(model, (str, Path)):
+        return load(model, device=device, dtype=dtype)
+    if isinstance(model, Scorer) or hasattr(model, "scorer"):
+        return model
+    if callable(model):
+        from geobias.models.function import FunctionLM
+
+        return FunctionLM(model)
+    raise InputError(
+        f"Something of type {type(model).__name__} is not a language model: "
+        "give a Hugging Face id, a folder, a function, or a scorer."
+    )
 
 
 def scorer_for(model: Any, score: str | None, *, device: str = "auto", dtype: str = "auto") -> Scorer:
-    """The scorer behind whatever names a language model; a function, or one that is a scorer, has its own score."""
-    if model is None or isinstance(model, (str, Path)):
-        model = load(model, device=device, dtype=dtype)
-    elif callable(model) and not isinstance(model, Scorer) and not hasattr(model, "scorer"):
-        from geobias.models.function import FunctionLM
-
-        model = FunctionLM(model)
+    """The scorer behind whatever names a language model; one that is a scorer already has its own score."""
+    model = _language_model(model, device, dtype)
     if hasattr(model, "scorer"):
-        scorer: Scorer = model.scorer(score or getattr(model, "default_method", "aul"))
+        scorer: Scorer = model.scorer(score)
         return scorer
-    if not isinstance(model, Scorer):
-        raise InputError(
-            f"Something of type {type(model).__name__} is not a language model: "
-            "give a Hugging Face id, a folder, a function, or a scorer."
-        )
     if score is not None:
         raise InputError(
             f"The score {score!r} is for a model's name or folder; {type(model).__name__} scores by itself."
@@ -156,11 +177,23 @@ def scorer_for(model: Any, score: str | None, *, device: str = "auto", dtype: st
     return own
 
 
-def load_classifier(model: Any, *, device: str = "auto", dtype: str = "auto") -> LabelScorer:
-    """A classifier by Hugging Face id, by folder, an embedded one; a function, itself or `package.module:function`; or
-    one of scikit-learn, itself or as a .skops file.
+def perplexity_scorer(model: Any, method: str | None, *, device: str = "auto", dtype: str = "auto") -> Scorer:
+    """The scorer whose negative is a log-perplexity: by this method, or the one that fits the kind of model."""
+    model = _language_model(model, device, dtype)
+    if hasattr(model, "scorer"):
+        scorer: Scorer = model.scorer(method or model.perplexity_method)
+        return scorer
+    own: Scorer = model
+    return own
 
-    A classifier that is loaded already is given back as it is. Pickles are refused: they can run any code.
+
+def load_classifier(
+    model: Any, *, prompt: Prompt | None = None, device: str = "auto", dtype: str = "auto"
+) -> LabelScorer:
+    """A classifier by Hugging Face id, by folder, an embedded one; a function, itself or `package.module:function`; or
+    one of scikit-learn, itself or as a .skops file. Pickles are refused: they can run any code.
+
+    A language model becomes one by a `prompt`. A classifier that is loaded already is given back as it is.
     """
     from geobias.models.estimator import EstimatorClassifier, is_estimator, read_estimator
     from geobias.models.function import FunctionClassifier, named_function
@@ -172,6 +205,10 @@ def load_classifier(model: Any, *, device: str = "auto", dtype: str = "auto") ->
                 "the columns p(label) for each label, then cut; or give a function instead."
             )
         return model
+    if hasattr(model, "prompted_method"):
+        from geobias.models.prompted import PromptedClassifier, needed
+
+        return PromptedClassifier(model, needed(prompt, model.name))
     if is_estimator(model):
         return EstimatorClassifier(model)
     if callable(model):
@@ -186,9 +223,9 @@ def load_classifier(model: Any, *, device: str = "auto", dtype: str = "auto") ->
         return read_estimator(name)
     if is_function_name(name):
         return FunctionClassifier(named_function(name), name=name)
-    from geobias.models.classifier import Classifier  # torch only when a model is loaded
+    from geobias.models.kinds import classifier  # torch only when a model is loaded
 
-    return Classifier.from_pretrained(name, location(name), device=device, dtype=dtype)
+    return classifier(name, location(name), prompt, device=device, dtype=dtype)
 
 
 def location(name: str) -> str:
@@ -198,7 +235,11 @@ def location(name: str) -> str:
         if not (folder / "config.json").is_file():
             raise InputError(f"There is no embedded model {name!r}: `geobias models` lists those there are.")
         return str(folder)
+    if name in INSTALLED:
+        return str(installed_file(name))
     path = Path(name).expanduser()
+    if name.endswith(GGUF) and (path.is_file() or ":" in name):
+        return str(path)
     if path.is_dir():
         if not (path / "config.json").is_file():
             raise InputError(f"The folder {name} holds no model: it has no config.json.")
