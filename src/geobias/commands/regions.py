@@ -16,11 +16,12 @@ from rich.console import Console
 from geobias.audits.regions import Question, RegionsResult, answer, question
 from geobias.audits.wording import FULL, WITHOUT_WORD
 from geobias.commands.plan import Step, show_plan, timed
+from geobias.errors import InputError
 from geobias.measures.agreement import rank_agreement
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.inference import SIGNIFICANT
 from geobias.measures.region_null import detectable_ratio
-from geobias.models.scorer import EMBEDDED_LM, Scorer, checked_method, default_score, load
+from geobias.models.scorer import EMBEDDED_LM, Scorer, checked_method, default_score, is_function_name, load
 from geobias.prompts.templates import Sentences
 from geobias.report import runs
 from geobias.report.regions import carrying_words, overview, side_by_side, top_rows, wording_table, write_files
@@ -53,6 +54,9 @@ def run_regions(
     names = list(dict.fromkeys(model or EMBEDDED_LM for model in models))
     asked = question(**options)
     wanted = list(dict.fromkeys(checked_method(score) for score in scores))
+    own = [name for name in names if is_function_name(name)]
+    if wanted and own:
+        raise InputError(f"The function {own[0]} has a score of its own: leave out --score {','.join(wanted)}.")
     paths = _paths({name: wanted or [default_score(name)] for name in names})
     if plan:
         _plan(asked, paths, device=device, dtype=dtype)
