@@ -1,0 +1,102 @@
+"""Token ids of template sentences, put together from the ids of their parts instead of tokenising every sentence.
+
+"People in Chad are kind." is what stands before the word, which depends on the region, the word, and what stands after
+it. Each region and each word is tokenised once, in a real sentence; 34,000 regions and 112 words make 3.8 million
+sentences. Not every tokenizer cuts a part alike in every company: a sample of sentences is tokenised as a whole, and if
+one differs, nothing is composed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geobias.prompts.templates import Sentences, unmark
+
+SAMPLED = 256  # sentences compared with the tokenizer's own; all of them where there are no more
+
+Tokenise = Callable[[Sequence[str]], list[Any]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Pieces of sentences as rows of token ids, filled up to one width, and how long each really is."""
+
+    ids: np.ndarray
+    lengths: np.ndarray
+
+
+@dataclass(frozen=True)
+class Composed:
+    """Sentences of one template: before[region] + words[word] + after[region]; the ends that a tokenizer adds."""
+
+    before: Part
+    words: Part
+    after: Part
+    added_before: int
+    added_after: int
+
+    def lengths(self, regions: np.ndarray, words: np.ndarray) -> np.ndarray:
+        return self.before.lengths[regions] + self.words.lengths[words] + self.after.lengths[regions]
+
+    def shapes(self, regions: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """A number for each sentence; those with the same number have parts of the same lengths."""
+        wide = max(self.words.ids.shape[1], self.after.ids.shape[1]) + 1
+        return (self.before.lengths[regions] * wide + self.words.lengths[words]) * wide + self.after.lengths[regions]
+
+
+def composed(tokenise: Tokenise, sentences: Sentences, template: int) -> Composed | None:
+    """The parts of one template's sentences; None where they do not make up the sentences, or one is cut off."""
+    _, regions, words = sentences.shape
+    by_region = _cut_at_word(tokenise, [sentences.at(template, region, 0) for region in range(regions)])
+    by_word = _cut_at_word(tokenise, [sentences.at(template, 0, word) for word in range(words)])
+    if by_region is None or by_word is None:
+        return None
+    found = Composed(
+        _part([before for before, _, _ in by_region]),
+        _part([word for _, word, _ in by_word]),
+        _part([after for _, _, after in by_region]),
+        *_added(tokenise([unmark(sentences.at(template, 0, 0))[0]])[0]),
+    )
+    rng = np.random.default_rng(0)
+    count = regions * words
+    sample = np.arange(count) if count <= SAMPLED else rng.choice(count, SAMPLED, replace=False)
+    pairs = [divmod(int(at), words) for at in sample]
+    plain = tokenise([unmark(sentences.at(template, region, word))[0] for region, word in pairs])
+    for (region, word), encoding in zip(pairs, plain, strict=True):
+        before, _, after = by_region[region]
+        if encoding.overflowing or encoding.ids != [*before, *by_word[word][1], *after]:
+            return None
+    return found
+
+
+def _cut_at_word(tokenise: Tokenise, marked: Sequence[str]) -> list[tuple[list[int], list[int], list[int]]] | None:
+    """Each sentence's ids before, in and after its marked word; None if one is too long for the model."""
+    plain = [unmark(text) for text in marked]
+    found = []
+    for encoding, (_, start, end) in zip(tokenise([text for text, _, _ in plain]), plain, strict=True):
+        offsets = np.array(encoding.offsets).reshape(-1, 2)
+        own = np.array(encoding.special_tokens_mask) == 0
+        inside = np.flatnonzero(own & (offsets[:, 1] > start) & (offsets[:, 0] < end))
+        if encoding.overflowing or not len(inside):
+            return None
+        first, last = int(inside[0]), int(inside[-1]) + 1
+        found.append((encoding.ids[:first], encoding.ids[first:last], encoding.ids[last:]))
+    return found
+
+
+def _added(encoding: Any) -> tuple[int, int]:
+    """How many tokens a tokenizer puts before and after a text."""
+    own = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
+    return int(own[0]), len(encoding.ids) - int(own[-1]) - 1
+
+
+def _part(rows: Sequence[Sequence[int]]) -> Part:
+    lengths = np.array([len(row) for row in rows])
+    ids = np.zeros((len(rows), int(lengths.max(initial=1))), dtype=np.int64)
+    for at, row in enumerate(rows):
+        ids[at, : len(row)] = row
+    return Part(ids, lengths)
