@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import string
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -154,7 +155,9 @@ def _byte_bpe(pieces: int, texts: Sequence[str]) -> tuple[Any, dict[str, str]]:
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(texts, trainer)
+    # A blank is part of the word after it, whatever its first letter, as with the real one: it never stands alone.
+    letters = " " + " ".join(string.ascii_letters)
+    tokenizer.train_from_iterator([*texts, *[letters] * 100], trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<|endoftext|> $A", special_tokens=[("<|endoftext|>", 0)]
     )
