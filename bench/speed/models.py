@@ -157,7 +157,7 @@ def _byte_bpe(pieces: int, texts: Sequence[str]) -> tuple[Any, dict[str, str]]:
     )
     # A blank is part of the word after it, whatever its first letter, as with the real one: it never stands alone.
     letters = " " + " ".join(string.ascii_letters)
-    tokenizer.train_from_iterator([*texts, *[letters] * 100], trainer)
+    tokenizer.train_from_iterator([*texts, *[letters] * 20_000], trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<|endoftext|> $A", special_tokens=[("<|endoftext|>", 0)]
     )
