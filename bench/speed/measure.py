@@ -17,6 +17,7 @@ feed-forward width F, vocabulary V, a text of T tokens (added ones included) and
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import time
@@ -106,13 +107,15 @@ def needed_for(work: str, folder: Path, texts: Sequence[str]) -> np.ndarray:
     return needed(work, shape, encodings, [(start, end) for _, start, end in plain])
 
 
-def matrix_rate(device: str, dtype: str, seconds: float = 1.0) -> float:
+def matrix_rate(device: str, dtype: str, seconds: float = 1.0, square: Sequence[int] = ()) -> float:
     """Floating-point operations a second of the best of several matrix products, kept up for `seconds`."""
     import torch
 
-    square = (4096, 8192, 16384) if device.startswith("cuda") else (1024, 2048, 4096)
-    rows = 65536 if device.startswith("cuda") else 4096
-    shapes = [(n, n, n) for n in square] + [(rows, 768, 3072), (rows, 3072, 768)]
+    if square:
+        shapes = [(n, n, n) for n in square]
+    else:
+        square, rows = ((4096, 8192, 16384), 65536) if device.startswith("cuda") else ((1024, 2048, 4096), 4096)
+        shapes = [*((n, n, n) for n in square), (rows, 768, 3072), (rows, 3072, 768)]
     best, fastest = 0.0, shapes[0]
     with torch.inference_mode():
         for sizes in shapes:
@@ -165,10 +168,8 @@ class Memory:
 
             torch.cuda.reset_peak_memory_stats(self.cuda)
             return
-        try:
+        with contextlib.suppress(OSError):  # otherwise the peak of loading counts too
             Path("/proc/self/clear_refs").write_text("5")  # Linux: the high-water mark falls to what is used now
-        except OSError:
-            pass  # then the peak of loading counts too
 
     def peak(self) -> int:
         if self.cuda:

@@ -47,6 +47,7 @@ class Size:
     pieces: int = 8000
     labels: int = 0
     seed: int = 3
+    spread: float = 0.04  # of the weights: twice the usual, so that texts differ
 
 
 SIZES = {
@@ -157,7 +158,7 @@ def _byte_bpe(pieces: int, texts: Sequence[str]) -> tuple[Any, dict[str, str]]:
     )
     # A blank is part of the word after it, whatever its first letter, as with the real one: it never stands alone.
     letters = " " + " ".join(string.ascii_letters)
-    tokenizer.train_from_iterator([*texts, *[letters] * 20_000], trainer)
+    tokenizer.train_from_iterator([*texts, *[letters] * 3 * len(texts)], trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<|endoftext|> $A", special_tokens=[("<|endoftext|>", 0)]
     )
@@ -165,7 +166,7 @@ def _byte_bpe(pieces: int, texts: Sequence[str]) -> tuple[Any, dict[str, str]]:
 
 
 def _config(size: Size, tokenizer: Any) -> Any:
-    common = {"vocab_size": size.vocabulary, "initializer_range": 0.04, "pad_token_id": tokenizer.pad_token_id}
+    common = {"vocab_size": size.vocabulary, "initializer_range": size.spread, "pad_token_id": tokenizer.pad_token_id}
     if size.kind == "gpt2":
         return transformers.GPT2Config(
             n_layer=size.layers, n_embd=size.width, n_head=size.heads, bos_token_id=0, eos_token_id=0, **common

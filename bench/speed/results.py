@@ -1,6 +1,6 @@
 """Tables of what was measured, and `bench/RESULTS.md` from the JSON files of several runs.
 
-    python -m bench.speed.results RUN.json [RUN.json ...] [--out bench/RESULTS.md]
+python -m bench.speed.results RUN.json [RUN.json ...] [--out bench/RESULTS.md]
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Written by `python -m bench.speed.results`; do not edit. `make bench` measures t
 Every table is one run: the same model, the same texts, each way in a process of its own, in turns, the median of the
 rounds. All ways of a table gave the same numbers before they were timed (the largest difference stands beside it).
 **Per cent of matrix rate** is the work that the texts need (no padding, no copies that could be shared, no vocabulary
-projection that nobody reads), over the time, over the best matrix product of the machine in the same precision, measured
-just before. **texts/s** is for texts of the average length: a slow way sees fewer texts, and their length is allowed for.
-Weights are random except for the embedded models; `bench/speed/` says what each way does.
+projection that nobody reads), over the time, over the best matrix product of the machine in the same precision, as
+measured just before. **texts/s** is for texts of the average length: a slow way sees fewer texts, and their length is
+allowed for. Weights are random except for the embedded models; `bench/speed/` says what each way does.
 """
 
 
@@ -92,7 +92,7 @@ def show(table: dict[str, Any]) -> None:
         shown.add_column(name, justify="left" if name == "way" else "right")
     for line in lines:
         shown.add_row(*line)
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(shown)
     console.print("\n".join(remarks(table)), markup=False, highlight=False)
 

