@@ -14,9 +14,8 @@ test: .venv/installed lint  ## every test
 
 bench: .venv/installed  ## its speed beside what people use today, into bench/RESULTS.md; a quarter of an hour on two cores
 	$(BIN)/pip install --quiet --editable '.[bench]'
-	mkdir -p runs
-	$(BIN)/python -m bench.speed --seconds 3 --json runs/speed.json
-	$(BIN)/python -m bench.speed.results runs/speed.json
+	$(BIN)/python -m bench.speed --seconds 3 --json bench/results/cpu.json
+	$(BIN)/python -m bench.speed.results
 
 calibrate: .venv/installed  ## do intervals hold the truth, and scores their size? planted worlds; some twenty minutes
 	$(BIN)/python bench/calibrate.py 2000 docs/figures

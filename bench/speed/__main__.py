@@ -59,6 +59,7 @@ def main() -> None:
                 run["tables"].append(measured(kind, model, folder, parts, texts, options))
                 results.show(run["tables"][-1])
                 if options.json:
+                    options.json.parent.mkdir(parents=True, exist_ok=True)
                     options.json.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
 
 

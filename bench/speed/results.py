@@ -1,6 +1,8 @@
-"""Tables of what was measured, and `bench/RESULTS.md` from the JSON files of several runs.
+"""Tables of what was measured, and `bench/RESULTS.md` from the JSON files of several runs, one a machine.
 
-python -m bench.speed.results RUN.json [RUN.json ...] [--out bench/RESULTS.md]
+    python -m bench.speed.results [RUN.json ...] [--out bench/RESULTS.md]
+
+Without files it takes all of `bench/results/`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).resolve().parents[1] / "RESULTS.md"
+BENCH = Path(__file__).resolve().parents[1]
+RESULTS, RUNS = BENCH / "RESULTS.md", BENCH / "results"
 HEADER = ("way", "batch", "texts/s", "x first row", "% of matrix rate", "MB above the model", "MB in all")
 TITLES = {
     "aul": "AUL of templates",
@@ -116,7 +119,7 @@ def main(arguments: Sequence[str]) -> None:
         at = files.index("--out")
         out = Path(files[at + 1])
         del files[at : at + 2]
-    runs = [json.loads(Path(file).read_text(encoding="utf-8")) for file in files]
+    runs = [json.loads(Path(file).read_text(encoding="utf-8")) for file in files or sorted(RUNS.glob("*.json"))]
     out.write_text(page(runs), encoding="utf-8")
 
 
