@@ -119,7 +119,8 @@ def main(arguments: Sequence[str]) -> None:
         at = files.index("--out")
         out = Path(files[at + 1])
         del files[at : at + 2]
-    runs = [json.loads(Path(file).read_text(encoding="utf-8")) for file in files or sorted(RUNS.glob("*.json"))]
+    found = [Path(file) for file in files] or sorted(RUNS.glob("*.json"))
+    runs = [json.loads(file.read_text(encoding="utf-8")) for file in found]
     out.write_text(page(runs), encoding="utf-8")
 
 
