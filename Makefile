@@ -4,13 +4,18 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 
-.PHONY: audit test calibrate docs picture lint clean
+.PHONY: audit test bench calibrate docs picture lint clean
 
 audit: .venv/installed  ## both audits on the models that ship inside
 	@$(BIN)/geobias audit
 
 test: .venv/installed lint  ## every test
 	$(BIN)/pytest -n 2
+
+bench: .venv/installed  ## its speed beside what people use today, into bench/RESULTS.md; a quarter of an hour on two cores
+	$(BIN)/pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m bench.speed --seconds 3 --json bench/results/cpu.json
+	$(BIN)/python -m bench.speed.results
 
 calibrate: .venv/installed  ## do intervals hold the truth, and scores their size? planted worlds; some twenty minutes
 	$(BIN)/python bench/calibrate.py 2000 docs/figures

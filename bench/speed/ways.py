@@ -1,0 +1,81 @@
+"""Every way of doing a work, by the row it has in the table: `WAYS["aul"]` and so on.
+
+A way is prepared outside the clock (`prepare` loads the model) and then asked for the scores of texts, tokenising and
+all. Batch sizes with several candidates are chosen by a pilot: each library is shown at its best. What the ways give
+is one quantity, and `agreement` tells how far each is from the first: nothing is timed before that is small.
+
+    way                                       taken from
+    HERB's way, the names paper's way         what the papers' released code does, as described in the papers' notes
+    minicons                                  its documented calls
+    Hugging Face pipeline                     its documented calls
+    plain loop                                what a careful person writes with transformers alone
+    geobias                                   this package: `load(...).scorer(...)`, `load_classifier(...)`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+TOLERANCE = 1e-3
+Score = Callable[[Sequence[str], int], np.ndarray]  # texts, batch size -> a number, or a row of them, for each text
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A way that has loaded its model."""
+
+    score: Score
+    model: Any
+
+
+@dataclass(frozen=True)
+class Way:
+    """One row: how to prepare it, and the batch sizes it is tried with on either kind of device."""
+
+    name: str
+    prepare: Callable[[str, str, str], Ready]  # folder, device, dtype
+    sizes: tuple[int, ...] = (0,)
+    cuda_sizes: tuple[int, ...] | None = None
+    counts: str = "texts"  # what a batch size counts
+    sorts: bool = False  # by length: it needs many texts to show what it can do
+    reads_all: bool = False  # the vocabulary projection is held for every token
+
+    def candidates(self, device: str) -> tuple[int, ...]:
+        return self.cuda_sizes if device.startswith("cuda") and self.cuda_sizes else self.sizes
+
+
+def ways(work: str) -> list[Way]:
+    from bench.speed import ways_masked, ways_other
+
+    return {
+        "aul": ways_masked.AUL,
+        "pll": ways_masked.PLL,
+        "classify": ways_other.CLASSIFY,
+        "causal": ways_other.CAUSAL,
+    }[work]
+
+
+def agreement(scores: dict[str, np.ndarray]) -> dict[str, float]:
+    """The largest difference of each way from the first; a NaN is never small."""
+    first = next(iter(scores.values()))
+    return {
+        name: float("inf") if np.isnan(found).any() else float(np.abs(found - first).max())
+        for name, found in scores.items()
+    }
+
+
+def disagreements(differences: dict[str, float]) -> list[str]:
+    return [f"{name}: {value:.2g}" for name, value in differences.items() if not value <= TOLERANCE]
+
+
+def loaded(auto_class: Any, folder: str, device: str, dtype: str, **how: Any) -> tuple[Any, Any]:
+    """Model and tokenizer as transformers gives them."""
+    import torch
+    import transformers
+
+    model = auto_class.from_pretrained(folder, dtype=getattr(torch, dtype), **how).to(device).eval()
+    return model, transformers.AutoTokenizer.from_pretrained(folder)

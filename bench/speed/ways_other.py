@@ -1,0 +1,134 @@
+"""Ways of asking a classifier and a causal language model, rows of `python -m bench.speed --work classify,causal`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+
+from bench.speed.ways import Ready, Way, loaded
+from bench.speed.ways_masked import geobias
+from geobias.models.scorer import load_classifier
+from geobias.prompts.templates import unmark
+
+NAMES_LENGTH, NAMES_BATCH = 256, 32  # the first is the released code's; the second is not told, and matters little
+
+
+def names_classify(folder: str, device: str, dtype: str) -> Ready:
+    """Every text padded to 256 tokens."""
+    model, tokenizer = loaded(transformers.AutoModelForSequenceClassification, folder, device, dtype)
+
+    @torch.inference_mode()
+    def score(texts: Sequence[str], size: int) -> np.ndarray:
+        found = []
+        for start in range(0, len(texts), size):
+            batch = tokenizer(
+                list(texts[start : start + size]),
+                padding="max_length",
+                truncation=True,
+                max_length=min(NAMES_LENGTH, tokenizer.model_max_length),
+                return_tensors="pt",
+            )
+            found.append(model(**batch.to(device)).logits.float().softmax(-1).cpu().numpy())
+        return np.concatenate(found)
+
+    return Ready(score, model)
+
+
+def pipeline(folder: str, device: str, dtype: str) -> Ready:
+    pipe: Any = transformers.pipeline(
+        "text-classification", model=folder, device=device, dtype=getattr(torch, dtype), top_k=None
+    )
+    labels = [label for _, label in sorted(pipe.model.config.id2label.items())]
+
+    def score(texts: Sequence[str], size: int) -> np.ndarray:
+        answers = pipe(list(texts), batch_size=size) if size else pipe(list(texts))
+        by_label = [{one["label"]: one["score"] for one in answer} for answer in answers]
+        return np.array([[answer[label] for label in labels] for answer in by_label])
+
+    return Ready(score, pipe.model)
+
+
+def plain_classify(folder: str, device: str, dtype: str) -> Ready:
+    """Sorted by length, padded to the longest of the batch, no gradients."""
+    model, tokenizer = loaded(transformers.AutoModelForSequenceClassification, folder, device, dtype)
+
+    @torch.inference_mode()
+    def score(texts: Sequence[str], size: int) -> np.ndarray:
+        encoded = tokenizer(list(texts), truncation=True)
+        order = np.argsort([len(ids) for ids in encoded["input_ids"]], kind="stable")
+        scores = np.empty((len(texts), model.config.num_labels))
+        for some in np.split(order, range(size, len(order), size)):
+            batch = tokenizer.pad({key: [rows[i] for i in some] for key, rows in encoded.items()}, return_tensors="pt")
+            scores[some] = model(**batch.to(device)).logits.float().softmax(-1).cpu().numpy()
+        return scores
+
+    return Ready(score, model)
+
+
+def geobias_classify(folder: str, device: str, dtype: str) -> Ready:
+    classifier: Any = load_classifier(folder, device=device, dtype=dtype)
+    return Ready(lambda texts, _: classifier.score(texts)[:, :-1], classifier.model)
+
+
+def plain_causal(folder: str, device: str, dtype: str) -> Ready:
+    """Full sentences of equal length through the model, log-softmax where a token of the description is foretold."""
+    lm, tokenizer = loaded(transformers.AutoModelForCausalLM, folder, device, dtype)
+
+    @torch.inference_mode()
+    def score(texts: Sequence[str], size: int) -> np.ndarray:
+        sentences = [unmark(text) for text in texts]
+        encodings = tokenizer([text for text, _, _ in sentences]).encodings
+        lengths = np.array([len(encoding.ids) for encoding in encodings])
+        scores = np.empty(len(texts))
+        for length in np.unique(lengths):
+            group = np.flatnonzero(lengths == length)
+            for some in np.split(group, range(size, len(group), size)):
+                ids = torch.tensor([encodings[i].ids for i in some], device=device)
+                ends = np.array([encodings[i].offsets for i in some])
+                marked = np.array([sentences[i][1:] for i in some])
+                read = (ends[..., 1] > marked[:, :1]) & (ends[..., 0] < marked[:, 1:])
+                own = torch.from_numpy(read).to(device)
+                logs = lm(input_ids=ids).logits[:, :-1][own[:, 1:]].float().log_softmax(-1)
+                values = torch.zeros(own.shape, device=device)
+                values[own] = logs.gather(-1, ids[own][:, None])[:, 0]
+                scores[some] = (values.sum(1) / own.sum(1)).cpu().numpy()
+        return scores
+
+    return Ready(score, lm)
+
+
+def minicons_causal(folder: str, device: str, dtype: str) -> Ready:
+    """`conditional_score` of the description after what stands before it; what comes after it is left out."""
+    from minicons.scorer import IncrementalLMScorer
+
+    lm, tokenizer = loaded(transformers.AutoModelForCausalLM, folder, device, dtype)
+    scorer = IncrementalLMScorer(lm, device, tokenizer=tokenizer)
+
+    def score(texts: Sequence[str], size: int) -> np.ndarray:
+        plain = [unmark(text) for text in texts]
+        before = [text[:start].rstrip() for text, start, _ in plain]
+        described = [text[start:end] for text, start, end in plain]
+        found: list[float] = []
+        for start in range(0, len(texts), size):
+            found += scorer.conditional_score(before[start : start + size], described[start : start + size])
+        return np.array(found)
+
+    return Ready(score, lm)
+
+
+CLASSIFY = [
+    Way("names paper's way", names_classify, (NAMES_BATCH,)),
+    Way("pipeline, default", pipeline),
+    Way("pipeline, best batch size", pipeline, (8, 32, 128), (32, 256, 1024)),
+    Way("plain loop", plain_classify, (8, 32, 128), (64, 256, 1024), sorts=True),
+    Way("geobias", geobias_classify, sorts=True),
+]
+CAUSAL = [
+    Way("plain loop", plain_causal, (16, 64, 256), (256, 1024, 4096), sorts=True, reads_all=True),
+    Way("minicons", minicons_causal, (1, 16, 64), (16, 112, 1024), reads_all=True),
+    Way("geobias", geobias("conditional"), sorts=True),
+]

@@ -1,0 +1,182 @@
+"""One row in a process of its own, so that its memory is its own: what `python -m bench.speed` starts for each.
+
+The parent writes one request a line to standard input, and gets one answer a line: load, check, pilot, time, memory.
+All rows of a table are loaded first; then they take turns, so that a machine that grows slower does so for all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.speed.measure import Memory, matrix_rate, timed
+from bench.speed.ways import Ready, Way, ways
+from bench.speed.work import Parts, read
+
+MOST_TEXTS = 512 * 112  # handed over at once: what the engine does with a long list, too
+LOGITS_HELD = 4e9  # bytes: batch sizes that would need more for the vocabulary projection are not tried
+PILOT_SECONDS = 1.0
+MANY = {"aul": 4, "pll": 4, "classify": 8, "causal": 4}  # units, for a way that sorts by length
+
+
+class Row:
+    """The worker's side: a way of doing a work, on one model."""
+
+    def __init__(self, way: Way, parts: Parts, work: str, folder: str, device: str) -> None:
+        self.way, self.folder, self.device = way, folder, device
+        self.texts, self.unit = parts.texts(work), parts.unit(work)
+        self.least = self.unit * MANY[work] if way.sorts else self.unit
+        self.work = work
+        self.ready: Ready | None = None
+        self.memory = Memory(device)
+        self.size = way.candidates(device)[0]
+
+    def load(self, dtype: str) -> dict[str, Any]:
+        self.ready = None
+        gc.collect()
+        self.ready = self.way.prepare(self.folder, self.device, dtype)
+        for parameter in self.ready.model.parameters():
+            parameter.sum()  # read from disk now, not when it is first used
+        self.model_bytes = self.memory.now()
+        return {}
+
+    def check(self, count: int) -> dict[str, Any]:
+        return {"scores": self._score(self._some(count)).tolist()}
+
+    def pilot(self, seconds: float) -> dict[str, Any]:
+        """The best batch size, and how many texts fill `seconds`; it warms up as well."""
+        best, short = 0.0, min(PILOT_SECONDS, seconds)
+        for size in self._sizes():
+            self.size, count, took = size, self.least, 0.0
+            while took < short and count <= MOST_TEXTS:  # the last and largest count tells
+                took = timed(self._score, self._some(count), self.device)
+                rate, count = count / took, count * max(2, min(8, int(short / took)))
+            if rate < 0.9 * best:
+                break  # sizes grow, and larger ones will not be better
+            if rate > best:
+                best, chosen = rate, size
+        self.size = chosen
+        wanted = round(best * seconds / self.unit) * self.unit
+        self.memory.reset()
+        return {"size": self.size, "texts": min(max(wanted, self.least), MOST_TEXTS // self.unit * self.unit)}
+
+    def time(self, count: int, seconds: float) -> dict[str, Any]:
+        """Seconds for so many texts; the same again while less than nine tenths of `seconds` have passed."""
+        texts, rounds, took = self._some(count), 0, 0.0
+        while not rounds or took < 0.9 * seconds:
+            took += timed(self._score, texts, self.device)
+            rounds += 1
+        return {"seconds": took / rounds}
+
+    def used(self) -> dict[str, Any]:
+        peak = self.memory.peak()
+        return {"peak": peak, "above_model": max(0, peak - self.model_bytes)}
+
+    def _score(self, texts: Sequence[str]) -> Any:
+        assert self.ready is not None
+        return self.ready.score(texts, self.size)
+
+    def _some(self, count: int) -> list[str]:
+        return [self.texts[i % len(self.texts)] for i in range(count)]
+
+    def _sizes(self) -> list[int]:
+        """The candidates whose vocabulary projection fits; at least the smallest."""
+        candidates = self.way.candidates(self.device)
+        if not self.way.reads_all or len(candidates) == 1 or self.device.startswith("cuda"):
+            return list(candidates)
+        assert self.ready is not None
+        tokens = 32 if self.work == "pll" else 12
+        copies = tokens if self.work == "pll" and self.way.counts == "texts" else 1
+        held = 4 * self.ready.model.config.vocab_size * tokens * copies
+        return [size for size in candidates if size * held <= LOGITS_HELD] or [min(candidates)]
+
+
+def serve() -> None:
+    """Answer requests until there are no more. Whatever libraries print goes to standard error."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    setup = json.loads(sys.stdin.readline())
+    import torch
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    if setup["threads"]:
+        torch.set_num_threads(setup["threads"])
+    row: Row | None = None
+    if setup["way"]:
+        way = next(way for way in ways(setup["work"]) if way.name == setup["way"])
+        row = Row(way, read(Path(setup["texts"])), setup["work"], setup["folder"], setup["device"])
+    for line in sys.stdin:
+        request = json.loads(line)
+        name = request.pop("do")
+        call: Callable[..., dict[str, Any]] = _rate if name == "rate" else getattr(row, name)
+        try:
+            answer = call(**request)
+        except (ImportError, _input_error()) as error:
+            answer = {"left_out": str(error)}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+def _rate(**how: Any) -> dict[str, Any]:
+    return {"rate": matrix_rate(**how)}
+
+
+def _input_error() -> type[Exception]:
+    from geobias.errors import InputError
+
+    return InputError
+
+
+class Worker:
+    """The parent's side of a row's process."""
+
+    def __init__(self, **setup: Any) -> None:
+        self.name = setup.get("way") or "matrix rate"
+        command = [sys.executable, "-m", "bench.speed.worker"]
+        quiet = {**os.environ, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "true"}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=quiet, stderr=subprocess.PIPE
+        )
+        self._send({"way": None, "threads": None, **setup})
+
+    def ask(self, what: str, **more: Any) -> dict[str, Any]:
+        self._send({"do": what, **more})
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            assert self.process.stderr is not None
+            raise RuntimeError(f"{self.name} ended while asked to {what}:\n{self.process.stderr.read()[-2000:]}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(json.dumps(message) + "\n")
+            self.process.stdin.flush()
+
+
+def wall() -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime())
+
+
+if __name__ == "__main__":
+    serve()
