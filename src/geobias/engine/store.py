@@ -78,7 +78,7 @@ class ScoreStore:
                     file.unlink(missing_ok=True)
 
     def _keep(self, table: pa.Table, level: int) -> None:
-        """Write a file; as soon as a level has many, they become one of the next: few files, each row written rarely."""
+        """Write a file; as soon as a level has many, they become one of the next: few files, few rows written again."""
         if level == len(self._added):
             self._added.append({})
         files = self._added[level]
