@@ -141,10 +141,11 @@ class Toy(ThreadingHTTPServer):
             first_has_none = True
         shown = _shown([token for token, _ in given], whole=self.like == "vllm", broken=self.like == "plain")
         offsets = [sum(len(token) for token in shown[:i]) for i in range(len(shown))]
-        numbers: list[float | None] = [self.log_p(before, token) for token, before in given]
+        log_ps = [self.log_p(before, token) for token, before in given]
+        numbers: list[float | None] = [*log_ps]
         tops = [
             {t.decode(): p for t, p in self.ranked(before)[: body["logprobs"]]} | {token.decode(errors="ignore"): n}
-            for (token, before), n in zip(given, numbers, strict=True)
+            for (token, before), n in zip(given, log_ps, strict=True)
         ]
         if first_has_none:
             numbers[0] = None
