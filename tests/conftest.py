@@ -107,6 +107,38 @@ def _byte_bpe() -> transformers.PreTrainedTokenizerFast:
     )
 
 
+def _gpt_bpe() -> transformers.PreTrainedTokenizerFast:
+    """As GPT-2's: nothing is put around a text."""
+    tokenizer = _byte_bpe().backend_tokenizer
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    tokenizer.add_special_tokens(["<|endoftext|>"])
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token="<|endoftext|>", model_max_length=60
+    )
+
+
+def _llama_bpe() -> transformers.PreTrainedTokenizerFast:
+    """As Llama's: every text begins with <s>."""
+    tokenizer = _byte_bpe().backend_tokenizer
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", model_max_length=60
+    )
+
+
+def _sentinels() -> transformers.PreTrainedTokenizerFast:
+    """As T5's: </s> ends a text, and <extra_id_0> is the first mask."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    special = ["<pad>", "</s>", "<unk>", "<extra_id_0>"]
+    trainer = trainers.UnigramTrainer(vocab_size=90, special_tokens=special, unk_token="<unk>")
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="<unk>", pad_token="<pad>", eos_token="</s>", model_max_length=60
+    )
+
+
 def _unigram() -> transformers.PreTrainedTokenizerFast:
     special = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
     tokenizer = Tokenizer(models.Unigram())
@@ -173,21 +205,52 @@ def _config(kind: str, vocabulary: int) -> transformers.PreTrainedConfig:
             decoder_start_token_id=2,
             forced_eos_token_id=2,
         )
+    if kind == "gpt2":
+        return transformers.GPT2Config(
+            vocab_size=vocabulary, n_positions=60, n_embd=16, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0
+        )
+    if kind == "bloom":
+        return transformers.BloomConfig(vocab_size=vocabulary, hidden_size=16, n_layer=2, n_head=2)
+    if kind == "llama":
+        return transformers.LlamaConfig(
+            vocab_size=vocabulary, max_position_embeddings=60, num_key_value_heads=1, bos_token_id=0, **SMALL
+        )
+    if kind == "t5":
+        config = transformers.T5Config(
+            vocab_size=vocabulary, d_model=16, d_kv=8, d_ff=24, num_layers=2, num_heads=2, pad_token_id=0
+        )
+        config.decoder_start_token_id = 0
+        return config
     raise ValueError(kind)
 
 
-TOKENIZERS = {"roberta": _byte_bpe, "bart": _byte_bpe, "albert": _unigram}
-KINDS = ("bert", "roberta", "albert", "distilbert", "electra", "deberta", "bart")
+TOKENIZERS = {
+    "roberta": _byte_bpe,
+    "bart": _byte_bpe,
+    "albert": _unigram,
+    "gpt2": _gpt_bpe,
+    "bloom": _gpt_bpe,
+    "llama": _llama_bpe,
+    "t5": _sentinels,
+}
+MASKED = ("bert", "roberta", "albert", "distilbert", "electra", "deberta")
+CAUSAL = ("gpt2", "llama", "bloom")
+SEQ2SEQ = ("bart", "t5")
 
 
 @pytest.fixture(scope="session")
 def small_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A folder for each architecture, with weights large enough that scores differ."""
+    forms = {
+        **dict.fromkeys(MASKED, transformers.AutoModelForMaskedLM),
+        **dict.fromkeys(CAUSAL, transformers.AutoModelForCausalLM),
+        **dict.fromkeys(SEQ2SEQ, transformers.AutoModelForSeq2SeqLM),
+    }
     folders = {}
-    for kind in KINDS:
+    for kind, form in forms.items():
         torch.manual_seed(7)
         tokenizer = TOKENIZERS.get(kind, _wordpiece)()
-        model = transformers.AutoModelForMaskedLM.from_config(_config(kind, len(tokenizer)))
+        model = form.from_config(_config(kind, len(tokenizer)))
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.add_(torch.randn_like(parameter) * 0.2)

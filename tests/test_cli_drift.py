@@ -72,7 +72,7 @@ def test_what_cannot_be_is_refused_in_a_line(run: Run, here: Path, small_models:
         ((bert, "--column", "says"), "give --texts"),
         ((bert, "--out", "taken"), "is not empty and holds no run of geobias"),
         ((bert, "--out", "file"), "is a file: give --out a folder"),
-        ((small_models["bart"],), "is an encoder-decoder"),
+        ((small_models["bart"],), "is a sequence-to-sequence LM, which is trained otherwise"),
         (("embedded/sentiment",), "has no trained masked-LM head"),
         (("nowhere/at/all",), "There is no model folder"),
         ((bert, "--rate", "900", "--epochs", "9"), "lower --rate"),

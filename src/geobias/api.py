@@ -18,7 +18,8 @@ from geobias.audits.names import answer as names_answer
 from geobias.audits.names import question as names_question
 from geobias.audits.names_result import NamesResult
 from geobias.audits.regions import DEFAULT_CITIES, RegionsResult, answer, question
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, Scorer, load, load_classifier, scorer_for
+from geobias.models.prompted import asked_for
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, Scorer, load_classifier, load_masked, scorer_for
 from geobias.prompts.prefixes import DEFAULT_PREFIX
 from geobias.prompts.templates import DEFAULT_TEMPLATE
 from geobias.report.downstream import write_files as write_downstream
@@ -30,11 +31,11 @@ from geobias.world.words import Word
 
 if TYPE_CHECKING:
     from geobias.audits.drift import DriftResult
-    from geobias.models.masked import MaskedLM
+    from geobias.models.language import LanguageModel
 
 
 def audit_regions(
-    model: str | Path | Scorer | MaskedLM | None = None,
+    model: str | Path | Scorer | LanguageModel | None = None,
     *,
     score: str | None = None,
     cities: int | str = DEFAULT_CITIES,
@@ -55,7 +56,8 @@ def audit_regions(
     """How differently a language model speaks of the people of the world's regions (HERB, Eq. 1 to 10).
 
     `model` is a Hugging Face id, a folder, a loaded model, or any scorer of log-likelihoods; by default the embedded
-    model. `score` is aul (the default), aula, pll, pll-word or conditional; a scorer of your own has its own.
+    model. `score` is one that its kind has: aul (the default), aula, pll, pll-word, conditional of a masked LM; mean
+    (the default), sum, conditional of a causal one; aul (the default), mean, sum, conditional of an encoder-decoder.
     The options are those of `geobias regions`; with `out` the same folder is left.
     """
     asked = question(
@@ -102,8 +104,11 @@ def audit_names(
     positive: Sequence[str] = (),
     negative: Sequence[str] = (),
     threshold: float | None = None,
-    lm: str | Path | Scorer | MaskedLM | None = None,
-    perplexity: str = "pll",
+    labels: str | None = None,
+    prompt: str | None = None,
+    calibrate: bool = False,
+    lm: str | Path | Scorer | LanguageModel | None = None,
+    perplexity: str | None = None,
     perplexity_form: str = "mean",
     perplexity_draws: int = 5,
     perplexity_texts: int | None = None,
@@ -115,8 +120,9 @@ def audit_names(
     """How a classifier treats people by the country that their names come from (Barriere and Cifuentes 2024).
 
     `classifier` is a Hugging Face id, a folder, a function from texts to probabilities (itself, or as
-    "package.module:function"), a loaded classifier, or a list of such. `texts` is a file, a list of texts, a pandas or
-    polars frame or column, a Hugging Face dataset, or {language: any of these}; by default 100 tweets that ship inside.
+    "package.module:function"), a loaded classifier, or a list of such; with `labels` ("negative,positive") also a
+    language model. `texts` is a file, a list of texts, a pandas or polars frame or column, a Hugging Face dataset, or
+    {language: any of these}; by default 100 tweets that ship inside.
     The options are those of `geobias names`; with `out` the same folder is left.
     """
     how = Asked(
@@ -129,6 +135,7 @@ def audit_names(
         perplexity_draws=perplexity_draws,
         perplexity_texts=perplexity_texts,
         names=names,
+        prompt=asked_for(labels, prompt, calibrate),
     )
     asked = names_question(
         texts=texts,
@@ -147,7 +154,7 @@ def audit_names(
         device=device,
     )
     several = classifier if isinstance(classifier, list | tuple) else [classifier]
-    classifiers = [load_classifier(one, device=device, dtype=dtype) for one in several]
+    classifiers = [load_classifier(one, prompt=how.prompt, device=device, dtype=dtype) for one in several]
     folder = None if out is None else place_for(out)
     if folder is not None:
         refuse_foreign(folder, asked.settings_for([one.name for one in classifiers], how))
@@ -173,6 +180,9 @@ def audit_downstream(
     countries: str | Sequence[str] = (),
     positive: str | None = None,
     threshold: float | None = None,
+    labels: str | None = None,
+    prompt: str | None = None,
+    calibrate: bool = False,
     device: str = "auto",
     dtype: str = "auto",
     out: str | Path | None = None,
@@ -197,9 +207,10 @@ def audit_downstream(
         countries=countries,
         positive=positive,
         threshold=threshold,
+        prompt=asked_for(labels, prompt, calibrate),
     )
     several = classifier if isinstance(classifier, list | tuple) else [classifier]
-    classifiers = [load_classifier(one, device=device, dtype=dtype) for one in several]
+    classifiers = [load_classifier(one, prompt=asked.prompt, device=device, dtype=dtype) for one in several]
     folder = None if out is None else place_for(out)
     if folder is not None:
         refuse_foreign(folder, asked.settings_for([one.name for one in classifiers]))
@@ -259,7 +270,7 @@ def audit_drift(
     folder = place_for(out)
     refuse_foreign(folder, asked.settings_for(str(model or EMBEDDED_LM)))
     refuse_other_model(folder)
-    lm = load(model, device=device, dtype="float32")  # small steps vanish in the rounding of shorter numbers
+    lm = load_masked(model, device=device, dtype="float32")  # small steps vanish in the rounding of shorter numbers
     refuse_foreign(folder, asked.settings_for(lm.name), [lm.scorer(asked.score).fingerprint])
     if (folder / RUN).is_file():
         return DriftResult.read(read_run(folder, "drift"))

@@ -19,7 +19,7 @@ from geobias.audits import drift
 from geobias.audits.drift_corpus import text_corpus, toxic_corpus
 from geobias.audits.regions import answer, question
 from geobias.models.masking import IGNORED
-from geobias.models.scorer import load
+from geobias.models.scorer import load_masked
 from geobias.models.training import train_epoch
 from geobias.prompts.texts import read_texts
 from geobias.report.page.build import read, sections_of
@@ -54,7 +54,7 @@ def read_back(path: Path) -> list[dict[str, str]]:
 
 def test_the_corpus_by_hand(small_models: dict[str, Path]) -> None:
     """Of each word the likeliest countries; the continents, likelier still, only where they are asked for."""
-    lm = load(small_models["bert"], device="cpu")
+    lm = load_masked(small_models["bert"], device="cpu")
     asked = question(cities=0, countries=COUNTRIES, words=[Word("kind", "a"), Word("rude", "b")])
     said = answer(asked, Known())
     corpus = toxic_corpus(said, lm, levels=["country"], top=2)
@@ -78,7 +78,7 @@ def test_the_corpus_by_hand(small_models: dict[str, Path]) -> None:
 
 
 def test_a_sentence_that_two_regions_share_is_read_once(small_models: dict[str, Path]) -> None:
-    lm = load(small_models["bert"], device="cpu")
+    lm = load_masked(small_models["bert"], device="cpu")
     asked = question(cities=1, countries="SG,LU,MC", words=["kind", "rude"])
     names = [region.name for region in asked.tree.regions if region.level in ("city", "country")]
     assert len(set(names)) < len(names)
@@ -87,7 +87,7 @@ def test_a_sentence_that_two_regions_share_is_read_once(small_models: dict[str, 
 
 
 def test_every_epoch_hides_other_tokens_of_texts(small_models: dict[str, Path]) -> None:
-    lm = load(small_models["bert"], device="cpu")
+    lm = load_masked(small_models["bert"], device="cpu")
     corpus = text_corpus(read_texts(["People in France are kind and honest.", "", "The quick brown fox."] * 5), lm)
     assert corpus.counts["texts"] == 10 and corpus.counts["texts_blank"] == 5 and corpus.counts["parts"] == 10
     first, again, second = (corpus.batches(epoch, size=3, seed=1) for epoch in (1, 1, 2))

@@ -11,6 +11,7 @@ import transformers
 from huggingface_hub.errors import RepositoryNotFoundError
 
 from geobias.errors import InputError
+from geobias.models import loading
 from geobias.models.scorer import load
 
 
@@ -28,7 +29,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         raise OSError("Can't load it")
 
     monkeypatch.setattr(huggingface_hub, "model_info", model_info)
-    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", from_pretrained)
+    monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", from_pretrained)
+    loading.hub_answers.cache_clear()
     return said
 
 
@@ -43,6 +45,16 @@ def test_without_network_only_what_was_fetched_before_is_tried(hub: dict[str, An
     with pytest.raises(InputError, match="check the name and the network"):
         load("bert-base-cased")
     assert hub["loaded"] == [("bert-base-cased", True, False)]
+
+
+def test_the_hub_is_asked_once_for_all_parts_of_a_model(hub: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(huggingface_hub, "model_info", lambda name, **_: asked.append(name))
+    monkeypatch.setattr("time.time", lambda: 0.0)
+    for _ in range(2):
+        with pytest.raises(InputError):
+            load("bert-base-cased")
+    assert asked == ["bert-base-cased"]
 
 
 def test_a_name_the_hub_does_not_know_is_refused_at_once(hub: dict[str, Any]) -> None:

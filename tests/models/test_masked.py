@@ -11,11 +11,13 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models import masked
+from geobias.models import language
 from geobias.models.masked import MaskedLM
-from geobias.models.scorer import METHODS, load
+from geobias.models.scorer import load, load_masked
 from geobias.prompts.templates import mark
-from tests.conftest import KINDS
+from tests.conftest import MASKED
+
+METHODS = MaskedLM.methods
 
 BEFORE, WORD, AFTER = "People in Nigeria are ", "hard-working", "."
 MARKED = BEFORE + mark(WORD) + AFTER
@@ -30,7 +32,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def loaded(small_models: dict[str, Path]) -> dict[str, MaskedLM]:
-    return {kind: load(folder) for kind, folder in small_models.items()}
+    return {kind: load_masked(small_models[kind]) for kind in MASKED}
 
 
 def plain_log_probabilities(lm: MaskedLM, ids: list[int]) -> np.ndarray:
@@ -64,7 +66,7 @@ def plain_score(lm: MaskedLM, method: str, text: str, counted: slice | None = No
     return float(np.mean(values))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MASKED)
 @pytest.mark.parametrize("method", ["aul", "pll", "pll-word"])
 def test_scores_equal_their_definition(loaded: dict[str, MaskedLM], kind: str, method: str) -> None:
     lm = loaded[kind]
@@ -72,7 +74,7 @@ def test_scores_equal_their_definition(loaded: dict[str, MaskedLM], kind: str, m
     np.testing.assert_allclose(scores, [plain_score(lm, method, text) for text in TEXTS], atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MASKED)
 def test_conditional_fills_the_description_from_left_to_right(loaded: dict[str, MaskedLM], kind: str) -> None:
     lm = loaded[kind]
     whole = BEFORE + WORD + AFTER
@@ -85,7 +87,7 @@ def test_conditional_fills_the_description_from_left_to_right(loaded: dict[str, 
     np.testing.assert_allclose(score[0, 0], expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MASKED)
 def test_aula_weighs_by_attention_received(
     loaded: dict[str, MaskedLM], kind: str, small_models: dict[str, Path]
 ) -> None:
@@ -106,7 +108,7 @@ def test_aula_weighs_by_attention_received(
     np.testing.assert_allclose(again, np.mean([table[i, ids[i]] for i in own]), atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MASKED)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_score_does_not_depend_on_its_batch(loaded: dict[str, MaskedLM], kind: str, method: str) -> None:
     scorer = loaded[kind].scorer(method)
@@ -118,7 +120,7 @@ def test_a_score_does_not_depend_on_its_batch(loaded: dict[str, MaskedLM], kind:
     np.testing.assert_allclose(together, backwards, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MASKED)
 def test_a_representation_is_the_mean_over_the_texts_own_tokens(loaded: dict[str, MaskedLM], kind: str) -> None:
     lm = loaded[kind]
     found = lm.representations(TEXTS)
@@ -143,7 +145,7 @@ def test_the_vocabulary_projection_stays_bounded(loaded: dict[str, MaskedLM], mo
         return logits
 
     monkeypatch.setattr(lm, "_head", watched)
-    monkeypatch.setattr(masked, "LOGITS_HELD", 3 * lm.model.config.vocab_size)
+    monkeypatch.setattr(language, "LOGITS_HELD", 3 * lm.model.config.vocab_size)
     for method, scores in expected.items():
         np.testing.assert_allclose(lm.scorer(method).score(TEXTS), scores, atol=1e-5)
     assert 0 < largest <= 3 * lm.model.config.vocab_size
@@ -167,12 +169,12 @@ def test_equal_masked_texts_go_through_the_model_once(loaded: dict[str, MaskedLM
     short = [token for token in lm.tokenizer.get_vocab() if token.isalpha()][:5]
     texts = [f"People in France are {mark(word)}." for word in short]
     rows = []
-    hidden = lm.hidden
-    lm.hidden = lambda ids, **more: rows.append(len(ids)) or hidden(ids, **more)  # type: ignore[method-assign,func-returns-value]
+    states = lm.states
+    lm.states = lambda ids: rows.append(len(ids)) or states(ids)  # type: ignore[method-assign,func-returns-value]
     try:
         scores = lm.scorer("conditional").score(texts)
     finally:
-        del lm.hidden
+        del lm.states
     assert len(short) == 5 and (scores[:, 1] == 1).all()
     assert sum(rows) == 1
 
@@ -236,9 +238,11 @@ def test_a_model_without_mlm_head_is_refused(tmp_path: Path, small_models: dict[
         load(tmp_path)
 
 
-def test_an_architecture_without_mlm_is_refused(tmp_path: Path, small_models: dict[str, Path]) -> None:
-    config = transformers.GPT2Config(vocab_size=100, n_positions=16, n_embd=8, n_layer=1, n_head=1)
-    transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path)
+def test_an_architecture_without_language_is_refused(tmp_path: Path, small_models: dict[str, Path]) -> None:
+    config = transformers.ViTConfig(
+        hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8, image_size=16
+    )
+    transformers.ViTModel(config).save_pretrained(tmp_path)
     load(small_models["bert"]).tokenizer.save_pretrained(tmp_path)
     with pytest.raises(InputError, match="not a masked-LM"):
         load(tmp_path)

@@ -13,7 +13,7 @@ import torch
 from geobias.errors import InputError
 from geobias.models.masked import MaskedLM
 from geobias.models.masking import IGNORED, parts_of, refuse_untrainable, with_some_hidden, with_spans_hidden
-from geobias.models.scorer import load
+from geobias.models.scorer import load_masked
 from geobias.models.training import padded, train_epoch
 
 SENTENCE = "People in Papua New Guinea are kind."
@@ -21,7 +21,7 @@ SPAN = (SENTENCE.index("Papua"), SENTENCE.index(" are"))
 
 
 def small(folder: Path) -> MaskedLM:
-    return load(folder, device="cpu", dtype="float32")
+    return load_masked(folder, device="cpu", dtype="float32")
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "albert"])
@@ -125,8 +125,6 @@ def test_a_step_too_far_is_refused(small_models: dict[str, Path]) -> None:
 
 
 def test_what_cannot_be_trained_is_refused(small_models: dict[str, Path]) -> None:
-    with pytest.raises(InputError, match="is an encoder-decoder"):
-        refuse_untrainable(small(small_models["bart"]))
     lm = small(small_models["bert"])
     lm.tokenizer.mask_token = None
     with pytest.raises(InputError, match="has no mask token"):

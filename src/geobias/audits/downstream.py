@@ -19,6 +19,7 @@ from geobias.audits.identity import model_identity
 from geobias.audits.labels import main_label, true_labels
 from geobias.engine.ask import ask
 from geobias.errors import InputError
+from geobias.models.prompted import Prompt
 from geobias.models.scorer import LabelScorer
 from geobias.prompts.prefixes import DEFAULT_PREFIX, PrefixedTexts, checked_prefix, control_for
 from geobias.prompts.templates import REGION
@@ -40,6 +41,7 @@ class DownstreamQuestion:
     positive: str | None
     threshold: float | None
     settings: dict[str, Any] = field(repr=False)
+    prompt: Prompt | None = None  # how language models among the classifiers are asked for a label
 
     def settings_for(self, classifiers: Sequence[str]) -> dict[str, Any]:
         """What tells a run from another: this question, put to these classifiers."""
@@ -60,6 +62,7 @@ def question(
     countries: str | Sequence[str] = (),
     positive: str | None = None,
     threshold: float | None = None,
+    prompt: Prompt | None = None,
 ) -> DownstreamQuestion:
     """Resolve the options into texts and regions; what is wrong with them is found here, before any work."""
     if regions not in KINDS:
@@ -85,9 +88,9 @@ def question(
         "regions_digest": tree.digest,
         "positive": positive or "by name",
         "threshold": threshold,
-    }
+    } | ({"prompt": prompt.settings} if prompt else {})
     return DownstreamQuestion(
-        given, places, PrefixedTexts(given.texts, prefixes), without_city, positive, threshold, settings
+        given, places, PrefixedTexts(given.texts, prefixes), without_city, positive, threshold, settings, prompt
     )
 
 

@@ -16,7 +16,9 @@ def model_identity(scorer: Scorer) -> dict[str, Any]:
     model: Any = getattr(scorer, "lm", scorer)  # a classifier is its own model
     name = getattr(model, "name", None) or getattr(scorer, "name", None) or type(scorer).__name__
     score = "probabilities" if hasattr(scorer, "labels") else getattr(scorer, "method", scorer.columns[0])
-    identity = {"name": name, "score": score, "fingerprint": scorer.fingerprint}
+    identity: dict[str, Any] = {"name": name, "score": score, "fingerprint": scorer.fingerprint}
+    if hasattr(scorer, "prompt"):
+        identity["prompt"] = scorer.prompt.settings
     if hasattr(model, "architecture"):
         identity |= {
             "architecture": model.architecture,

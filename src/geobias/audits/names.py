@@ -23,6 +23,7 @@ from geobias.audits.perplexity import Perplexity, language_models, take_perplexi
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.finder import EMBEDDED_FINDER, load_finder
+from geobias.models.prompted import Prompt
 from geobias.models.scorer import LabelScorer
 from geobias.prompts.counterfactuals import Counterfactuals
 from geobias.prompts.persons import people, places
@@ -58,16 +59,17 @@ class Asked:
     negative: tuple[str, ...] = ()
     threshold: float | None = None
     lm: Any = None  # a name or a loaded model; None: each classifier's own base model, else the embedded one
-    perplexity: str = "pll"
+    perplexity: str | None = None  # pll or pll-word of a masked LM; None: what fits the kind of model
     form: str = "mean"
     perplexity_draws: int = 5
     perplexity_texts: int | None = None  # of those that name somebody; None: all of them
     names: str = "random"  # in intervals and tests: these names stand for others like them; or "fixed", for themselves
+    prompt: Prompt | None = None  # how language models among the classifiers are asked for a label
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 < self.threshold < 1:
             raise InputError(f"--threshold is a probability between 0 and 1, not {self.threshold}.")
-        if self.perplexity not in PERPLEXITIES:
+        if self.perplexity not in (None, *PERPLEXITIES):
             raise InputError(f"Unknown perplexity {self.perplexity!r}: choose {' or '.join(PERPLEXITIES)}.")
         if self.form not in FORMS:
             raise InputError(f"--perplexity-form is {' or '.join(FORMS)}, not {self.form!r}.")
@@ -85,12 +87,12 @@ class Asked:
             "negative": list(self.negative) or "by name",
             "threshold": self.threshold,
             "lm": None if self.lm is None else str(self.lm) if isinstance(self.lm, str | Path) else model_name(self.lm),
-            "perplexity": self.perplexity,
+            "perplexity": self.perplexity or "by kind of model",
             "perplexity_form": self.form,
             "perplexity_draws": self.perplexity_draws,
             "perplexity_texts": self.perplexity_texts or "all",
             "names_are": self.names,
-        }
+        } | ({"prompt": self.prompt.settings} if self.prompt else {})
 
 
 def model_name(model: Any) -> str:

@@ -11,13 +11,13 @@ import numpy as np
 from geobias.audits.identity import model_identity
 from geobias.engine.ask import Answers, ask
 from geobias.errors import InputError
-from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, LabelScorer, Scorer, scorer_for
+from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, LabelScorer, Scorer, perplexity_scorer
 from geobias.prompts.texts import Texts
 
 if TYPE_CHECKING:
     from geobias.audits.names import Asked, NamesQuestion
 
-NOT_ITS_OWN = f"its base model is not known, or is no masked LM, so {EMBEDDED_LM} was asked; --lm names another."
+NOT_ITS_OWN = f"its base model is not known, or cannot be had, so {EMBEDDED_LM} was asked; --lm names another."
 MOST_UNKNOWN = 0.05  # share of a language's tokens: with more, its perplexity means nothing
 
 
@@ -45,15 +45,16 @@ def language_models(
 
     def scorer(name: str) -> Scorer:
         if name not in loaded:
-            loaded[name] = scorer_for(name, how.perplexity, device=device, dtype=dtype)
+            loaded[name] = perplexity_scorer(name, how.perplexity, device=device, dtype=dtype)
         return loaded[name]
 
     if how.lm is not None:
-        is_own = isinstance(how.lm, Scorer) and not hasattr(how.lm, "scorer")
-        given = scorer_for(how.lm, None if is_own else how.perplexity, device=device, dtype=dtype)
+        given = perplexity_scorer(how.lm, how.perplexity, device=device, dtype=dtype)
         return {classifier.name: (given, ()) for classifier in classifiers}
     found: dict[str, tuple[Scorer, tuple[str, ...]]] = {}
     for classifier in classifiers:
+        if hasattr(classifier, "lm"):  # a language model that was prompted: it is loaded already
+            loaded[classifier.name] = perplexity_scorer(classifier.lm, how.perplexity)
         try:
             own = None if classifier.base is None else scorer(classifier.base)
         except InputError:

@@ -153,7 +153,7 @@ def _ask(
     if classifier is None:
         return None
     labels = _named_labels(classifier, task)
-    strange: Scorer | None = None if lm is None else lm.scorer("pll")
+    strange: Scorer | None = None if lm is None else lm.scorer(lm.perplexity_method)
     judgement = None
     if asked is not None:
         tones: dict[str, Any] = {}

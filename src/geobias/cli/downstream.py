@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from geobias.cli.options import (
+    Calibrate,
     Classifiers,
     Column,
     Continents,
@@ -15,8 +16,10 @@ from geobias.cli.options import (
     Device,
     Dtype,
     Json,
+    Labels,
     Out,
     Plan,
+    PromptText,
     TextFiles,
     Threshold,
 )
@@ -44,6 +47,9 @@ def downstream(
         str | None, typer.Option(help="The class to show (default: by name, such as hate); the files have all.")
     ] = None,
     threshold: Threshold = None,
+    labels: Labels = None,
+    prompt: PromptText = None,
+    calibrate: Calibrate = False,
     plan: Plan = False,
     device: Device = "auto",
     dtype: Dtype = "auto",
@@ -58,6 +64,7 @@ def downstream(
     """
     from geobias.audits.given import sources
     from geobias.commands.downstream import run_downstream
+    from geobias.models.prompted import asked_for
 
     run_downstream(
         classifiers or [],
@@ -74,6 +81,7 @@ def downstream(
             "countries": () if countries is None else countries,
             "positive": positive,
             "threshold": threshold,
+            "prompt": asked_for(labels, prompt, calibrate),
         },
         device=device,
         dtype=dtype,

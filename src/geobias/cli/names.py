@@ -7,7 +7,21 @@ from typing import Annotated
 
 import typer
 
-from geobias.cli.options import Classifiers, Column, Debug, Device, Dtype, Json, Out, Plan, TextFiles, Threshold
+from geobias.cli.options import (
+    Calibrate,
+    Classifiers,
+    Column,
+    Debug,
+    Device,
+    Dtype,
+    Json,
+    Labels,
+    Out,
+    Plan,
+    PromptText,
+    TextFiles,
+    Threshold,
+)
 
 
 def names(
@@ -38,10 +52,16 @@ def names(
     positive: Annotated[str | None, typer.Option(help="Labels that are positive in Δ, such as joy,optimism.")] = None,
     negative: Annotated[str | None, typer.Option(help="Labels that count as negative in Δ.")] = None,
     threshold: Threshold = None,
+    labels: Labels = None,
+    prompt: PromptText = None,
+    calibrate: Calibrate = False,
     lm: Annotated[
-        str | None, typer.Option(help="Masked LM for perplexity (default: the classifier's base, else the embedded).")
+        str | None,
+        typer.Option(help="Language model for perplexity (default: the classifier's base, else the one inside)."),
     ] = None,
-    perplexity: Annotated[str, typer.Option(help="pll, or pll-word (kinder to names of many pieces).")] = "pll",
+    perplexity: Annotated[
+        str | None, typer.Option(help="Of a masked LM: pll (default), or pll-word (kinder to names of many pieces).")
+    ] = None,
     perplexity_form: Annotated[str, typer.Option(help="mean over a text's tokens, or sum.")] = "mean",
     perplexity_draws: Annotated[
         int, typer.Option(help="Draws of each text and country whose perplexity is taken; it is slow. 0: none.")
@@ -66,6 +86,7 @@ def names(
     from geobias.audits.given import sources
     from geobias.audits.names import Asked
     from geobias.commands.names import run_names
+    from geobias.models.prompted import asked_for
 
     run_names(
         classifiers or [],
@@ -94,6 +115,7 @@ def names(
             perplexity_draws=perplexity_draws,
             perplexity_texts=perplexity_texts,
             names=names_are,
+            prompt=asked_for(labels, prompt, calibrate),
         ),
         device=device,
         dtype=dtype,

@@ -11,7 +11,8 @@ Classifiers = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[CLASSIFIER ...]",
-        help="Hugging Face ids, folders, or functions as package.module:function; none: the four embedded ones.",
+        help="Classifiers or, with --labels, language models: Hugging Face ids, folders, GGUF files, or functions as "
+        "package.module:function; none: the four embedded ones.",
     ),
 ]
 TextFiles = Annotated[
@@ -27,6 +28,18 @@ Continents = Annotated[str | None, typer.Option(help="Only these, by code or nam
 Countries = Annotated[str | None, typer.Option(help="Only these, by code or name, such as FR,DE,Nigeria.")]
 Threshold = Annotated[
     float | None, typer.Option(help="A class is predicted from this probability on (default: the likeliest one).")
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        help="For language models: what they choose from, negative,neutral,positive; or with words: neg=bad,…"
+    ),
+]
+PromptText = Annotated[
+    str | None, typer.Option(help="For language models: how they are asked, with {text} once; or a file that says it.")
+]
+Calibrate = Annotated[
+    bool, typer.Option("--calibrate", help="For language models: take off what they favour when the text is empty.")
 ]
 RegionsRun = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `geobias regions` left.")]
 Plan = Annotated[

@@ -14,11 +14,16 @@ from geobias.prompts.templates import DEFAULT_TEMPLATE
 def regions(
     models: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[MODEL ...]", help="Masked LMs: Hugging Face ids or folders; none: the embedded one."),
+        typer.Argument(
+            metavar="[MODEL ...]", help="Language models: Hugging Face ids, folders, GGUF files; none: the embedded."
+        ),
     ] = None,
     score: Annotated[
         list[str] | None,
-        typer.Option(help="aul (default), aula, pll, pll-word or conditional; several: aul,conditional."),
+        typer.Option(
+            help="Masked LMs: aul (default), aula, pll, pll-word, conditional; causal ones: mean (default), sum, "
+            "conditional; encoder-decoders: aul (default), mean, sum, conditional. Several: aul,conditional."
+        ),
     ] = None,
     cities: Annotated[str, typer.Option(help="Each country's N largest cities; 0 for none, or 'all'.")] = "5",
     continents: Continents = None,
@@ -61,7 +66,7 @@ def regions(
 
     run_regions(
         models or [None],
-        [name.strip() for given in score or ["aul"] for name in given.split(",")],
+        [name.strip() for given in score or [] for name in given.split(",")],
         options={
             "cities": cities,
             "continents": () if continents is None else continents,

@@ -49,7 +49,7 @@ def run_downstream(
     folder = runs.place_for(out or runs.new_folder(label))
     runs.refuse_foreign(folder, asked.settings_for(names))
     began = time.perf_counter()
-    loaded = [load_classifier(name, device=device, dtype=dtype) for name in names]
+    loaded = [load_classifier(name, prompt=asked.prompt, device=device, dtype=dtype) for name in names]
     result = answer(asked, loaded)
     runs.save_run(folder, result, write_files, seconds=round(time.perf_counter() - began, 1))
     if as_json:
@@ -59,7 +59,7 @@ def run_downstream(
 
 
 def _plan(asked: DownstreamQuestion, names: Sequence[str], *, device: str, dtype: str) -> None:
-    loaded = [load_classifier(name, device=device, dtype=dtype) for name in names]
+    loaded = [load_classifier(name, prompt=asked.prompt, device=device, dtype=dtype) for name in names]
     texts, prefixes, _ = asked.prefixed.shape
     show_plan(
         f"{texts:,} texts x {prefixes - 1:,} regions, and the control.",

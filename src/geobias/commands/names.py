@@ -70,7 +70,7 @@ def audit_into(
     """Ask the classifiers and leave the run in its folder."""
     runs.refuse_foreign(folder, asked.settings_for(names, how))
     began = time.perf_counter()
-    classifiers = [load_classifier(name, device=device, dtype=dtype) for name in names]
+    classifiers = [load_classifier(name, prompt=how.prompt, device=device, dtype=dtype) for name in names]
     result = answer(asked, classifiers, how, device=device, dtype=dtype)
     runs.save_run(folder, result, write_files, seconds=round(time.perf_counter() - began, 1))
     return result
@@ -83,7 +83,7 @@ def show(result: NamesResult, folder: Path) -> None:
 
 
 def _plan(asked: NamesQuestion, names: Sequence[str], how: Asked, *, device: str, dtype: str) -> None:
-    loaded = [load_classifier(name, device=device, dtype=dtype) for name in names]
+    loaded = [load_classifier(name, prompt=how.prompt, device=device, dtype=dtype) for name in names]
     texts, countries, draws = asked.renamed.shape
     steps = [timed(one.name, one, asked.renamed) for one in loaded]
     if how.perplexity_draws:

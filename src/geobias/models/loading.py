@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stderr
+from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -18,6 +22,7 @@ from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 from geobias.errors import InputError
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, PROBE
 
+REMEMBERED = 60  # seconds for which an answer of the hub is taken for granted
 NO_LIMIT = 2**20  # tokens, where neither tokenizer nor model names a limit
 TOKEN_BUDGET = {"cpu": 4096, "cuda": 65536}
 
@@ -51,9 +56,14 @@ class LoadedModel:
         """How many tokens go through the model together."""
         return TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])
 
-    def encode(self, texts: Sequence[str]) -> tuple[list[Any], np.ndarray]:
-        """The texts as tokens, as many as the model can read, and how many were cut off each."""
-        encodings = self.tokenizer(list(texts), truncation=True, max_length=self.max_length).encodings
+    def encode(self, texts: Sequence[str], *, special: bool = True, reserve: int = 0) -> tuple[list[Any], np.ndarray]:
+        """The texts as tokens, as many as the model can read, and how many were cut off each.
+
+        `special` adds the tokens that the tokenizer puts around a text; `reserve` leaves room for so many others.
+        """
+        encodings = self.tokenizer(
+            list(texts), add_special_tokens=special, truncation=True, max_length=self.max_length - reserve
+        ).encodings
         cut = [sum(part.special_tokens_mask.count(0) for part in encoding.overflowing) for encoding in encodings]
         return encodings, np.array(cut)
 
@@ -81,6 +91,22 @@ def resolve_dtype(dtype: str, device: str) -> torch.dtype:
     return known[dtype]
 
 
+def configuration(name: str, source: str) -> Any:
+    """A model's configuration alone, which says what kind of model it is."""
+    folder, file = gguf_parts(source)
+    if file:
+        _need_gguf_reader(name)
+    try:
+        with quiet_transformers():
+            return transformers.AutoConfig.from_pretrained(
+                folder, trust_remote_code=False, local_files_only=_hub_out_of_reach(folder), gguf_file=file
+            )
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(_why_not_loaded(name, error, "language model")) from error
+
+
 def pretrained(
     auto_class: Any, name: str, source: str, *, dtype: torch.dtype, kind: str, new_head: Mapping[str, Any] | None = None
 ) -> tuple[Any, Any]:
@@ -89,10 +115,14 @@ def pretrained(
     A model whose weights lack a part (a head that was never trained) is refused: that part would be random. Unless
     it is to be trained: `new_head` says how it shall be.
     """
-    how = {"trust_remote_code": False, "local_files_only": _hub_out_of_reach(source)}
+    source, file = gguf_parts(source)
+    how: dict[str, Any] = {"trust_remote_code": False, "local_files_only": _hub_out_of_reach(source)}
+    if file:
+        _need_gguf_reader(name)
+        how["gguf_file"] = file
     head = {} if new_head is None else {**new_head, "ignore_mismatched_sizes": True}
     try:
-        with quiet_transformers():
+        with quiet_transformers(), redirect_stderr(StringIO()) if file else nullcontext():  # a bar of the converter's
             tokenizer = transformers.AutoTokenizer.from_pretrained(source, **how)
             model, report = auto_class.from_pretrained(source, dtype=dtype, output_loading_info=True, **head, **how)
     except Exception as error:  # the library raises errors of many kinds for a folder or name that cannot be loaded
@@ -119,13 +149,34 @@ def pretrained(
     return model, tokenizer
 
 
+def gguf_parts(source: str) -> tuple[str, str | None]:
+    """Folder or Hugging Face id, and the GGUF file in it: from folder/file.gguf, or owner/name:file.gguf."""
+    if not source.endswith(".gguf"):
+        return source, None
+    path = Path(source)
+    if path.is_file():
+        return str(path.parent), path.name
+    repository, _, file = source.rpartition(":")
+    return repository, file
+
+
+def _need_gguf_reader(name: str) -> None:
+    for package in ("gguf", "accelerate"):
+        if importlib.util.find_spec(package) is None:
+            raise InputError(f"{name} is a GGUF file, which takes the package {package}: pip install geobias[gguf].")
+
+
 def _hub_out_of_reach(source: str) -> bool:
     """Ask the hub once for a name that is not a folder; without an answer only what was fetched before is tried.
 
     Left to themselves the libraries would ask again for every file, for a minute, before they give up.
     """
-    if Path(source).is_dir():
-        return True
+    return Path(source).is_dir() or not hub_answers(source, int(time.time() // REMEMBERED))
+
+
+@cache
+def hub_answers(source: str, when: int) -> bool:
+    """Whether the hub has this model; asked once for all of its parts, and anew after a while (`when`)."""
     try:
         huggingface_hub.model_info(source, timeout=10)
     except (RepositoryNotFoundError, HFValidationError):
@@ -133,8 +184,8 @@ def _hub_out_of_reach(source: str) -> bool:
             f"There is no model {source!r} on the hub, nor a folder of that name: check the name."
         ) from None
     except Exception:  # no network, no answer, offline by choice
-        return True
-    return False
+        return False
+    return True
 
 
 def _why_not_loaded(name: str, error: Exception, kind: str) -> str:

@@ -25,90 +25,31 @@ import transformers
 
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches
-from geobias.models.loading import LoadedModel
-from geobias.models.scorer import LOG_LIKELIHOOD, PROBE, StreamingScorer, checked_method
+from geobias.models.language import LanguageModel
+from geobias.models.scorer import LIKELIHOOD_COLUMNS, StreamingScorer
 from geobias.prompts.templates import unmark
 
-LOGITS_HELD = 2**24  # numbers of the vocabulary projection held at once: 64 MB in float32
 BATCHES_COMPARED = 4  # batches of masked texts looked through together for equal ones
 
 
-class MaskedLM(LoadedModel):
-    """A loaded model with its tokenizer; `scorer(method)` gives the ways of asking it."""
+class MaskedLM(LanguageModel):
+    """A model that fills in masks, asked by reading or by masking the tokens of a text."""
 
     auto_class = transformers.AutoModelForMaskedLM
     kind = "masked-LM"
+    methods = ("aul", "aula", "pll", "pll-word", "conditional")
+    default_method = "aul"
+    perplexity_method = "pll"
 
-    def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
-        super().__init__(name, model, tokenizer, fingerprint=fingerprint)
-        self.trained_on = False  # once it is, its fingerprint is that of another model
-        self._check_head()
-
-    def scorer(self, method: str = "aul") -> MaskedScorer:
+    def scorer(self, method: str | None = None) -> MaskedScorer:
         return MaskedScorer(self, method)
 
     @torch.inference_mode()
-    def hidden(self, ids: torch.Tensor, *, attentions: bool = False) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """The last hidden layer; on request also the attention each token receives, over layers, heads and queries."""
-        output = self.model.base_model(input_ids=ids, output_attentions=attentions)
-        if not attentions:
-            return output.last_hidden_state, None
-        layers = output.encoder_attentions if "encoder_attentions" in output else output.attentions
-        received = sum(layer.float().mean(dim=(1, 2)) for layer in layers) / len(layers)
+    def states_and_attention(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The last hidden layer, and the attention each token receives, over layers, heads and queries."""
+        output = self.model.base_model(input_ids=ids, output_attentions=True)
+        received = sum(layer.float().mean(dim=(1, 2)) for layer in output.attentions) / len(output.attentions)
         return output.last_hidden_state, received
-
-    def representations(self, texts: Sequence[str]) -> np.ndarray:
-        """A vector for each text: the last hidden layer, averaged over the text's own tokens (NaN without any)."""
-        encodings, _ = self.encode(texts)
-        lengths = np.array([len(encoding.ids) for encoding in encodings])
-        rows: list[np.ndarray] = [np.empty(0)] * len(texts)
-        for some in equal_length_batches(lengths, lengths, self.token_budget):
-            hidden, _ = self.hidden(self.tensor(np.array([encodings[i].ids for i in some])))
-            own = self.tensor(np.array([encodings[i].special_tokens_mask for i in some]) == 0)[..., None]
-            means = (hidden.double() * own).sum(1) / own.sum(1)
-            for i, mean in zip(some, means.cpu().numpy(), strict=True):
-                rows[i] = mean
-        return np.stack(rows)
-
-    @torch.inference_mode()
-    def log_probabilities(self, states: torch.Tensor, which: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """log P of each target at state `which`; the projection to the vocabulary is held only in slices."""
-        size = max(1, LOGITS_HELD // int(self.model.config.vocab_size))
-        values = np.empty(len(targets))
-        for start in range(0, len(states), size):
-            logits = self._head(states[start : start + size]).float()
-            here = np.flatnonzero((which >= start) & (which < start + size))
-            rows, columns = self.tensor(which[here] - start), self.tensor(targets[here])
-            values[here] = (logits[rows, columns] - logits.logsumexp(1)[rows]).double().cpu().numpy()
-        return values
-
-    def _head(self, states: torch.Tensor) -> torch.Tensor:
-        """The model's own head on single positions: its forward pass with these states in place of the encoder's.
-
-        Every architecture names and builds its head in its own way; letting the model run it needs no list of them.
-        """
-        base, output = self.model.base_model, self._output_type(last_hidden_state=states[None])
-        base.forward = lambda *_, **__: output
-        try:
-            logits: torch.Tensor = self.model(input_ids=self._any_ids).logits[0]
-        finally:
-            del base.forward
-        return logits
-
-    @torch.inference_mode()
-    def _check_head(self) -> None:
-        """Make sure that the head looks at each position alone: the last two must give what they give among all."""
-        self._any_ids = torch.tensor([self.tokenizer(PROBE)["input_ids"]], device=self.device)
-        output = self.model.base_model(input_ids=self._any_ids)
-        self._output_type = type(output)
-        plain = self.model(input_ids=self._any_ids).logits[0, -2:].float()
-        alone = self._head(output.last_hidden_state[0, -2:]).float()
-        tolerance = 1e-3 if self.dtype == "float32" else 0.1
-        if plain.shape != alone.shape or not torch.allclose(plain, alone, rtol=tolerance, atol=tolerance):
-            raise InputError(
-                f"{self.name} ({self.architecture}) does not predict token by token, so it cannot be asked as a "
-                "masked language model."
-            )
 
 
 @dataclass
@@ -127,21 +68,18 @@ class _Encoded:
 class MaskedScorer(StreamingScorer):
     """One way of asking one masked LM; columns beside the score: tokens counted, unknown ones, tokens cut off."""
 
-    columns = (LOG_LIKELIHOOD, "tokens", "unknown", "cut")
+    columns = LIKELIHOOD_COLUMNS
 
-    def __init__(self, lm: MaskedLM, method: str) -> None:
+    def __init__(self, lm: MaskedLM, method: str | None) -> None:
         self.lm = lm
-        self.method = checked_method(method)
-        self.needs_mark = method == "conditional"
-        tokenizer = lm.tokenizer
-        if method in ("pll", "pll-word", "conditional") and tokenizer.mask_token_id is None:
-            raise InputError(f"{lm.name} has no mask token, which the score {method!r} needs; try --score aul.")
+        self.method = lm.checked(method)
+        self.needs_mark = self.method == "conditional"
+        if self.method in ("pll", "pll-word", "conditional") and lm.tokenizer.mask_token_id is None:
+            raise InputError(f"{lm.name} has no mask token, which the score {self.method!r} needs; try --score aul.")
 
     @property
     def fingerprint(self) -> str | None:
-        if self.lm.trained_on:
-            return None
-        return f"{self.lm.fingerprint}:{self.method}:{self.lm.dtype}:{self.lm.max_length}"
+        return self.lm.identity_of(self.method)
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         encoded = self._encode(texts)
@@ -197,8 +135,11 @@ class MaskedScorer(StreamingScorer):
         read = np.zeros(ids.shape, dtype=bool)
         for row, text in enumerate(texts):
             read[row, encoded.counted[text]] = True
-        hidden, received = self.lm.hidden(self.lm.tensor(ids), attentions=self.method == "aula")
-        where = self.lm.tensor(read)
+        received, where = None, self.lm.tensor(read)
+        if self.method == "aula":
+            hidden, received = self.lm.states_and_attention(self.lm.tensor(ids))
+        else:
+            hidden = self.lm.states(self.lm.tensor(ids))
         values = self.lm.log_probabilities(hidden[where], np.arange(read.sum()), ids[read])
         if received is not None:
             values *= received[where].double().cpu().numpy()
@@ -232,7 +173,7 @@ class MaskedScorer(StreamingScorer):
 
     def _state_at(self, inputs: np.ndarray, positions: np.ndarray) -> torch.Tensor:
         """The hidden state of each row at its one position."""
-        hidden, _ = self.lm.hidden(self.lm.tensor(inputs))
+        hidden = self.lm.states(self.lm.tensor(inputs))
         return hidden[torch.arange(len(inputs), device=hidden.device), self.lm.tensor(positions)]
 
 

@@ -23,8 +23,6 @@ def refuse_untrainable(lm: MaskedLM) -> None:
     parameters = list(lm.model.parameters())
     if lm.tokenizer.mask_token_id is None:
         raise InputError(f"{lm.name} has no mask token, so it cannot be trained to fill it in: give a masked LM.")
-    if lm.model.config.is_encoder_decoder:
-        raise InputError(f"{lm.name} ({lm.architecture}) is an encoder-decoder, trained otherwise: give an encoder.")
     if any(one.is_meta or not one.is_floating_point() for one in parameters):
         raise InputError(f"{lm.name} cannot be trained: its weights are not loaded, or packed into whole numbers.")
 

@@ -19,16 +19,19 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.catalogue import embedded_folder
+from geobias.models.catalogue import INSTALLED, embedded_folder, installed_file
 
 if TYPE_CHECKING:
+    from geobias.models.language import LanguageModel
     from geobias.models.masked import MaskedLM
+    from geobias.models.prompted import Prompt
 
 LOG_LIKELIHOOD = "log_likelihood"
+LIKELIHOOD_COLUMNS = (LOG_LIKELIHOOD, "tokens", "unknown", "cut")
 EMBEDDED_LM = "embedded/lm"
 EMBEDDED_CLASSIFIERS = ("embedded/sentiment", "embedded/emotion", "embedded/hate", "embedded/offensive")
 PROBE = "The quick brown fox."  # what a model is asked first, to see how it answers
-METHODS = ("aul", "aula", "pll", "pll-word", "conditional")
+METHODS = ("aul", "aula", "pll", "pll-word", "conditional", "mean", "sum")  # of any kind of language model
 
 
 @runtime_checkable
@@ -94,20 +97,37 @@ def probability_columns(labels: Sequence[str]) -> tuple[str, ...]:
     return (*(f"p({label})" for label in labels), "cut")
 
 
-def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
-    """A masked language model by Hugging Face id, by folder, or the embedded one (`embedded/lm`, the default)."""
-    from geobias.models.masked import MaskedLM  # torch only when a model is loaded
+def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
+    """A language model of any kind by Hugging Face id, folder or GGUF file; by default the embedded one."""
+    from geobias.models.kinds import language_model  # torch only when a model is loaded
 
     name = str(name or EMBEDDED_LM)
-    return MaskedLM.from_pretrained(name, location(name), device=device, dtype=dtype)
+    return language_model(name, location(name), device=device, dtype=dtype)
+
+
+def load_masked(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
+    """The same where only a masked language model will do: one that shall be trained to fill in masks."""
+    from geobias.models.masked import MaskedLM
+
+    found = load(name, device=device, dtype=dtype)
+    if not isinstance(found, MaskedLM):
+        raise InputError(f"{found.name} is a {found.kind}, which is trained otherwise: give a masked LM.")
+    return found
+
+
+def default_score(name: str) -> str:
+    """The score that a model is asked for when none is named."""
+    from geobias.models.kinds import default_method  # torch only when a model is looked at
+
+    return default_method(name, location(name))
 
 
 def scorer_for(model: Any, score: str | None, *, device: str = "auto", dtype: str = "auto") -> Scorer:
-    """The scorer behind whatever names a masked language model; one that is a scorer already has its own score."""
+    """The scorer behind whatever names a language model; one that is a scorer already has its own score."""
     if model is None or isinstance(model, (str, Path)):
         model = load(model, device=device, dtype=dtype)
     if hasattr(model, "scorer"):
-        scorer: Scorer = model.scorer(score or "aul")
+        scorer: Scorer = model.scorer(score)
         return scorer
     if score is not None:
         raise InputError(
@@ -117,12 +137,27 @@ def scorer_for(model: Any, score: str | None, *, device: str = "auto", dtype: st
     return own
 
 
+def perplexity_scorer(model: Any, method: str | None, *, device: str = "auto", dtype: str = "auto") -> Scorer:
+    """The scorer whose negative is a log-perplexity: by this method, or the one that fits the kind of model."""
+    if isinstance(model, (str, Path)):
+        model = load(model, device=device, dtype=dtype)
+    if hasattr(model, "scorer"):
+        scorer: Scorer = model.scorer(method or model.perplexity_method)
+        return scorer
+    own: Scorer = model
+    return own
+
+
 def load_classifier(
-    model: str | Path | Callable[[list[str]], Any] | LabelScorer, *, device: str = "auto", dtype: str = "auto"
+    model: str | Path | Callable[[list[str]], Any] | LabelScorer | LanguageModel,
+    *,
+    prompt: Prompt | None = None,
+    device: str = "auto",
+    dtype: str = "auto",
 ) -> LabelScorer:
     """A classifier by Hugging Face id, by folder, an embedded one, or a function: itself or `package.module:function`.
 
-    A classifier that is loaded already is given back as it is.
+    A language model becomes one by a `prompt`. A classifier that is loaded already is given back as it is.
     """
     from geobias.models.function import FunctionClassifier, named_function
 
@@ -133,6 +168,11 @@ def load_classifier(
                 "the columns p(label) for each label, then cut; or give a function instead."
             )
         return model
+    language_model: Any = model
+    if hasattr(language_model, "prompted_method"):
+        from geobias.models.prompted import PromptedClassifier, needed
+
+        return PromptedClassifier(language_model, needed(prompt, language_model.name))
     if callable(model):
         return FunctionClassifier(model)
     if not isinstance(model, str | Path):
@@ -143,9 +183,9 @@ def load_classifier(
     name = str(model)
     if ":" in name and not Path(name).expanduser().is_dir():
         return FunctionClassifier(named_function(name), name=name)
-    from geobias.models.classifier import Classifier  # torch only when a model is loaded
+    from geobias.models.kinds import classifier  # torch only when a model is loaded
 
-    return Classifier.from_pretrained(name, location(name), device=device, dtype=dtype)
+    return classifier(name, location(name), prompt, device=device, dtype=dtype)
 
 
 def location(name: str) -> str:
@@ -155,7 +195,11 @@ def location(name: str) -> str:
         if not (folder / "config.json").is_file():
             raise InputError(f"There is no embedded model {name!r}: `geobias models` lists those there are.")
         return str(folder)
+    if name in INSTALLED:
+        return str(installed_file(name))
     path = Path(name).expanduser()
+    if name.endswith(".gguf") and (path.is_file() or ":" in name):
+        return str(path)
     if path.is_dir():
         if not (path / "config.json").is_file():
             raise InputError(f"The folder {name} holds no model: it has no config.json.")

@@ -1,0 +1,208 @@
+"""Causal language models: how likely is this sentence, read from left to right?
+
+| method | what |
+|---|---|
+| mean | log P of each token given those before it, the mean over the text's tokens |
+| sum | their sum: log P of the whole text |
+| conditional | the mean over the tokens of the marked part alone, given all that stands before it |
+
+The first token has a probability only after a token that begins a text: the one that the tokenizer adds (`<s>`), else
+`<|endoftext|>`, which stands between texts in training, else whatever the model calls beginning or end. Where there is
+none, the first token is not counted.
+
+Texts that begin alike ("People in Chad are kind.", "... shy.") are read together: what they share goes through the
+model once, and its keys and values serve them all. What stands after the last token that counts is never read.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+
+from geobias.models.batching import equal_length_batches, like_length_batches
+from geobias.models.beginnings import alike
+from geobias.models.language import LanguageModel
+from geobias.models.scorer import LIKELIHOOD_COLUMNS, PROBE, StreamingScorer
+from geobias.prompts.templates import unmark
+
+BETWEEN_TEXTS = "<|endoftext|>"
+SAME = 1e-3  # how far rounding may take hidden states apart when the beginning is kept, relative to their size
+
+
+class CausalLM(LanguageModel):
+    """A model that continues texts."""
+
+    auto_class = transformers.AutoModelForCausalLM
+    kind = "causal LM"
+    methods = ("mean", "sum", "conditional")
+    default_method = "mean"
+    perplexity_method = "mean"
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
+        super().__init__(name, model, tokenizer, fingerprint=fingerprint)
+        self.begin = _begin(tokenizer)
+        self.keeps_beginnings = self._can_keep_beginnings()
+
+    def scorer(self, method: str | None = None) -> CausalScorer:
+        return CausalScorer(self, method)
+
+    @torch.inference_mode()
+    def read(self, ids: np.ndarray, before: Any = None) -> tuple[torch.Tensor, Any]:
+        """The last hidden layer of texts of one length, and the keys and values of all that was read until now.
+
+        `before` is the second part of an earlier answer, for texts that go on from there; it is used up.
+        """
+        output = self.model.base_model(input_ids=self.tensor(ids), past_key_values=before, use_cache=True)
+        return output.last_hidden_state, output.past_key_values
+
+    def _can_keep_beginnings(self) -> bool:
+        """Whether a text read in two parts gives what it gives in one; some architectures keep no keys and values."""
+        ids = np.array([self.tokenizer(PROBE, add_special_tokens=False)["input_ids"]] * 2)
+        whole = self.states(self.tensor(ids))
+        try:
+            _, kept = self.read(ids[:1, :2])
+            parted, _ = self.read(ids[:, 2:], repeated(kept, np.array([0, 0])))
+        except Exception:  # caches differ by architecture, and so do their errors
+            return False
+        size = float(whole.abs().max())
+        far = (whole[:, 2:] - parted).abs().max()
+        return bool(far <= SAME * size * (1 if self.dtype == "float32" else 30))
+
+
+def _begin(tokenizer: Any) -> list[int]:
+    """The token before a text: the tokenizer's own habit, else the one between texts in training, else its nearest."""
+    encoding = tokenizer(PROBE, return_special_tokens_mask=True)
+    own = encoding["special_tokens_mask"].index(0)
+    if own:
+        return list(encoding["input_ids"][:own])
+    others = (tokenizer.get_vocab().get(BETWEEN_TEXTS), tokenizer.bos_token_id, tokenizer.eos_token_id)
+    return next(([token] for token in others if token is not None), [])
+
+
+def repeated(kept: Any, rows: np.ndarray) -> Any:
+    """Keys and values of these rows, in a copy: the next part of a text is written behind them."""
+    own = copy.deepcopy(kept)
+    own.batch_select_indices(torch.from_numpy(rows).to(own.layers[0].keys.device))
+    return own
+
+
+class CausalScorer(StreamingScorer):
+    """One way of asking one causal LM; columns beside the score: tokens counted, unknown ones, tokens cut off."""
+
+    columns = LIKELIHOOD_COLUMNS
+
+    def __init__(self, lm: CausalLM, method: str | None) -> None:
+        self.lm = lm
+        self.method = lm.checked(method)
+        self.needs_mark = self.method == "conditional"
+
+    @property
+    def fingerprint(self) -> str | None:
+        return self.lm.identity_of(self.method)
+
+    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        read = _Texts(self.lm, texts, marked_only=self.needs_mark)
+        start, stop, shared = alike(read.inputs) if self.lm.keeps_beginnings else _each_alone(len(texts))
+        cost = np.array([read.cost(*run) for run in zip(start, stop, shared, strict=True)])
+        # Texts that share nothing are put together by their own length.
+        kind = np.where(shared > 0, shared, [-len(read.inputs[at]) for at in start])
+        for some in equal_length_batches(kind, cost, self.lm.token_budget):
+            positions = np.concatenate([np.arange(start[run], stop[run]) for run in some])
+            run_of = np.repeat(np.arange(len(some)), (stop - start)[some])
+            total = self._totals(read, positions, run_of, int(shared[some[0]]))
+            tokens = read.tokens[positions]
+            score = total if self.method == "sum" else total / np.maximum(tokens, 1)
+            score = np.where(tokens == 0, np.nan, score)  # no token, no score
+            yield positions, np.column_stack([score, tokens, read.unknown[positions], read.cut[positions]])
+
+    def _totals(self, read: _Texts, texts: np.ndarray, run_of: np.ndarray, shared: int) -> np.ndarray:
+        """The sum over each text's counted tokens of their log P. `shared` first tokens are those of the text's run."""
+        states: list[torch.Tensor] = []
+        kept, begun = None, 0  # how many states come from the shared beginnings
+        if shared:
+            first_of_run = texts[np.flatnonzero(np.diff(run_of, prepend=-1))]
+            hidden, kept = self.lm.read(np.stack([read.inputs[text][:shared] for text in first_of_run]))
+            states.append(hidden.flatten(0, 1))
+            begun = states[0].shape[0]
+        rests = [read.inputs[text][shared:] for text in texts]
+        at_rest = np.full(len(texts), -1)  # where each text's own states begin among all
+        lengths = np.array([len(rest) for rest in rests])
+        longest = max(1, 2 * self.lm.token_budget // (shared + int(lengths.max(initial=1))))
+        for some in like_length_batches(lengths, self.lm.token_budget, rows=longest):
+            rows, width = _right_padded([rests[i] for i in some])
+            distinct, same = np.unique(np.column_stack([run_of[some], rows]), axis=0, return_inverse=True)
+            before = None if kept is None else repeated(kept, distinct[:, 0])
+            hidden, _ = self.lm.read(distinct[:, 1:], before)
+            at_rest[some] = begun + width * same.reshape(-1)
+            states.append(hidden.flatten(0, 1))
+            begun += states[-1].shape[0]
+        which, targets, owner = read.reads(texts, run_of, shared, at_rest)
+        if not len(which):
+            return np.zeros(len(texts))
+        needed, which = np.unique(which, return_inverse=True)
+        values = self.lm.log_probabilities(torch.cat(states)[self.lm.tensor(needed)], which.reshape(-1), targets)
+        return np.bincount(owner, weights=values, minlength=len(texts))
+
+
+class _Texts:
+    """Texts as token ids, and from where to where each one's tokens count."""
+
+    def __init__(self, lm: CausalLM, texts: Sequence[str], *, marked_only: bool) -> None:
+        plain = [unmark(text) for text in texts]
+        encodings, self.cut = lm.encode([text for text, _, _ in plain], special=False, reserve=len(lm.begin))
+        self.ids, first, last = [], [], []
+        for encoding, (_, start, end) in zip(encodings, plain, strict=True):
+            begin = [] if encoding.ids[: len(lm.begin)] == lm.begin else lm.begin  # a template may write it itself
+            self.ids.append(np.array([*begin, *encoding.ids], dtype=np.int64))
+            counted = np.arange(len(encoding.ids))
+            if marked_only:
+                offsets = np.array(encoding.offsets).reshape(-1, 2)
+                counted = np.flatnonzero((offsets[:, 1] > start) & (offsets[:, 0] < end))
+            first.append(max(1, len(begin) + (counted[0] if len(counted) else len(encoding.ids))))
+            last.append(len(begin) + (counted[-1] + 1 if len(counted) else len(encoding.ids)))
+        self.first, self.last = np.array(first), np.maximum(first, last)
+        self.tokens = self.last - self.first
+        # A token is predicted at the place before it, so the last one that counts need not be read.
+        self.inputs = [
+            ids[: last - 1 if n else 0] for ids, last, n in zip(self.ids, self.last, self.tokens, strict=True)
+        ]
+        unknown = lm.tokenizer.unk_token_id
+        counts = zip(self.ids, self.first, self.last, strict=True)
+        self.unknown = np.array([(ids[start:stop] == unknown).sum() for ids, start, stop in counts])
+
+    def cost(self, start: int, stop: int, shared: int) -> int:
+        """How many tokens go through the model for a run of texts."""
+        return shared + sum(len(row) - shared for row in self.inputs[start:stop])
+
+    def reads(
+        self, texts: np.ndarray, run_of: np.ndarray, shared: int, at_rest: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For every counted token: the number of the state that predicts it, the token, and which text it is of.
+
+        The states of shared beginnings stand first, `shared` for each run; those of text i's rest from `at_rest[i]` on.
+        """
+        owner = np.repeat(np.arange(len(texts)), self.tokens[texts])
+        if not len(owner):
+            return owner, owner, owner
+        place = np.concatenate([np.arange(self.first[text], self.last[text]) for text in texts]) - 1
+        targets = np.concatenate([self.ids[text][self.first[text] : self.last[text]] for text in texts])
+        which = np.where(place < shared, run_of[owner] * shared + place, at_rest[owner] + place - shared)
+        return which, targets, owner
+
+
+def _each_alone(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return np.arange(count), np.arange(count) + 1, np.zeros(count, dtype=np.int64)
+
+
+def _right_padded(rows: Sequence[np.ndarray]) -> tuple[np.ndarray, int]:
+    """Rows of one width. Whatever stands behind a token changes nothing at it, so any id will do."""
+    width = max(len(row) for row in rows)
+    padded = np.zeros((len(rows), width), dtype=np.int64)
+    for at, row in enumerate(rows):
+        padded[at, : len(row)] = row
+    return padded, width

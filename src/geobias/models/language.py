@@ -1,0 +1,121 @@
+"""What all language models of transformers share: the words of a text, and log P of a token at a single position.
+
+Each kind says which scores it has (`methods`) and how its hidden states are made; the head that turns a hidden state
+into log-probabilities of the whole vocabulary runs here, on the positions that are read alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from geobias.errors import InputError
+from geobias.models.batching import equal_length_batches
+from geobias.models.loading import LoadedModel
+from geobias.models.scorer import PROBE, Scorer
+
+LOGITS_HELD = 2**24  # numbers of the vocabulary projection held at once: 64 MB in float32
+
+
+class LanguageModel(LoadedModel):
+    """A loaded language model; `scorer(method)` gives the ways of asking it."""
+
+    methods: ClassVar[tuple[str, ...]]
+    default_method: ClassVar[str]
+    perplexity_method: ClassVar[str]  # the score whose negative is a log-perplexity
+    prompted_method: ClassVar[str] = "conditional"  # the score of an answer after a prompt
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
+        super().__init__(name, model, tokenizer, fingerprint=fingerprint)
+        self.trained_on = False  # once it is, its fingerprint is that of another model
+        self._check_head()
+
+    def scorer(self, method: str | None = None) -> Scorer:
+        raise NotImplementedError
+
+    def checked(self, method: str | None) -> str:
+        """The name of a score that this kind of model has; without one its default."""
+        method = method or self.default_method
+        if method not in self.methods:
+            raise InputError(
+                f"{self.name} is a {self.kind}, which has no score {method!r}: choose one of {', '.join(self.methods)}."
+            )
+        return method
+
+    def identity_of(self, method: str) -> str | None:
+        """What scores by this method are kept under; None for a model that is being trained."""
+        return None if self.trained_on else f"{self.fingerprint}:{method}:{self.dtype}:{self.max_length}"
+
+    @torch.inference_mode()
+    def states(self, ids: torch.Tensor) -> torch.Tensor:
+        """The last hidden layer of texts as they are."""
+        hidden: torch.Tensor = self.model.base_model(input_ids=ids).last_hidden_state
+        return hidden
+
+    def representations(self, texts: Sequence[str]) -> np.ndarray:
+        """A vector for each text: the last hidden layer, averaged over the text's own tokens (NaN without any)."""
+        encodings, _ = self.encode(texts)
+        lengths = np.array([len(encoding.ids) for encoding in encodings])
+        rows: list[np.ndarray] = [np.empty(0)] * len(texts)
+        for some in equal_length_batches(lengths, lengths, self.token_budget):
+            hidden = self.states(self.tensor(np.array([encodings[i].ids for i in some])))
+            own = self.tensor(np.array([encodings[i].special_tokens_mask for i in some]) == 0)[..., None]
+            means = (hidden.double() * own).sum(1) / own.sum(1)
+            for i, mean in zip(some, means.cpu().numpy(), strict=True):
+                rows[i] = mean
+        return np.stack(rows)
+
+    @torch.inference_mode()
+    def log_probabilities(self, states: torch.Tensor, which: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """log P of each target at state `which`; the projection to the vocabulary is held only in slices."""
+        size = max(1, LOGITS_HELD // int(self.model.config.get_text_config().vocab_size))
+        values = np.empty(len(targets))
+        for start in range(0, len(states), size):
+            logits = self._head(states[start : start + size]).float()
+            here = np.flatnonzero((which >= start) & (which < start + size))
+            rows, columns = self.tensor(which[here] - start), self.tensor(targets[here])
+            values[here] = (logits[rows, columns] - logits.logsumexp(1)[rows]).double().cpu().numpy()
+        return values
+
+    def _core(self) -> Any:
+        """The module whose hidden states go into the head."""
+        return self.model.base_model
+
+    def _probe(self, ids: torch.Tensor) -> dict[str, Any]:
+        """How the model is called on some tokens, to see its own logits."""
+        return {"input_ids": ids}
+
+    def _head(self, states: torch.Tensor) -> torch.Tensor:
+        """The model's own head on single positions: its forward pass with these states in place of the core's.
+
+        Every architecture names and builds its head in its own way; letting the model run it needs no list of them.
+        """
+        core, output = self._core(), self._output_type(last_hidden_state=states[None])
+        core.forward = lambda *_, **__: output
+        try:
+            logits: torch.Tensor = self.model(**self._any).logits[0]
+        finally:
+            del core.forward
+        return logits
+
+    @torch.inference_mode()
+    def _check_head(self) -> None:
+        """Make sure that the head looks at each position alone: the last two must give what they give among all."""
+        self._any = self._probe(torch.tensor([self.tokenizer(PROBE)["input_ids"]], device=self.device))
+        seen: list[Any] = []
+        hook = self._core().register_forward_hook(lambda *passed: seen.append(passed[-1]))
+        try:
+            plain = self.model(**self._any).logits[0, -2:].float()
+        finally:
+            hook.remove()
+        self._output_type = type(seen[0])
+        alone = self._head(seen[0].last_hidden_state[0, -2:]).float()
+        tolerance = 1e-3 if self.dtype == "float32" else 0.1
+        if plain.shape != alone.shape or not torch.allclose(plain, alone, rtol=tolerance, atol=tolerance):
+            raise InputError(
+                f"{self.name} ({self.architecture}) does not predict token by token, so it cannot be asked as a "
+                "language model."
+            )
