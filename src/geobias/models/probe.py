@@ -31,6 +31,10 @@ Span = tuple[str, int, int]  # a text as it is sent, and from where to where its
 Tokens = Callable[[Line, Sequence[Span], Heard], Coroutine[Any, Any, list[list[Token]]]]
 
 
+class Lacking(InputError):
+    """The server gives no likelihoods of texts; it may still chat."""
+
+
 @dataclass(frozen=True)
 class Ways:
     """How a server can be asked for the tokens of texts, how many texts a call, and what it said of the probes."""
@@ -38,6 +42,7 @@ class Ways:
     tokens: Tokens
     prompts: int
     numbers: tuple[float, ...]
+    first: bool  # whether the first token of a text has a number
     dictated: bool = False
 
 
@@ -70,7 +75,7 @@ async def _find(line: Line, begin: str) -> Ways:
         return dictation
     if right:  # all but the first token, which a server may leave out
         return await _echoing(line, begin)
-    raise InputError(
+    raise Lacking(
         f"The server at {line.endpoint.url} cannot be asked for the likelihood of texts: {lacking}, and it cannot be "
         "made to say them token by token (see docs/served.md)."
     )
@@ -85,12 +90,12 @@ async def _continued(line: Line, begin: str) -> tuple[str, Said]:
         except Refused as refusal:
             if refusal.status not in (404, 405, 501):
                 raise
-            raise InputError(
+            raise Lacking(
                 f"{refusal} Likelihoods of texts need /completions; a server that only chats can be asked to classify."
             ) from None
         heard = said(choice)
         if not heard:
-            raise InputError(
+            raise Lacking(
                 f"The server at {line.endpoint.url} gives no log-probabilities with its completions: start it so that "
                 "it does (see docs/served.md), or use another."
             )
@@ -134,7 +139,8 @@ async def _echoing(line: Line, begin: str) -> Ways:
         raise
     except GeobiasError:  # a server that takes one text a call answers in a way of its own
         several = False
-    return Ways(tokens, PROMPTS if several else 1, numbers)
+    first = next(token for token in alone[0] if token.start >= len(begin)).log_p is not None
+    return Ways(tokens, PROMPTS if several else 1, numbers, first)
 
 
 async def _dictating(line: Line, begin: str, probe: str, likeliest: Said) -> Ways | None:
@@ -153,7 +159,7 @@ async def _dictating(line: Line, begin: str, probe: str, likeliest: Said) -> Way
         if len(heard) != 1 or abs((heard[0].log_p or 0.0) - other[1]) > NEAR:
             return None
         spans = [(begin + text, len(begin), len(begin + text)) for text in PROBES]
-        return Ways(tokens, 1, _numbers(await tokens(line, spans, Heard())), dictated=True)
+        return Ways(tokens, 1, _numbers(await tokens(line, spans, Heard())), first=begin != "", dictated=True)
     except Refused:
         return None
     except (Failed, InputError):  # it is gone, or the calls allowed are made

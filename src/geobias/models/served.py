@@ -35,6 +35,7 @@ class ServedLM:
     methods = ("mean", "sum", "conditional")
     default_method = "mean"
     perplexity_method = "mean"
+    prompted_method = "conditional"
 
     def __init__(self, endpoint: Endpoint, *, begin: str = "") -> None:
         self.endpoint = endpoint
