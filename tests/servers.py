@@ -181,6 +181,7 @@ class Toy(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Toy
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one packet: a second one would wait for the first to be acknowledged
 
     def do_POST(self) -> None:
         toy = self.server

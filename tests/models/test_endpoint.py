@@ -1,4 +1,4 @@
-"""Every way in which a server can fail: tried again where that helps, told in one sentence where not; the key never shown."""
+"""Every way in which a server can fail: tried again where that helps, else told in a sentence; the key never shown."""
 
 from __future__ import annotations
 
