@@ -26,7 +26,12 @@ from geobias.models.served import ServedLM
 from geobias.prompts.templates import mark
 from tests.servers import BEGIN, Toy, served, tokenise
 
-TEXTS = ["People in France are kind.", "People in Côte d'Ivoire are kind.", "In Ḩalab, 北京", "People in France are shy."]
+TEXTS = [
+    "People in France are kind.",
+    "People in Côte d'Ivoire are kind.",
+    "In Ḩalab, 北京",
+    "People in France are shy.",
+]
 ANSWERING = ("plain", "vllm", "llama-cpp-python")
 
 
@@ -197,7 +202,7 @@ def test_killed_in_the_middle_nothing_that_was_kept_is_paid_again(tmp_path: Path
     script = tmp_path / "asking.py"
     script.write_text(SCRIPT)
     with served() as toy:
-        toy.failures = lambda number: 503 if number > 8 else None  # two shares of sixteen, then it waits and tries again
+        toy.failures = lambda number: 503 if number > 8 else None  # two shares of sixteen, then in vain
         command = [sys.executable, str(script), toy.url]
         environment = os.environ | {"GEOBIAS_CACHE": str(own_store)}
         first = subprocess.Popen(command, env=environment)

@@ -12,11 +12,13 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import ssl
 import time
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from itertools import count, islice
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -154,7 +156,7 @@ class Line:
         self._variable, self._key = _key(endpoint.url)
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         limits = httpx.Limits(max_connections=endpoint.concurrency)
-        self._client = httpx.AsyncClient(headers=headers, timeout=endpoint.timeout, limits=limits)
+        self._client = httpx.AsyncClient(headers=headers, timeout=endpoint.timeout, limits=limits, verify=_trusted())
 
     async def post(self, path: str, body: Body, *, final: Sequence[int] = ()) -> Any:
         """The server's answer. A path that begins with / stands beside /v1; a status in `final` is not tried again."""
@@ -242,6 +244,12 @@ def checked_url(url: str) -> str:
         raise InputError(f"The endpoint {url!r} is no URL: write it as http://localhost:8000/v1.")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
+
+
+@lru_cache
+def _trusted() -> ssl.SSLContext:
+    """The certificates that this machine trusts: reading them takes longer than a call."""
+    return httpx.create_ssl_context()
 
 
 def _key(url: str) -> tuple[str, str]:

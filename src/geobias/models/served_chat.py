@@ -20,10 +20,10 @@ import numpy as np
 from geobias.errors import GeobiasError, InputError
 from geobias.models.completions import Said, choices, said
 from geobias.models.endpoint import Endpoint, Line, Question, Refused
+from geobias.models.prompted import TEXT, Prompt
 from geobias.models.scorer import StreamingScorer, probability_columns
 from geobias.models.which import known_identities, which_model
 
-TEXT = "{text}"
 CHAT, COMPLETIONS = "chat/completions", "completions"
 CANDIDATES = {CHAT: 20, COMPLETIONS: 5}  # as many as servers commonly give
 PROBES = ("I love this!", "I hate this!", "The train leaves at nine.")
@@ -39,7 +39,7 @@ class ServedClassifier(StreamingScorer):
     def __init__(self, endpoint: Endpoint, prompt: str, words: Mapping[str, str]) -> None:
         if TEXT not in prompt:
             raise InputError(f"The prompt {prompt[:60]!r} must hold {TEXT}, where the text goes.")
-        self.endpoint, self.prompt = endpoint, prompt
+        self.endpoint, self.prompt = endpoint, Prompt(words, prompt)
         self.name = endpoint.model
         self.words = {label: word.strip().casefold() for label, word in words.items()}
         self.labels = tuple(words)
@@ -101,7 +101,7 @@ class ServedClassifier(StreamingScorer):
 
     @property
     def _place(self) -> tuple[str, str, str]:
-        return self.url, self.name, self.prompt
+        return self.url, self.name, self.prompt.template
 
     def _fingerprint(self, identity: str) -> str:
         words = hashlib.sha256(json.dumps(self.words).encode()).hexdigest()[:16]
@@ -112,7 +112,7 @@ class ServedClassifier(StreamingScorer):
 
     async def _candidates(self, line: Line, text: str, path: str) -> Sequence[tuple[str, float]]:
         """The candidates for the first token of the answer, the likeliest first."""
-        asked = self.prompt.replace(TEXT, text)
+        asked = self.prompt.template.replace(TEXT, text)
         if path == CHAT:
             body = {
                 "messages": [{"role": "user", "content": asked}],
