@@ -21,6 +21,7 @@ VOCABULARY = [b" dog", b" cat", b" closed", b" four", b" positive", b" negative"
 CUT = "cut"  # a failure plan: the connection ends without an answer
 NONSENSE = "nonsense"
 SLOW = "slow"
+HELD = "held"  # answered only when the test says so
 
 Failure = int | str | None | tuple[int, dict[str, str]] | tuple[int, dict[str, str], str]
 
@@ -70,6 +71,7 @@ class Toy(ThreadingHTTPServer):
         self.ids: list[bytes] = [BEGIN]
         self.lock = threading.Lock()
         self.most_at_once = self.at_once = 0
+        self.release = threading.Event()
 
     @property
     def url(self) -> str:
@@ -213,7 +215,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(failure, b'{"error": {"message": "as planned"}}')
         else:
             if failure == SLOW:
-                time.sleep(0.5)
+                time.sleep(0.2)
+            if failure == HELD:
+                toy.release.wait()
             status, content = toy.answer(self.path, body)
             self._send(status, json.dumps(content).encode())
 
@@ -241,5 +245,6 @@ def served(like: str = "plain") -> Iterator[Toy]:
         try:
             yield toy
         finally:
+            toy.release.set()
             toy.shutdown()
             thread.join()

@@ -14,7 +14,7 @@ import pytest
 from geobias.errors import GeobiasError, InputError
 from geobias.models import endpoint as module
 from geobias.models.endpoint import Endpoint, Failed, Line, Question, Refused
-from tests.servers import CUT, NONSENSE, SLOW, Failure, served
+from tests.servers import CUT, HELD, NONSENSE, SLOW, Failure, served
 
 KEY = "sk-very-secret-0123456789"
 
@@ -53,9 +53,9 @@ def test_a_failure_that_passes_is_tried_again(failure: Failure, pauses: list[flo
 
 def test_a_late_answer_is_tried_again() -> None:
     with served() as toy:
-        toy.failures = lambda number: SLOW if number == 1 else None
+        toy.failures = lambda number: HELD if number == 1 else None
         assert Endpoint(toy.url, "toy", timeout=0.2).ask(said("A fox")).startswith("A fox")
-        assert len(toy.calls) == 2
+        assert len(toy.calls) >= 2
 
 
 @pytest.mark.parametrize(
@@ -111,17 +111,23 @@ def test_nonsense_is_told() -> None:
 
 def test_answers_come_as_they_are_ready_and_few_are_asked_at_once() -> None:
     with served() as toy:
-        toy.failures = lambda number: SLOW if number == 1 else None
+        toy.failures = lambda number: HELD if number == 1 else None
         texts = [f"Fox {chr(97 + i)}" for i in range(20)]
-        answers = [answer[:5] for answer in Endpoint(toy.url, "toy", concurrency=3).answers(map(said, texts))]
+        answers = []
+        for answer in Endpoint(toy.url, "toy", concurrency=3).answers(map(said, texts)):
+            answers.append(answer[:5])
+            if len(answers) == 10:
+                toy.release.set()
+        held = toy.calls[0][1]["prompt"]
     assert sorted(answers) == texts
-    assert answers.index("Fox a") > 5  # the slow first one held nobody up
+    assert answers.index(held) >= 10  # it held nobody up
     assert 1 < toy.most_at_once <= 3
 
 
 def test_what_is_under_way_is_heard_before_a_failure_rises() -> None:
     with served() as toy:
-        toy.failures = lambda number: {2: SLOW, 3: 400}.get(number)
+        plan: dict[int, Failure] = {2: SLOW, 3: 400}
+        toy.failures = plan.get
         heard: list[str] = []
         with pytest.raises(Refused):
             for answer in Endpoint(toy.url, "toy", concurrency=3).answers(said(f"Fox {i}") for i in range(9)):
@@ -159,7 +165,7 @@ def test_no_more_calls_than_allowed() -> None:
 
 
 def test_no_faster_than_allowed(pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.time, "monotonic", lambda: 1000.0)
+    monkeypatch.setattr("geobias.models.endpoint.time.monotonic", lambda: 1000.0)
     with served() as toy:
         [*Endpoint(toy.url, "toy", rate=4).answers(said(f"Fox {i}") for i in range(5))]
     assert pauses == pytest.approx([0.0, 0.25, 0.5, 0.75, 1.0])
