@@ -65,6 +65,7 @@ class Toy(ThreadingHTTPServer):
         self.like = like
         self.weights = "1"  # another string is another model
         self.noise = 0.0  # added to every number
+        self.deaf = False  # to logit_bias
         self.key: str | None = None
         self.failures: Callable[[int], Failure] = lambda number: None
         self.calls: list[tuple[str, dict[str, Any], dict[str, str]]] = []
@@ -163,7 +164,7 @@ class Toy(ThreadingHTTPServer):
             wanted = tokenise(json.loads(body["grammar"].removeprefix("root ::= ")))
             assert set(wanted) <= pushed
             return wanted[: body["max_tokens"]]
-        if body.get("logit_bias"):
+        if body.get("logit_bias") and not self.deaf:
             return [self.ids[int(next(iter(body["logit_bias"])))]]
         return [self.ranked(before)[0][0]]
 

@@ -117,6 +117,13 @@ def test_what_a_server_lacks_is_told_at_the_first_call(like: str, message: str) 
         assert not set(toy.prompts()) & set(TEXTS)
 
 
+def test_a_server_that_cannot_be_dictated_to_is_refused() -> None:
+    with served("llama-cpp-python") as toy:
+        toy.deaf = True
+        with pytest.raises(Lacking, match="do not stand at their own tokens, and it cannot be made to say them"):
+            model(toy).scorer().score(TEXTS)
+
+
 def test_numbers_that_are_none_are_refused() -> None:
     for bad in (float("nan"), 3.0, "x", None):
         choice = {"logprobs": {"tokens": ["A", " fox", " ran"], "token_logprobs": [None, -1.0, bad]}}
@@ -156,6 +163,20 @@ def test_another_model_under_the_same_name_is_told_apart(change: str, same: bool
         assert lm.scorer().fingerprint != lm.scorer("sum").fingerprint
         toy.weights, toy.noise = "1", 0.0
         assert model(toy).scorer().fingerprint == first  # the old one is still known when it comes back
+
+
+def test_the_model_that_answered_last_comes_first_and_a_damaged_file_is_no_model(own_store: Path) -> None:
+    with served() as toy:
+        first = model(toy).scorer().fingerprint
+        toy.weights = "2"
+        second = model(toy).scorer().fingerprint
+        for file in own_store.rglob("served/*/*.json"):
+            os.utime(file, (1, 1))
+        toy.weights = "1"
+        assert model(toy).scorer().fingerprint == first
+        assert model(toy).likely_fingerprints("mean") == [first, second]
+        next(own_store.rglob(f"{first.split(':')[0]}.json")).write_text("{")
+        assert model(toy).scorer().fingerprint == first  # found again by the same numbers
 
 
 @pytest.mark.parametrize("like", ANSWERING)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,13 @@ from geobias.errors import InputError
 from geobias.measures.names_inference import FEWEST_TEXTS, NameUnits, Resampling
 from geobias.models.probe import Lacking
 from geobias.models.prompted import Prompt, PromptedClassifier, needed
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LabelScorer, load_classifier
+from geobias.models.scorer import (
+    EMBEDDED_CLASSIFIERS,
+    LOG_LIKELIHOOD,
+    LabelScorer,
+    load_classifier,
+    probability_columns,
+)
 from geobias.models.served import ServedLM
 from geobias.models.served_chat import ServedClassifier
 from geobias.report import runs
@@ -112,15 +119,19 @@ def _served_classifier(served: Served, prompt: Prompt) -> LabelScorer:
 
 
 def _workload(asked: NamesQuestion, served: Served, how: Asked) -> Workload:
-    """At most: every label is asked for by itself, where the server gives likelihoods."""
+    """At most: every label is asked for by itself where the server gives likelihoods."""
     prompt = needed(how.prompt, served.model)
-    once = ServedClassifier(served.endpoint(), prompt.template, prompt.words)
-    texts = [*asked.texts.texts, *asked.renamed]
-    load = workload(texts, once.columns, once.likely_fingerprints(), name=once.name, each=len(prompt.template))
-    load = Workload(load.texts * len(prompt.labels), load.tokens * len(prompt.labels), load.known)
+    known: Sequence[str] = ()
+    with suppress(InputError):  # words that begin alike can still be asked for as a whole
+        known = ServedClassifier(served.endpoint(), prompt.template, prompt.words).likely_fingerprints()
+    load = Workload(0, 0)
+    for texts in (asked.texts.texts, asked.renamed):
+        columns = probability_columns(prompt.labels)
+        one = workload(texts, columns, known, name=served.model, each=len(prompt.template))
+        load += Workload(one.texts * len(prompt.labels), one.tokens * len(prompt.labels), one.known)
     if how.perplexity_draws and how.lm is None:
-        perplexity = asked.renamed.part(range(len(asked.named)), how.perplexity_draws)
-        load += workload([*asked.texts.texts, *perplexity], once.columns, (), name=once.name)
+        for texts in (asked.texts.texts, asked.renamed.part(range(len(asked.named)), how.perplexity_draws)):
+            load += workload(texts, (LOG_LIKELIHOOD, "tokens"), (), name=served.model)
     return load
 
 

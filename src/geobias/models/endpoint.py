@@ -169,7 +169,7 @@ class Line:
                 response = await self._client.post(url, json={"model": endpoint.model, **body})
             except httpx.TimeoutException:
                 why = f"did not answer within {endpoint.timeout:g} s"
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 why = f"cannot be reached or cut the connection ({self._shown(str(error) or type(error).__name__)})"
             else:
                 status = response.status_code

@@ -22,13 +22,12 @@ SAME = 0.02  # nats a token
 def which_model(place: Sequence[str], numbers: Sequence[float]) -> str:
     """What stands for the model that gave these log-probabilities: as it was called before, or a new name, kept."""
     folder = _folder(place)
-    nearest, far = "", SAME
-    for file in _known(folder):
-        before = np.array(json.loads(file.read_text(encoding="utf-8"))["log_probabilities"])
-        if len(before) == len(numbers) and (apart := float(np.abs(before - numbers).mean())) <= far:
-            nearest, far = file.stem, apart
-    if nearest:
-        return nearest
+    apart = {file: far for file in _known(folder) if (far := _apart(file, numbers)) <= SAME}
+    if apart:
+        nearest = min(apart, key=lambda file: apart[file])
+        with writing(nearest):
+            nearest.touch()  # the last that answered
+        return nearest.stem
     about = json.dumps({"place": list(place), "log_probabilities": list(numbers)}, indent=1).encode()
     name = hashlib.sha256(about).hexdigest()[:32]
     with writing(folder):
@@ -40,6 +39,15 @@ def which_model(place: Sequence[str], numbers: Sequence[float]) -> str:
 def known_identities(place: Sequence[str]) -> list[str]:
     """The models that answered here before, the last one first."""
     return [file.stem for file in _known(_folder(place))]
+
+
+def _apart(file: Path, numbers: Sequence[float]) -> float:
+    """How far these numbers are from those kept, in nats a token; infinitely where they cannot be compared."""
+    try:
+        before = np.array(json.loads(file.read_text(encoding="utf-8"))["log_probabilities"], dtype=np.float64)
+    except (OSError, ValueError, KeyError, TypeError):  # damaged: that model is met as a new one
+        return np.inf
+    return float(np.abs(before - numbers).mean()) if before.shape == np.shape(numbers) else np.inf
 
 
 def _known(folder: Path) -> list[Path]:
