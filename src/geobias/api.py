@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def audit_regions(
-    model: str | Path | Scorer | LanguageModel | None = None,
+    model: str | Path | Callable[[list[str]], Any] | Scorer | LanguageModel | None = None,
     *,
     score: str | None = None,
     cities: int | str = DEFAULT_CITIES,
@@ -55,8 +55,9 @@ def audit_regions(
 ) -> RegionsResult:
     """How differently a language model speaks of the people of the world's regions (HERB, Eq. 1 to 10).
 
-    `model` is a Hugging Face id, a folder, a loaded model, or any scorer of log-likelihoods; by default the embedded
-    model. `score` is one that its kind has: aul (the default), aula, pll, pll-word, conditional of a masked LM; mean
+    `model` is a Hugging Face id, a folder, a loaded model, a function from texts to log-likelihoods (itself, or as
+    "package.module:function"), or any scorer of them, which has its own score; by default the embedded model.
+    `score` is one that its kind has: aul (the default), aula, pll, pll-word, conditional of a masked LM; mean
     (the default), sum, conditional of a causal one; aul (the default), mean, sum, conditional of an encoder-decoder.
     The options are those of `geobias regions`; with `out` the same folder is left.
     """
@@ -107,7 +108,7 @@ def audit_names(
     labels: str | None = None,
     prompt: str | None = None,
     calibrate: bool = False,
-    lm: str | Path | Scorer | LanguageModel | None = None,
+    lm: str | Path | Callable[[list[str]], Any] | Scorer | LanguageModel | None = None,
     perplexity: str | None = None,
     perplexity_form: str = "mean",
     perplexity_draws: int = 5,
@@ -120,9 +121,10 @@ def audit_names(
     """How a classifier treats people by the country that their names come from (Barriere and Cifuentes 2024).
 
     `classifier` is a Hugging Face id, a folder, a function from texts to probabilities (itself, or as
-    "package.module:function"), a loaded classifier, or a list of such; with `labels` ("negative,positive") also a
-    language model. `texts` is a file, a list of texts, a pandas or polars frame or column, a Hugging Face dataset, or
-    {language: any of these}; by default 100 tweets that ship inside.
+    "package.module:function"), a scikit-learn pipeline (itself, or as a .skops file), a loaded classifier, or a list of
+    such; with `labels` ("negative,positive") also a language model. `texts` is a file, a list of texts, a pandas or
+    polars frame or column, a Hugging Face dataset, or {language: any of these}; by default 100 tweets that ship inside.
+    `lm` is whatever `audit_regions` takes as a model.
     The options are those of `geobias names`; with `out` the same folder is left.
     """
     how = Asked(

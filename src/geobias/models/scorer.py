@@ -6,13 +6,14 @@ Anything with these three attributes is a scorer; a model of your own needs no m
         fingerprint, columns = None, ("log_likelihood",)
         def score(self, texts): return numpy.array([[my_function(text)] for text in texts])
 
-With a string for `fingerprint` its scores are kept for ever; change the string whenever the function changes.
+With a string for `fingerprint` its scores are kept for ever; change the string whenever the function changes. A plain
+function of log-likelihoods or probabilities is made a scorer here too (`models.function`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -22,6 +23,7 @@ from geobias.errors import InputError
 from geobias.models.catalogue import INSTALLED, embedded_folder, installed_file
 
 if TYPE_CHECKING:
+    from geobias.models.function import FunctionLM
     from geobias.models.language import LanguageModel
     from geobias.models.masked import MaskedLM
     from geobias.models.prompted import Prompt
@@ -32,6 +34,8 @@ EMBEDDED_LM = "embedded/lm"
 EMBEDDED_CLASSIFIERS = ("embedded/sentiment", "embedded/emotion", "embedded/hate", "embedded/offensive")
 PROBE = "The quick brown fox."  # what a model is asked first, to see how it answers
 METHODS = ("aul", "aula", "pll", "pll-word", "conditional", "mean", "sum")  # of any kind of language model
+GGUF, SKOPS = ".gguf", ".skops"
+PICKLES = (".pkl", ".pickle", ".joblib", ".sav", ".dill")
 
 
 @runtime_checkable
@@ -97,11 +101,25 @@ def probability_columns(labels: Sequence[str]) -> tuple[str, ...]:
     return (*(f"p({label})" for label in labels), "cut")
 
 
-def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
-    """A language model of any kind by Hugging Face id, folder or GGUF file; by default the embedded one."""
+def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel | FunctionLM:
+    """A language model of any kind by Hugging Face id, folder or GGUF file, or a function of log-likelihoods, as
+    `package.module:function`; by default the embedded one.
+    """
+    name = str(name or EMBEDDED_LM)
+    if is_function_name(name):
+        from geobias.models.function import FunctionLM, named_function
+
+        return FunctionLM(named_function(name), name=name)
+    return load_weights(name, device=device, dtype=dtype)
+
+
+def load_weights(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
+    """The same for what looks inside a model: a function is refused, and not even imported."""
     from geobias.models.kinds import language_model  # torch only when a model is loaded
 
     name = str(name or EMBEDDED_LM)
+    if is_function_name(name):
+        raise InputError(f"{name} is a function, which has no weights: give a Hugging Face id or a folder.")
     return language_model(name, location(name), device=device, dtype=dtype)
 
 
@@ -109,7 +127,7 @@ def load_masked(name: str | Path | None = None, *, device: str = "auto", dtype: 
     """The same where only a masked language model will do: one that shall be trained to fill in masks."""
     from geobias.models.masked import MaskedLM
 
-    found = load(name, device=device, dtype=dtype)
+    found = load_weights(name, device=device, dtype=dtype)
     if not isinstance(found, MaskedLM):
         raise InputError(f"{found.name} is a {found.kind}, which is trained otherwise: give a masked LM.")
     return found
@@ -117,15 +135,38 @@ def load_masked(name: str | Path | None = None, *, device: str = "auto", dtype: 
 
 def default_score(name: str) -> str:
     """The score that a model is asked for when none is named."""
+    if is_function_name(name):
+        return LOG_LIKELIHOOD
     from geobias.models.kinds import default_method  # torch only when a model is looked at
 
     return default_method(name, location(name))
 
 
+def is_function_name(name: str) -> bool:
+    """Whether a name is written as `package.module:function`. Paths, C:/models/bert among them, are none."""
+    is_path = any(slash in name for slash in "/\\") or name.lower().endswith((GGUF, SKOPS, *PICKLES))
+    return ":" in name and not is_path and not Path(name).exists()
+
+
+def _language_model(model: Any, device: str, dtype: str) -> Any:
+    """Whatever stands for a language model, as something that is or has a scorer."""
+    if model is None or isinstance(model, (str, Path)):
+        return load(model, device=device, dtype=dtype)
+    if isinstance(model, Scorer) or hasattr(model, "scorer"):
+        return model
+    if callable(model):
+        from geobias.models.function import FunctionLM
+
+        return FunctionLM(model)
+    raise InputError(
+        f"Something of type {type(model).__name__} is not a language model: "
+        "give a Hugging Face id, a folder, a function, or a scorer."
+    )
+
+
 def scorer_for(model: Any, score: str | None, *, device: str = "auto", dtype: str = "auto") -> Scorer:
     """The scorer behind whatever names a language model; one that is a scorer already has its own score."""
-    if model is None or isinstance(model, (str, Path)):
-        model = load(model, device=device, dtype=dtype)
+    model = _language_model(model, device, dtype)
     if hasattr(model, "scorer"):
         scorer: Scorer = model.scorer(score)
         return scorer
@@ -139,8 +180,7 @@ def scorer_for(model: Any, score: str | None, *, device: str = "auto", dtype: st
 
 def perplexity_scorer(model: Any, method: str | None, *, device: str = "auto", dtype: str = "auto") -> Scorer:
     """The scorer whose negative is a log-perplexity: by this method, or the one that fits the kind of model."""
-    if isinstance(model, (str, Path)):
-        model = load(model, device=device, dtype=dtype)
+    model = _language_model(model, device, dtype)
     if hasattr(model, "scorer"):
         scorer: Scorer = model.scorer(method or model.perplexity_method)
         return scorer
@@ -149,16 +189,14 @@ def perplexity_scorer(model: Any, method: str | None, *, device: str = "auto", d
 
 
 def load_classifier(
-    model: str | Path | Callable[[list[str]], Any] | LabelScorer | LanguageModel,
-    *,
-    prompt: Prompt | None = None,
-    device: str = "auto",
-    dtype: str = "auto",
+    model: Any, *, prompt: Prompt | None = None, device: str = "auto", dtype: str = "auto"
 ) -> LabelScorer:
-    """A classifier by Hugging Face id, by folder, an embedded one, or a function: itself or `package.module:function`.
+    """A classifier by Hugging Face id, by folder, an embedded one; a function, itself or `package.module:function`; or
+    one of scikit-learn, itself or as a .skops file. Pickles are refused: they can run any code.
 
     A language model becomes one by a `prompt`. A classifier that is loaded already is given back as it is.
     """
+    from geobias.models.estimator import EstimatorClassifier, is_estimator, read_estimator
     from geobias.models.function import FunctionClassifier, named_function
 
     if isinstance(model, Scorer) and hasattr(model, "labels"):
@@ -168,20 +206,23 @@ def load_classifier(
                 "the columns p(label) for each label, then cut; or give a function instead."
             )
         return model
-    language_model: Any = model
-    if hasattr(language_model, "prompted_method"):
+    if hasattr(model, "prompted_method"):
         from geobias.models.prompted import PromptedClassifier, needed
 
-        return PromptedClassifier(language_model, needed(prompt, language_model.name))
+        return PromptedClassifier(model, needed(prompt, model.name))
+    if is_estimator(model):
+        return EstimatorClassifier(model)
     if callable(model):
         return FunctionClassifier(model)
     if not isinstance(model, str | Path):
         raise InputError(
             f"Something of type {type(model).__name__} is not a classifier: "
-            "give a Hugging Face id, a folder, or a function."
+            "give a Hugging Face id, a folder, a function, or a scikit-learn model."
         )
     name = str(model)
-    if ":" in name and not Path(name).expanduser().is_dir():
+    if name.lower().endswith((SKOPS, *PICKLES)) and not Path(name).expanduser().is_dir():
+        return read_estimator(name)
+    if is_function_name(name):
         return FunctionClassifier(named_function(name), name=name)
     from geobias.models.kinds import classifier  # torch only when a model is loaded
 
@@ -198,7 +239,7 @@ def location(name: str) -> str:
     if name in INSTALLED:
         return str(installed_file(name))
     path = Path(name).expanduser()
-    if name.endswith(".gguf") and (path.is_file() or ":" in name):
+    if name.endswith(GGUF) and (path.is_file() or ":" in name):
         return str(path)
     if path.is_dir():
         if not (path / "config.json").is_file():

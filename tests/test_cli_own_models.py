@@ -1,0 +1,96 @@
+"""Models of the user's own at the command line: functions as language models, scikit-learn in .skops files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import skops.io
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from tests.conftest import Run
+
+REGIONS = ("--cities", "0", "--countries", "FR,DE,NG,KE", "--words", "words.txt")
+TEXTS = ("--texts", "texts.csv", "--countries", "FR,MA,GB")
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A module, words, texts and a pipeline in the folder where the command is run."""
+    (tmp_path / "own_lm.py").write_text(
+        """
+def likely(texts):
+    return [-len(text) / 8 - sum(text.encode()) % 7 for text in texts]
+
+def judged(texts):
+    return [{"good": 0.6, "bad": 0.4} for _ in texts]
+
+def broken(texts):
+    return [float("nan") if "Kenya" in text else -1.0 for text in texts]
+""",
+        encoding="utf-8",
+    )
+    (tmp_path / "words.txt").write_text("kind\nhonest\nlazy\nloyal\n", encoding="utf-8")
+    (tmp_path / "texts.csv").write_text("text\nMary Smith is good\nJohn Brown is bad\n", encoding="utf-8")
+    seen, truth = ["Mary is good", "John is bad", "good Emma", "bad Peter"], ["good", "bad", "good", "bad"]
+    skops.io.dump(make_pipeline(CountVectorizer(), LogisticRegression()).fit(seen, truth), tmp_path / "model.skops")
+    return tmp_path
+
+
+def results(folder: Path) -> Any:
+    return json.loads((folder / "results.json").read_text(encoding="utf-8"))
+
+
+def test_regions_asks_a_function(run: Run, here: Path) -> None:
+    code, out, err = run("regions", "own_lm:likely", *REGIONS, "--out", "run")
+    assert code == 0, err
+    assert "Africa" in out and "Results: run" in out
+    own = results(here / "run")["model"]
+    assert own == {"name": "own_lm:likely", "score": "log_likelihood", "fingerprint": None}
+
+
+def test_functions_stand_beside_other_models_each_by_its_score(run: Run, here: Path) -> None:
+    code, out, err = run("regions", "own_lm:likely", "embedded/lm", *REGIONS, "--plan")
+    assert code == 0, err
+    assert "own_lm:likely log_likelihood" in out and "embedded/lm aul" in out
+
+
+def test_names_takes_a_pipeline_and_perplexities_from_a_function(run: Run, here: Path) -> None:
+    tone = ("--positive", "good", "--negative", "bad")
+    asked = ("--draws", "2", "--perplexity-draws", "1", "--lm", "own_lm:likely")
+    code, out, err = run("names", "model.skops", *TEXTS, *tone, *asked, "--out", "run")
+    assert code == 0, err
+    assert "Morocco" in out
+    (entry,) = results(here / "run")["classifiers"]
+    assert entry["model"]["name"] == "model.skops" and entry["labels"] == ["bad", "good"]
+    assert entry["correlations"]["lm"] == "own_lm:likely" and entry["correlations"]["score"] == "log_likelihood"
+
+
+def test_downstream_takes_a_pipeline(run: Run, here: Path) -> None:
+    code, out, err = run("downstream", "model.skops", *TEXTS, "--positive", "good", "--plan")
+    assert code == 0, err
+    assert "model.skops" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("regions", "own_lm:likely", "--score", "aul"), "has a score of its own: leave out --score aul."),
+        (("regions", "own_lm:judged", *REGIONS), "it looks like a classifier"),
+        (("regions", "own_lm:broken", *REGIONS), "gave nan for the text"),
+        (("regions", "own_lm:nothing", *REGIONS), "There is no 'nothing'"),
+        (("names", "own_lm:likely", *TEXTS), "the function is a language model"),
+        (("names", "absent.skops", *TEXTS), "The file absent.skops cannot be read"),
+        (("names", "model.pkl", *TEXTS), "model.pkl is a pickle, which can run any code"),
+        (("downstream", "model.joblib", *TEXTS), "model.joblib is a pickle, which can run any code"),
+        (("drift", "own_lm:likely", "--out", "run"), "is a function, which has no weights"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_sentence(run: Run, here: Path, arguments: tuple[str, ...], message: str) -> None:
+    code, _, err = run(*arguments)
+    assert code == 2 and message in err and err.count("\n") == 1
+    assert "Traceback" not in err
