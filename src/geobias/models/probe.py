@@ -131,9 +131,8 @@ async def _echoing(line: Line, begin: str) -> Ways:
     numbers = _numbers(alone)
     try:
         together = _numbers(await tokens(line, spans, Heard(), final=FAILS))
-        several = len(together) == len(numbers) and all(
-            abs(a - b) <= NEAR for a, b in zip(together, numbers, strict=True)
-        )
+        apart = [abs(one - other) for one, other in zip(together, numbers, strict=False)]
+        several = len(together) == len(numbers) and sum(apart) <= NEAR * len(apart)
     except (Refused, Failed) as refusal:
         if refusal.status not in (*REFUSES, *FAILS):
             raise
