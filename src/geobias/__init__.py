@@ -11,16 +11,22 @@ if TYPE_CHECKING:
     from geobias.audits.names_result import NamesResult
     from geobias.audits.regions import RegionsResult
     from geobias.errors import GeobiasError, InputError
+    from geobias.models.endpoint import Endpoint
     from geobias.models.scorer import Scorer, load, load_classifier
+    from geobias.models.served import ServedLM
+    from geobias.models.served_chat import ServedClassifier
 
 __all__ = [
     "DownstreamResult",
     "DriftResult",
+    "Endpoint",
     "GeobiasError",
     "InputError",
     "NamesResult",
     "RegionsResult",
     "Scorer",
+    "ServedClassifier",
+    "ServedLM",
     "audit_downstream",
     "audit_drift",
     "audit_names",
@@ -33,11 +39,14 @@ __version__ = "0.1.0"
 _HOME = {
     "DownstreamResult": "geobias.audits.downstream_result",
     "DriftResult": "geobias.audits.drift",
+    "Endpoint": "geobias.models.endpoint",
     "GeobiasError": "geobias.errors",
     "InputError": "geobias.errors",
     "NamesResult": "geobias.audits.names_result",
     "RegionsResult": "geobias.audits.regions",
     "Scorer": "geobias.models.scorer",
+    "ServedClassifier": "geobias.models.served_chat",
+    "ServedLM": "geobias.models.served",
     "audit_downstream": "geobias.api",
     "audit_drift": "geobias.api",
     "audit_names": "geobias.api",

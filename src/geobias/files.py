@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import platformdirs
+
 from geobias.errors import InputError
+
+
+def cache_folder() -> Path:
+    """Where everything is kept: `GEOBIAS_CACHE`, or the user's cache folder."""
+    return Path(os.environ.get("GEOBIAS_CACHE") or platformdirs.user_cache_path("geobias")).expanduser()
 
 
 @contextmanager

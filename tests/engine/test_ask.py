@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from geobias.engine import ask as engine
 from geobias.engine.ask import ask
+from geobias.engine.store import FILES_BEFORE_MERGING
 from geobias.errors import GeobiasError
 
 
@@ -137,3 +139,51 @@ def test_killed_at_any_moment_it_goes_on_and_ends_the_same(tmp_path: Path, own_s
     asked = log.read_text().splitlines()
     assert set(asked) == {"x" * n for n in range(1, 400)}
     assert len(asked) - 399 <= 64  # only what a fraction of a second had asked is asked again
+
+
+class Failing(Lengths):
+    """Streams answers one by one, and fails when it comes to an empty text."""
+
+    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for i, text in enumerate(texts):
+            if not text:
+                raise GeobiasError("gone")
+            yield np.array([i]), self.score([text])
+
+
+def test_what_came_before_a_failure_is_kept() -> None:
+    with pytest.raises(GeobiasError, match="gone"):
+        ask(Failing(), ["a", "bb", "", "ccc"])
+    again = Lengths()
+    ask(again, ["a", "bb", "ccc"])
+    assert again.asked == ["ccc"]
+
+
+class Paid(Lengths):
+    """Every answer costs: how many texts lie on disk is looked at before each one."""
+
+    paid = True
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+        self.on_disk: list[int] = []
+        self.files: list[int] = []
+
+    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for i, text in enumerate(texts):
+            files = list(self.folder.rglob("*.parquet"))
+            self.on_disk.append(sum(pq.read_metadata(file).num_rows for file in files))
+            self.files.append(len(files))
+            yield np.array([i]), self.score([text])
+
+
+def test_what_was_paid_for_is_on_disk_at_once_in_few_files(own_store: Path) -> None:
+    scorer = Paid(own_store)
+    texts = ["x" * n for n in range(300)]
+    np.testing.assert_array_equal(ask(scorer, texts).scores[:, 0], np.arange(300))
+    assert scorer.on_disk == list(range(300))
+    assert max(scorer.files) <= 2 * FILES_BEFORE_MERGING
+    again = Lengths()
+    ask(again, texts)
+    assert again.asked == []

@@ -14,6 +14,7 @@ import pytest
 from geobias.engine import store
 from geobias.engine.store import ScoreStore, text_keys
 from geobias.errors import InputError
+from geobias.files import cache_folder
 
 
 def filled(texts: list[str]) -> ScoreStore:
@@ -69,9 +70,9 @@ def test_what_was_killed_half_written_is_never_read(own_store: Path) -> None:
 
 
 def test_many_files_become_one_and_lose_nothing(own_store: Path) -> None:
-    kept = ScoreStore("model:aul", ["value"])
     texts = [str(i) for i in range(40)]
-    for i, text in enumerate(texts):
+    for i, text in enumerate(texts):  # each by a run of its own
+        kept = ScoreStore("model:aul", ["value"])
         kept.add(text_keys([text]), np.array([[float(i)]]))
     assert len(list(own_store.rglob("*.parquet"))) == 40
     kept.tidy()
@@ -113,7 +114,7 @@ def test_what_is_stored_is_told_and_cleared() -> None:
     (held,) = store.stored()
     assert (held.name, held.fingerprint, held.texts) == ("a model", "model:aul", 2)
     assert held.bytes > 0
-    next(store.cache_folder().rglob("scorer.json")).write_text("{damaged")
+    next(cache_folder().rglob("scorer.json")).write_text("{damaged")
     assert store.stored()[0].texts == 2
     store.clear()
     assert store.stored() == []

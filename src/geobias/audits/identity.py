@@ -27,6 +27,8 @@ def model_identity(scorer: Scorer) -> dict[str, Any]:
             "device": model.device.type,
             "max_length": model.max_length,
         }
+    if hasattr(model, "endpoint"):
+        identity["endpoint"] = model.endpoint.url
     return identity
 
 

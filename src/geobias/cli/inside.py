@@ -25,6 +25,7 @@ def cache(
 ) -> None:
     """Show what the store of scores holds, or clear it."""
     from geobias.engine import store
+    from geobias.files import cache_folder
 
     if clear:
         store.clear()
@@ -32,7 +33,7 @@ def cache(
     for scores in held:
         typer.echo(f"{scores.bytes / 1e3:12,.0f} kB  {scores.texts:>9,} texts  {scores.name}  {scores.fingerprint[:8]}")
     total = f"{sum(scores.bytes for scores in held) / 1e3:12,.0f} kB in" if held else "The store is empty:"
-    typer.echo(f"{total} {store.cache_folder()}")
+    typer.echo(f"{total} {cache_folder()}")
 
 
 def models_inside(debug: Debug = False) -> None:

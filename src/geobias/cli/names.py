@@ -8,19 +8,26 @@ from typing import Annotated
 import typer
 
 from geobias.cli.options import (
+    Begin,
     Calibrate,
     Classifiers,
     Column,
+    Concurrency,
     Debug,
     Device,
     Dtype,
+    EndpointModel,
+    EndpointUrl,
     Json,
     Labels,
+    MaxCalls,
     Out,
     Plan,
     PromptText,
+    Rate,
     TextFiles,
     Threshold,
+    Yes,
 )
 
 
@@ -74,6 +81,13 @@ def names(
         typer.Option(help="Texts whose versions' perplexity is taken, chosen by the seed (default: all)."),
     ] = None,
     preview: Annotated[int | None, typer.Option(help="Show N texts with their renamed versions, and stop.")] = None,
+    endpoint: EndpointUrl = None,
+    model: EndpointModel = None,
+    begin: Begin = None,
+    yes: Yes = False,
+    max_calls: MaxCalls = None,
+    rate: Rate = None,
+    concurrency: Concurrency = None,
     plan: Plan = False,
     device: Device = "auto",
     dtype: Dtype = "auto",
@@ -88,6 +102,7 @@ def names(
     """
     from geobias.audits.given import sources
     from geobias.audits.names import Asked
+    from geobias.commands.consent import served_by
     from geobias.commands.names import run_names
     from geobias.models.prompted import asked_for
 
@@ -126,6 +141,16 @@ def names(
         as_json=json,
         preview=preview,
         plan=plan,
+        served=served_by(
+            endpoint,
+            model,
+            classifiers,
+            begin=begin,
+            yes=yes,
+            max_calls=max_calls,
+            rate=rate,
+            concurrency=concurrency,
+        ),
     )
 
 

@@ -41,6 +41,20 @@ PromptText = Annotated[
 Calibrate = Annotated[
     bool, typer.Option("--calibrate", help="For language models: take off what they favour when the text is empty.")
 ]
+EndpointUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--endpoint", metavar="URL", help="A server that speaks OpenAI's protocol: http://localhost:8000/v1 (--model)."
+    ),
+]
+EndpointModel = Annotated[str | None, typer.Option("--model", help="The server's name for the model.")]
+Begin = Annotated[
+    str | None, typer.Option(help="Sent before every text, not counted: the token that begins texts, such as <s>.")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Texts may leave this machine for the endpoint: do not ask.")]
+MaxCalls = Annotated[int | None, typer.Option(help="Stop after N calls to the endpoint; the same command goes on.")]
+Rate = Annotated[float | None, typer.Option(help="Calls to the endpoint a second, at most.")]
+Concurrency = Annotated[int | None, typer.Option(help="Calls to the endpoint at the same time (default: 8).")]
 RegionsRun = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `geobias regions` left.")]
 Plan = Annotated[
     bool, typer.Option("--plan", help="Say how much would be asked, how long it takes, what could be found; and stop.")

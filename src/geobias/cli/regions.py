@@ -7,7 +7,23 @@ from typing import Annotated
 
 import typer
 
-from geobias.cli.options import Continents, Countries, Debug, Device, Dtype, Json, Out, Plan
+from geobias.cli.options import (
+    Begin,
+    Concurrency,
+    Continents,
+    Countries,
+    Debug,
+    Device,
+    Dtype,
+    EndpointModel,
+    EndpointUrl,
+    Json,
+    MaxCalls,
+    Out,
+    Plan,
+    Rate,
+    Yes,
+)
 from geobias.prompts.templates import DEFAULT_TEMPLATE
 
 
@@ -53,6 +69,13 @@ def regions(
     placebo: Annotated[
         bool, typer.Option("--placebo", help="Also ask about 60 invented places: how far apart do names alone lie?")
     ] = False,
+    endpoint: EndpointUrl = None,
+    model: EndpointModel = None,
+    begin: Begin = None,
+    yes: Yes = False,
+    max_calls: MaxCalls = None,
+    rate: Rate = None,
+    concurrency: Concurrency = None,
     plan: Plan = False,
     device: Device = "auto",
     dtype: Dtype = "auto",
@@ -65,6 +88,7 @@ def regions(
     Every sentence "People in REGION are WORD." is put to the model; how much its answers differ between the
     sub-regions of a region is that region's score. It says something of the model, nothing of the people.
     """
+    from geobias.commands.consent import served_by
     from geobias.commands.regions import run_regions
 
     run_regions(
@@ -87,4 +111,14 @@ def regions(
         out=out,
         as_json=json,
         plan=plan,
+        served=served_by(
+            endpoint,
+            model,
+            models,
+            begin=begin,
+            yes=yes,
+            max_calls=max_calls,
+            rate=rate,
+            concurrency=concurrency,
+        ),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,21 @@ from geobias.audits.labels import toned_labels
 from geobias.audits.names import Asked, NamesQuestion, answer, question
 from geobias.audits.names_result import NamesResult
 from geobias.audits.perplexity import language_models
+from geobias.commands.consent import Served, Workload, agree, workload
 from geobias.commands.plan import PILOT_DRAWS, PILOT_TEXTS, POWER, show_plan, timed
 from geobias.errors import InputError
 from geobias.measures.names_inference import FEWEST_TEXTS, NameUnits, Resampling
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LabelScorer, load_classifier
+from geobias.models.probe import Lacking
+from geobias.models.prompted import Prompt, PromptedClassifier, needed
+from geobias.models.scorer import (
+    EMBEDDED_CLASSIFIERS,
+    LOG_LIKELIHOOD,
+    LabelScorer,
+    load_classifier,
+    probability_columns,
+)
+from geobias.models.served import ServedLM
+from geobias.models.served_chat import ServedClassifier
 from geobias.report import runs
 from geobias.report.names import notes, tables
 from geobias.report.names_files import write_files
@@ -46,18 +58,24 @@ def run_names(
     as_json: bool,
     preview: int | None,
     plan: bool,
+    served: Served | None = None,
 ) -> None:
+    if served:
+        needed(how.prompt, served.model)
     asked = question(**options, device=device)
     if preview is not None:
         _preview(asked, preview)
         return
-    names = list(dict.fromkeys(classifiers or EMBEDDED_CLASSIFIERS))
+    names = [served.model] if served else list(dict.fromkeys(classifiers or EMBEDDED_CLASSIFIERS))
+    if served and plan:
+        console().print(f"Nothing is sent now. It would be: {_workload(asked, served, how)}")
+        return
     if plan:
         _plan(asked, names, how, device=device, dtype=dtype)
         return
     label = f"names-{runs.slug(names[0])}" if len(names) == 1 else "names"
     folder = runs.place_for(out or runs.new_folder(label))
-    result = audit_into(folder, asked, names, how, device=device, dtype=dtype)
+    result = audit_into(folder, asked, names, how, device=device, dtype=dtype, served=served)
     if as_json:
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
     else:
@@ -65,15 +83,56 @@ def run_names(
 
 
 def audit_into(
-    folder: Path, asked: NamesQuestion, names: Sequence[str], how: Asked, *, device: str, dtype: str
+    folder: Path,
+    asked: NamesQuestion,
+    names: Sequence[str],
+    how: Asked,
+    *,
+    device: str,
+    dtype: str,
+    served: Served | None = None,
 ) -> NamesResult:
     """Ask the classifiers and leave the run in its folder."""
     runs.refuse_foreign(folder, asked.settings_for(names, how))
+    if served:
+        agree(served, _workload(asked, served, how))
+        classifiers = [_served_classifier(served, needed(how.prompt, served.model))]
+    else:
+        classifiers = [load_classifier(name, prompt=how.prompt, device=device, dtype=dtype) for name in names]
     began = time.perf_counter()
-    classifiers = [load_classifier(name, prompt=how.prompt, device=device, dtype=dtype) for name in names]
     result = answer(asked, classifiers, how, device=device, dtype=dtype)
     runs.save_run(folder, result, write_files, seconds=round(time.perf_counter() - began, 1))
     return result
+
+
+def _served_classifier(served: Served, prompt: Prompt) -> LabelScorer:
+    """By the likelihood of each label's whole word where the server gives it, else by how its answer begins."""
+    endpoint = served.endpoint()
+    lm = ServedLM(endpoint, begin=served.begin)
+    try:
+        _ = lm.ways
+    except Lacking:
+        if prompt.calibrate:
+            raise
+        return ServedClassifier(endpoint, prompt.template, prompt.words)
+    return PromptedClassifier(lm, prompt)
+
+
+def _workload(asked: NamesQuestion, served: Served, how: Asked) -> Workload:
+    """At most: every label is asked for by itself where the server gives likelihoods."""
+    prompt = needed(how.prompt, served.model)
+    known: Sequence[str] = ()
+    with suppress(InputError):  # words that begin alike can still be asked for as a whole
+        known = ServedClassifier(served.endpoint(), prompt.template, prompt.words).likely_fingerprints()
+    load = Workload(0, 0)
+    for texts in (asked.texts.texts, asked.renamed):
+        columns = probability_columns(prompt.labels)
+        one = workload(texts, columns, known, name=served.model, each=len(prompt.template))
+        load += Workload(one.texts * len(prompt.labels), one.tokens * len(prompt.labels), one.known)
+    if how.perplexity_draws and how.lm is None:
+        for texts in (asked.texts.texts, asked.renamed.part(range(len(asked.named)), how.perplexity_draws)):
+            load += workload(texts, (LOG_LIKELIHOOD, "tokens"), (), name=served.model)
+    return load
 
 
 def show(result: NamesResult, folder: Path) -> None:

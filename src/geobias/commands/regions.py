@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -15,6 +15,7 @@ from rich.console import Console
 
 from geobias.audits.regions import Question, RegionsResult, answer, question
 from geobias.audits.wording import FULL, WITHOUT_WORD
+from geobias.commands.consent import LETTERS_A_TOKEN, Served, Workload, agree, workload
 from geobias.commands.plan import Step, show_plan, timed
 from geobias.errors import InputError
 from geobias.measures.agreement import rank_agreement
@@ -22,7 +23,8 @@ from geobias.measures.herb import descriptive_vectors
 from geobias.measures.inference import SIGNIFICANT
 from geobias.measures.region_null import detectable_ratio
 from geobias.models.scorer import EMBEDDED_LM, Scorer, checked_method, default_score, is_function_name, load
-from geobias.prompts.templates import Sentences
+from geobias.models.served import ServedLM
+from geobias.prompts.templates import Sentences, mark
 from geobias.report import runs
 from geobias.report.regions import carrying_words, overview, side_by_side, top_rows, wording_table, write_files
 from geobias.report.regions_inference import LEGEND, sure_lines
@@ -49,15 +51,20 @@ def run_regions(
     out: Path | None,
     as_json: bool,
     plan: bool = False,
+    served: Served | None = None,
 ) -> None:
     """One run for each model and score; with several, a table side by side and how far they agree."""
-    names = list(dict.fromkeys(model or EMBEDDED_LM for model in models))
+    names = [served.model] if served else list(dict.fromkeys(model or EMBEDDED_LM for model in models))
     asked = question(**options)
     wanted = list(dict.fromkeys(checked_method(score) for score in scores))
-    own = [name for name in names if is_function_name(name)]
+    own = [name for name in names if not served and is_function_name(name)]
     if wanted and own:
         raise InputError(f"The function {own[0]} has a score of its own: leave out --score {','.join(wanted)}.")
-    paths = _paths({name: wanted or [default_score(name)] for name in names})
+    paths = _paths({name: wanted or [ServedLM.default_method if served else default_score(name)] for name in names})
+    lm = ServedLM(served.endpoint(), begin=served.begin) if served else None
+    if lm and plan:
+        console().print(f"Nothing is sent now. It would be: {_workload(asked, lm, paths)}")
+        return
     if plan:
         _plan(asked, paths, device=device, dtype=dtype)
         return
@@ -68,9 +75,16 @@ def run_regions(
     for (name, score), path in paths.items():
         runs.refuse_foreign(top / path, asked.settings_for(name, score))
 
+    if served and lm:
+        agree(served, _workload(asked, lm, paths))
+        if not lm.ways.first:
+            raise InputError(
+                f"The server gives no number for the first word of a text, and names of regions have no other: give "
+                f"--begin with the token that begins texts for {lm.name}, such as '<s>' or '<|endoftext|>'."
+            )
     results: dict[str, RegionsResult] = {}
     for name in names:
-        model = load(name, device=device, dtype=dtype)
+        model = lm or load(name, device=device, dtype=dtype)
         for score in (score for owner, score in paths if owner == name):
             path = paths[name, score]
             scorer = model.scorer(score)
@@ -86,6 +100,21 @@ def run_regions(
         _print_json(results, agreement)
     else:
         _show(results, agreement, top)
+
+
+def _workload(asked: Question, lm: ServedLM, paths: Iterable[tuple[str, str]]) -> Workload:
+    """What all scores would send; the places beside the sentences are about as long as their names."""
+    together = Workload(0, 0)
+    for name, score in paths:
+        scorer = lm.scorer(score)
+        sentences = asked.sentences(marked=scorer.needs_mark)
+        known = lm.likely_fingerprints(score)
+        together += workload(sentences, scorer.columns, known, name=f"{name} {score}")
+        names = [mark(one.name) if scorer.needs_mark else one.name for one in asked.tree.regions[1:]]
+        together += workload(names, scorer.columns, known, name=f"{name} {score}")
+        invented = asked.asked_besides - len(names)
+        together += Workload(invented, invented * len(sentences[0]) // LETTERS_A_TOKEN)
+    return together
 
 
 def _plan(asked: Question, paths: Mapping[tuple[str, str], str], *, device: str, dtype: str) -> None:

@@ -17,7 +17,7 @@ from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import Scorer
 from geobias.progress import progress_bar
 
-SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the bar moves
+SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the bar moves; nothing of what was paid for
 SMALLEST_SHARE, LARGEST_SHARE = 8, 65536
 
 
@@ -54,7 +54,8 @@ def ask(scorer: Scorer, texts: Sequence[str], *, label: str = "scoring", progres
     scores = store.lookup(distinct)
     missing = np.flatnonzero(np.isnan(scores[:, 0]))
     with progress_bar(label, len(missing), progress) as advance:
-        for some, answer in _kept_in_time(_answers(scorer, texts, first[missing])):
+        at_risk = 0.0 if getattr(scorer, "paid", False) else SECONDS_AT_RISK
+        for some, answer in _kept_in_time(_answers(scorer, texts, first[missing]), at_risk):
             rows = missing[some]
             store.add(distinct.take(rows), answer)
             scores[rows] = answer
@@ -79,17 +80,26 @@ def _answers(scorer: Scorer, texts: Sequence[str], asked: np.ndarray) -> Iterato
             yield np.arange(len(asked))[share_at], _checked(scorer, share, np.asarray(scorer.score(share)))
 
 
-def _kept_in_time(parts: Iterator[Part]) -> Iterator[Part]:
-    """Small parts joined until a few seconds' work has come together: what is yielded is kept on disk."""
+def _kept_in_time(parts: Iterator[Part], at_risk: float) -> Iterator[Part]:
+    """Small parts joined until a few seconds' work has come together: what is yielded is kept on disk.
+
+    What came before a failure is yielded before it rises.
+    """
     waiting: list[Part] = []
     since = time.perf_counter()
-    for part in parts:
-        waiting.append(part)
-        if time.perf_counter() - since > SECONDS_AT_RISK:
-            yield _joined(waiting)
-            waiting, since = [], time.perf_counter()
+    failure: BaseException | None = None
+    try:
+        for part in parts:
+            waiting.append(part)
+            if time.perf_counter() - since >= at_risk:
+                yield _joined(waiting)
+                waiting, since = [], time.perf_counter()
+    except (Exception, KeyboardInterrupt) as error:
+        failure = error
     if waiting:
         yield _joined(waiting)
+    if failure is not None:
+        raise failure
 
 
 def _joined(parts: list[Part]) -> Part:

@@ -11,29 +11,22 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import platformdirs
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from geobias.files import write_whole, writing
+from geobias.files import cache_folder, write_whole, writing
 
 KEY = "text_digest"
 KEY_BYTES = 16
 FILES_BEFORE_MERGING = 16
 log = logging.getLogger("geobias")
-
-
-def cache_folder() -> Path:
-    """Where everything is kept: `GEOBIAS_CACHE`, or the user's cache folder."""
-    return Path(os.environ.get("GEOBIAS_CACHE") or platformdirs.user_cache_path("geobias")).expanduser()
 
 
 def text_keys(texts: Iterable[str]) -> pa.FixedSizeBinaryArray:
@@ -52,6 +45,7 @@ class ScoreStore:
     def __init__(self, fingerprint: str | None, columns: Sequence[str], *, name: str = "") -> None:
         self.columns = list(columns)
         self.folder: Path | None = None
+        self._added: list[dict[Path, pa.Table]] = []  # files of this run: single answers, then 16 together, then 256
         self._known = self._table(text_keys([]), np.empty((0, len(self.columns))))
         if fingerprint is not None:
             about = {"fingerprint": fingerprint, "columns": self.columns, "name": name}
@@ -70,7 +64,7 @@ class ScoreStore:
     def add(self, keys: pa.FixedSizeBinaryArray, scores: np.ndarray) -> None:
         """Keep these scores for later runs; they are on disk when this returns."""
         if self.folder is not None:
-            self._write(self._table(keys, scores))
+            self._keep(self._table(keys, scores), 0)
 
     def tidy(self) -> None:
         """Many small files become one; the old ones go only when the new one is there."""
@@ -82,6 +76,18 @@ class ScoreStore:
             for file in files:
                 if file != merged:
                     file.unlink(missing_ok=True)
+
+    def _keep(self, table: pa.Table, level: int) -> None:
+        """Write a file; as soon as a level has many, they become one of the next: few files, few rows written again."""
+        if level == len(self._added):
+            self._added.append({})
+        files = self._added[level]
+        files[self._write(table)] = table
+        if len(files) == FILES_BEFORE_MERGING:
+            self._added[level] = {}
+            self._keep(pa.concat_tables(files.values()), level + 1)
+            for file in files:
+                file.unlink(missing_ok=True)
 
     def _table(self, keys: pa.FixedSizeBinaryArray, scores: np.ndarray) -> pa.Table:
         arrays = [pa.array(np.ascontiguousarray(scores[:, i], dtype=np.float64)) for i in range(len(self.columns))]

@@ -47,6 +47,7 @@ class Scorer(Protocol):
     score; a scorer may add what it saw on the way (number of tokens, tokens cut off).
     A scorer that has a method `batches(texts)`, yielding positions and rows as they come, is handed many texts at once.
     A scorer that looks at a marked part of the text only (see `prompts.templates`) has `needs_mark = True`.
+    One whose answers cost money has `paid = True`: each is kept on disk as soon as it comes.
     """
 
     @property
