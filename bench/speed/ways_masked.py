@@ -13,7 +13,7 @@ import torch
 import transformers
 
 from bench.speed.ways import Ready, Score, Way, loaded
-from geobias.models.scorer import load
+from geobias.models.scorer import load_weights
 
 HERB_BATCH = 112  # the sentences of one region
 
@@ -138,7 +138,7 @@ def plain_pll(folder: str, device: str, dtype: str) -> Ready:
 
 def geobias(method: str) -> Any:
     def prepare(folder: str, device: str, dtype: str) -> Ready:
-        lm = load(folder, device=device, dtype=dtype)
+        lm = load_weights(folder, device=device, dtype=dtype)
         scorer = lm.scorer(method)
         score: Score = lambda texts, _: scorer.score(texts)[:, 0]  # noqa: E731
         return Ready(score, lm.model)

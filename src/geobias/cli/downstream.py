@@ -7,21 +7,28 @@ from typing import Annotated
 import typer
 
 from geobias.cli.options import (
+    Begin,
     Calibrate,
     Classifiers,
     Column,
+    Concurrency,
     Continents,
     Countries,
     Debug,
     Device,
     Dtype,
+    EndpointModel,
+    EndpointUrl,
     Json,
     Labels,
+    MaxCalls,
     Out,
     Plan,
     PromptText,
+    Rate,
     TextFiles,
     Threshold,
+    Yes,
 )
 from geobias.prompts.prefixes import DEFAULT_PREFIX
 
@@ -50,6 +57,13 @@ def downstream(
     labels: Labels = None,
     prompt: PromptText = None,
     calibrate: Calibrate = False,
+    endpoint: EndpointUrl = None,
+    model: EndpointModel = None,
+    begin: Begin = None,
+    yes: Yes = False,
+    max_calls: MaxCalls = None,
+    rate: Rate = None,
+    concurrency: Concurrency = None,
     plan: Plan = False,
     device: Device = "auto",
     dtype: Dtype = "auto",
@@ -63,6 +77,7 @@ def downstream(
     against a prefix that names no region. It says something of the classifiers, nothing of people.
     """
     from geobias.audits.given import sources
+    from geobias.commands.consent import served_by
     from geobias.commands.downstream import run_downstream
     from geobias.models.prompted import asked_for
 
@@ -88,4 +103,14 @@ def downstream(
         out=out,
         as_json=json,
         plan=plan,
+        served=served_by(
+            endpoint,
+            model,
+            classifiers,
+            begin=begin,
+            yes=yes,
+            max_calls=max_calls,
+            rate=rate,
+            concurrency=concurrency,
+        ),
     )

@@ -13,7 +13,10 @@ import numpy as np
 from geobias.audits.downstream import DownstreamQuestion, answer, question
 from geobias.audits.downstream_result import DownstreamResult
 from geobias.audits.labels import main_label
+from geobias.commands.consent import Served, Workload, agree
 from geobias.commands.plan import PILOT_REGIONS, PILOT_TEXTS, POWER, show_plan, timed
+from geobias.commands.served import classification, served_classifier
+from geobias.models.prompted import needed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LabelScorer, load_classifier
 from geobias.report import runs
 from geobias.report.downstream import notes, tables, write_files
@@ -39,23 +42,37 @@ def run_downstream(
     out: Path | None,
     as_json: bool,
     plan: bool,
+    served: Served | None = None,
 ) -> None:
     asked = question(**options)
-    names = list(dict.fromkeys(classifiers or EMBEDDED_CLASSIFIERS))
+    if served:
+        needed(asked.prompt, served.model)
+    names = [served.model] if served else list(dict.fromkeys(classifiers or EMBEDDED_CLASSIFIERS))
+    if served and plan:
+        console().print(f"Nothing is sent now. It would be: {_workload(asked, served)}")
+        return
     if plan:
         _plan(asked, names, device=device, dtype=dtype)
         return
     label = f"downstream-{runs.slug(names[0])}" if len(names) == 1 else "downstream"
     folder = runs.place_for(out or runs.new_folder(label))
     runs.refuse_foreign(folder, asked.settings_for(names))
+    if served:
+        agree(served, _workload(asked, served))
+        loaded = [served_classifier(served, needed(asked.prompt, served.model))]
+    else:
+        loaded = [load_classifier(name, prompt=asked.prompt, device=device, dtype=dtype) for name in names]
     began = time.perf_counter()
-    loaded = [load_classifier(name, prompt=asked.prompt, device=device, dtype=dtype) for name in names]
     result = answer(asked, loaded)
     runs.save_run(folder, result, write_files, seconds=round(time.perf_counter() - began, 1))
     if as_json:
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
     else:
         _show(result, folder)
+
+
+def _workload(asked: DownstreamQuestion, served: Served) -> Workload:
+    return classification(served, needed(asked.prompt, served.model), asked.texts.texts, asked.prefixed)
 
 
 def _plan(asked: DownstreamQuestion, names: Sequence[str], *, device: str, dtype: str) -> None:

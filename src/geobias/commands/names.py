@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +17,11 @@ from geobias.audits.names_result import NamesResult
 from geobias.audits.perplexity import language_models
 from geobias.commands.consent import Served, Workload, agree, workload
 from geobias.commands.plan import PILOT_DRAWS, PILOT_TEXTS, POWER, show_plan, timed
+from geobias.commands.served import classification, served_classifier
 from geobias.errors import InputError
 from geobias.measures.names_inference import FEWEST_TEXTS, NameUnits, Resampling
-from geobias.models.probe import Lacking
-from geobias.models.prompted import Prompt, PromptedClassifier, needed
-from geobias.models.scorer import (
-    EMBEDDED_CLASSIFIERS,
-    LOG_LIKELIHOOD,
-    LabelScorer,
-    load_classifier,
-    probability_columns,
-)
-from geobias.models.served import ServedLM
-from geobias.models.served_chat import ServedClassifier
+from geobias.models.prompted import needed
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LOG_LIKELIHOOD, LabelScorer, load_classifier
 from geobias.report import runs
 from geobias.report.names import notes, tables
 from geobias.report.names_files import write_files
@@ -96,7 +87,7 @@ def audit_into(
     runs.refuse_foreign(folder, asked.settings_for(names, how))
     if served:
         agree(served, _workload(asked, served, how))
-        classifiers = [_served_classifier(served, needed(how.prompt, served.model))]
+        classifiers = [served_classifier(served, needed(how.prompt, served.model))]
     else:
         classifiers = [load_classifier(name, prompt=how.prompt, device=device, dtype=dtype) for name in names]
     began = time.perf_counter()
@@ -105,30 +96,8 @@ def audit_into(
     return result
 
 
-def _served_classifier(served: Served, prompt: Prompt) -> LabelScorer:
-    """By the likelihood of each label's whole word where the server gives it, else by how its answer begins."""
-    endpoint = served.endpoint()
-    lm = ServedLM(endpoint, begin=served.begin)
-    try:
-        _ = lm.ways
-    except Lacking:
-        if prompt.calibrate:
-            raise
-        return ServedClassifier(endpoint, prompt.template, prompt.words)
-    return PromptedClassifier(lm, prompt)
-
-
 def _workload(asked: NamesQuestion, served: Served, how: Asked) -> Workload:
-    """At most: every label is asked for by itself where the server gives likelihoods."""
-    prompt = needed(how.prompt, served.model)
-    known: Sequence[str] = ()
-    with suppress(InputError):  # words that begin alike can still be asked for as a whole
-        known = ServedClassifier(served.endpoint(), prompt.template, prompt.words).likely_fingerprints()
-    load = Workload(0, 0)
-    for texts in (asked.texts.texts, asked.renamed):
-        columns = probability_columns(prompt.labels)
-        one = workload(texts, columns, known, name=served.model, each=len(prompt.template))
-        load += Workload(one.texts * len(prompt.labels), one.tokens * len(prompt.labels), one.known)
+    load = classification(served, needed(how.prompt, served.model), asked.texts.texts, asked.renamed)
     if how.perplexity_draws and how.lm is None:
         for texts in (asked.texts.texts, asked.renamed.part(range(len(asked.named)), how.perplexity_draws)):
             load += workload(texts, (LOG_LIKELIHOOD, "tokens"), (), name=served.model)

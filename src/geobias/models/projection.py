@@ -51,7 +51,7 @@ def _log_p(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
 if triton is not None:
 
-    @triton.jit
+    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
     def _log_p_kernel(logits, targets, found, words, stride, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
         """One state: a running maximum and a running sum over its logits, block by block."""
         row = tl.program_id(0).to(tl.int64)

