@@ -35,6 +35,12 @@ TEXTS = [
     "It rains cats and dogs.",
     "Nobody was on the bridge, said Amélie 😀.",
     "Chad",
+    "People in Papua New Guinea are hard-working, and they like to sing.",
+    "The committee decided on Tuesday that the bridge would be closed for repairs until the end of the month.",
+    "She opened the letter slowly, read it twice and put it back into the drawer.",
+    "Water boils at a hundred degrees, unless you climb a mountain first.",
+    "Our neighbours have two dogs, a cat and a rather loud parrot from Brazil.",
+    "The train to Lagos was late again, so we walked along the river and talked about football.",
 ]
 
 
@@ -106,17 +112,35 @@ def test_regions_of_smollm2(run: Run) -> None:
 
 
 def test_the_served_model_says_what_the_local_one_says(smollm2: CausalLM, server: str) -> None:
-    """The server's file is the same, quantised; here it is unpacked to float32 once."""
+    """Served and here it is the same file. The server multiplies in 8 bits, here it is unpacked to float32 once: single
+    tokens differ by some 0.1 nats either way, in the library itself too, and on average by nearly nothing.
+    """
     lm = geobias.ServedLM(geobias.Endpoint(server, "smollm2", concurrency=1, timeout=300), begin=BETWEEN_TEXTS)
-    local, served = smollm2.scorer("mean").score(TEXTS), lm.scorer("mean").score(TEXTS)
-    assert local[:, 1].tolist() == served[:, 1].tolist()
-    apart = np.abs(local[:, 0] - served[:, 0])
-    marked = SENTENCES[::40]
-    conditional = np.abs(
-        smollm2.scorer("conditional").score(marked)[:, 0] - lm.scorer("conditional").score(marked)[:, 0]
+    local, served = smollm2.scorer("sum").score(TEXTS), lm.scorer("sum").score(TEXTS)
+    library = np.array([library_log_p(smollm2, text) for text in TEXTS])
+    tokens = local[:, 1]
+    assert tokens.tolist() == served[:, 1].tolist()
+    apart = (served[:, 0] - local[:, 0]).sum() / tokens.sum()
+    each = np.abs(served[:, 0] - local[:, 0]).sum() / tokens.sum()
+    own = np.abs(served[:, 0] - library).sum() / tokens.sum()
+    print(
+        f"{tokens.sum():.0f} tokens; nats a token, served against here: {apart:+.4f} on average, {each:.4f} in size by "
+        f"text; against the server's own library: {own:.4f}"
     )
-    print(f"nats a token apart: whole texts {apart.mean():.4f}, descriptions {conditional.mean():.4f}")
-    assert apart.mean() < 0.02 and conditional.mean() < 0.02
+    assert abs(apart) < 0.02 and own < 0.02
+
+
+def library_log_p(smollm2: CausalLM, text: str) -> float:
+    """log P of a text by the library behind the server, without the server."""
+    import llama_cpp
+
+    model = llama_cpp.Llama(str(installed_file("smollm2")), logits_all=True, verbose=False, n_ctx=128, n_threads=2)
+    ids = model.tokenize(f"{BETWEEN_TEXTS}{text}".encode(), add_bos=False, special=True)
+    assert ids == [*smollm2.begin, *smollm2.tokenizer(text, add_special_tokens=False)["input_ids"]]
+    model.eval(ids)
+    logits = np.array(model._scores, dtype=np.float64)
+    log_p = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+    return float(sum(log_p[at - 1, ids[at]] for at in range(1, len(ids))))
 
 
 def test_a_served_audit_goes_on_after_max_calls(run: Run, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
