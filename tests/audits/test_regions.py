@@ -182,7 +182,7 @@ def test_a_description_that_does_not_fit_is_an_error(small_models: dict[str, Pat
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"score": "bleu"}, "Unknown score 'bleu'"),
+        ({"score": "bleu"}, "has no score 'bleu'"),
         ({"cities": "some"}, "number or 'all'"),
         ({"templates": "People."}, "must hold"),
         ({"templates": []}, "No template"),
