@@ -41,7 +41,6 @@ class Way:
     sizes: tuple[int, ...] = (0,)
     cuda_sizes: tuple[int, ...] | None = None
     counts: str = "texts"  # what a batch size counts
-    sorts: bool = False  # by length: it needs many texts to show what it can do
     reads_all: bool = False  # the vocabulary projection is held for every token
 
     def candidates(self, device: str) -> tuple[int, ...]:

@@ -17,14 +17,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bench.speed.measure import Memory, matrix_rate, timed
 from bench.speed.ways import Ready, Way, ways
 from bench.speed.work import Parts, read
+from geobias.prompts.lazy import chosen
 
 MOST_TEXTS = 512 * 112  # handed over at once: what the engine does with a long list, too
 LOGITS_HELD = 4e9  # bytes: batch sizes that would need more for the vocabulary projection are not tried
 PILOT_SECONDS = 1.0
-MANY = {"aul": 4, "pll": 4, "classify": 8, "causal": 4}  # units, for a way that sorts by length
+MOST_TEXTS_GPU = 8192 * 112
+MANY = {"aul": 4, "pll": 4, "classify": 8, "causal": 4}  # units at least: enough to sort by length, and for a batch
 
 
 class Row:
@@ -33,7 +37,8 @@ class Row:
     def __init__(self, way: Way, parts: Parts, work: str, folder: str, device: str) -> None:
         self.way, self.folder, self.device = way, folder, device
         self.texts, self.unit = parts.texts(work), parts.unit(work)
-        self.least = self.unit * MANY[work] if way.sorts else self.unit
+        self.least = self.unit * MANY[work]
+        self.most = (MOST_TEXTS_GPU if device.startswith("cuda") else MOST_TEXTS) // self.unit * self.unit
         self.work = work
         self.ready: Ready | None = None
         self.memory = Memory(device)
@@ -56,7 +61,7 @@ class Row:
         best, short = 0.0, min(PILOT_SECONDS, seconds)
         for size in self._sizes():
             self.size, count, took = size, self.least, 0.0
-            while took < short and count <= MOST_TEXTS:  # the last and largest count tells
+            while took < short and count <= self.most:  # the last and largest count tells
                 took = timed(self._score, self._some(count), self.device)
                 rate, count = count / took, count * max(2, min(8, int(short / took)))
             if rate < 0.9 * best:
@@ -66,7 +71,7 @@ class Row:
         self.size = chosen
         wanted = round(best * seconds / self.unit) * self.unit
         self.memory.reset()
-        return {"size": self.size, "texts": min(max(wanted, self.least), MOST_TEXTS // self.unit * self.unit)}
+        return {"size": self.size, "texts": min(max(wanted, self.least), self.most)}
 
     def time(self, count: int, seconds: float) -> dict[str, Any]:
         """Seconds for so many texts; the same again while less than nine tenths of `seconds` have passed."""
@@ -84,8 +89,8 @@ class Row:
         assert self.ready is not None
         return self.ready.score(texts, self.size)
 
-    def _some(self, count: int) -> list[str]:
-        return [self.texts[i % len(self.texts)] for i in range(count)]
+    def _some(self, count: int) -> Sequence[str]:
+        return chosen(self.texts, np.arange(count) % len(self.texts))
 
     def _sizes(self) -> list[int]:
         """The candidates whose vocabulary projection fits; at least the smallest."""

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geobias.engine.store import ScoreStore, text_keys
+from geobias.engine.ask import distinct
+from geobias.engine.store import ScoreStore
 from geobias.errors import InputError
 from geobias.models.endpoint import Endpoint
+from geobias.prompts.lazy import chosen
 
 LETTERS_A_TOKEN = 4  # about, in English
 SAMPLE = 1000  # texts whose length is looked at: those that are made when looked at may be millions
@@ -82,10 +84,10 @@ def workload(
     texts: Sequence[str], columns: Sequence[str], fingerprints: Sequence[str], *, name: str, each: int = 0
 ) -> Workload:
     """What of these texts is not in the store under any of the fingerprints. `each` letters are sent with every one."""
-    keys = text_keys(texts).dictionary_encode().dictionary
-    known = np.zeros(len(keys), dtype=bool)
+    first, _ = distinct(texts)
+    known = np.zeros(len(first), dtype=bool)
     for fingerprint in fingerprints[:1]:  # the model that answered last, most likely answers again
-        known = ~np.isnan(ScoreStore(fingerprint, columns, name=name).lookup(keys)[:, 0])
+        known = ~np.isnan(ScoreStore(fingerprint, columns, name=name).lookup(chosen(texts, first))[:, 0])
     sample = [len(texts[i]) for i in range(0, len(texts), max(1, len(texts) // SAMPLE))]
     letters = sum(sample) / max(len(sample), 1) + each
     missing = int((~known).sum())

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from geobias.engine.store import ScoreStore, text_keys
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import Scorer
 from geobias.progress import progress_bar
+from geobias.prompts.lazy import LazyTexts, chosen
+from geobias.prompts.templates import Sentences
 
 SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the bar moves; nothing of what was paid for
 SMALLEST_SHARE, LARGEST_SHARE = 8, 65536
@@ -43,40 +47,73 @@ class Answers:
 
 def ask(scorer: Scorer, texts: Sequence[str], *, label: str = "scoring", progress: bool | None = None) -> Answers:
     """The scorer's answer to every text. `progress` shows a bar; by default only on a terminal."""
-    keys = text_keys(texts)
-    coded = keys.dictionary_encode()
-    distinct = coded.dictionary
-    which = coded.indices.to_numpy()
-    first = np.full(len(distinct), len(texts))
-    np.minimum.at(first, which, np.arange(len(texts)))
-
+    first, which = distinct(texts)
     store = ScoreStore(scorer.fingerprint, scorer.columns, name=label)
-    scores = store.lookup(distinct)
+    scores = store.lookup(chosen(texts, first))
     missing = np.flatnonzero(np.isnan(scores[:, 0]))
-    with progress_bar(label, len(missing), progress) as advance:
-        at_risk = 0.0 if getattr(scorer, "paid", False) else SECONDS_AT_RISK
-        for some, answer in _kept_in_time(_answers(scorer, texts, first[missing]), at_risk):
+    paid = getattr(scorer, "paid", False)
+    with progress_bar(label, len(missing), progress) as advance, _Keeper(store, wait=paid) as keeper:
+        parts = _answers(scorer, texts, first[missing])
+        for some, answer in _kept_in_time(parts, 0.0 if paid else SECONDS_AT_RISK):
             rows = missing[some]
-            store.add(distinct.take(rows), answer)
+            keeper.keep(chosen(texts, first[rows]), answer)
             scores[rows] = answer
             advance(len(rows))
     store.tidy()
-    return Answers(scores[which], scorer.columns, len(distinct), len(missing))
+    return Answers(scores[which], scorer.columns, len(first), len(missing))
 
 
 Part = tuple[np.ndarray, np.ndarray]  # positions among the texts asked, and their rows of scores
 
 
+def distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The positions of the first of equal texts, and for every text which of them it is."""
+    found = texts.distinct() if isinstance(texts, LazyTexts) else None
+    if found is not None:
+        return found
+    coded = text_keys(texts).dictionary_encode()
+    which = coded.indices.to_numpy()
+    first = np.full(len(coded.dictionary), len(texts))
+    np.minimum.at(first, which, np.arange(len(texts)))
+    return first, which
+
+
+class _Keeper:
+    """Writes answers to the store beside the scoring: the next batch need not wait for digests and disks."""
+
+    def __init__(self, store: ScoreStore, *, wait: bool) -> None:
+        self.store, self.wait = store, wait
+        self.writer = ThreadPoolExecutor(1)
+        self.last: Future[None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def keep(self, texts: Sequence[str], answer: np.ndarray) -> None:
+        """Returns when the answers before these are on disk; with `wait`, when these are."""
+        if self.last is not None:
+            self.last.result()
+        self.last = self.writer.submit(self.store.add, texts, answer)
+        if self.wait:
+            self.last.result()
+
+    def __exit__(self, *failure: object) -> None:
+        self.writer.shutdown()  # what was handed over is written, also after a failure
+        if self.last is not None and failure[0] is None:
+            self.last.result()
+
+
 def _answers(scorer: Scorer, texts: Sequence[str], asked: np.ndarray) -> Iterator[Part]:
     """The answers as they come: batch by batch from a scorer that streams, share by share from any other."""
     if hasattr(scorer, "batches"):
-        for start in range(0, len(asked), LARGEST_SHARE):
-            share = [texts[int(i)] for i in asked[start : start + LARGEST_SHARE]]
+        size = len(asked) if getattr(scorer, "composes", False) and isinstance(texts, Sentences) else LARGEST_SHARE
+        for start in range(0, len(asked), max(size, 1)):
+            share = chosen(texts, asked[start : start + size])
             for some, answer in scorer.batches(share):
-                yield start + some, _checked(scorer, [share[i] for i in some], answer)
+                yield start + some, _checked(scorer, chosen(share, some), answer)
     else:
         for share_at in _shares(len(asked)):
-            share = [texts[int(i)] for i in asked[share_at]]
+            share = list(chosen(texts, asked[share_at]))
             yield np.arange(len(asked))[share_at], _checked(scorer, share, np.asarray(scorer.score(share)))
 
 
@@ -118,7 +155,7 @@ def _shares(count: int) -> Iterator[slice]:
         size = int(np.clip(size * min(SECONDS_AT_RISK / seconds, 4.0), SMALLEST_SHARE, LARGEST_SHARE))
 
 
-def _checked(scorer: Scorer, texts: list[str], answer: np.ndarray) -> np.ndarray:
+def _checked(scorer: Scorer, texts: Sequence[str], answer: np.ndarray) -> np.ndarray:
     expected = (len(texts), len(scorer.columns))
     if answer.shape != expected:
         raise GeobiasError(f"The scorer gave an array of shape {answer.shape} for {len(texts)} texts, not {expected}.")

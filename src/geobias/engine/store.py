@@ -55,16 +55,18 @@ class ScoreStore:
                 write_whole(self.folder / "scorer.json", json.dumps(about, indent=1).encode())
             self._known = _distinct(pa.concat_tables([self._known, *self._read_all()]))
 
-    def lookup(self, keys: pa.FixedSizeBinaryArray) -> np.ndarray:
+    def lookup(self, texts: Sequence[str]) -> np.ndarray:
         """The scores of these texts, a row each; NaN in the first column where there is none."""
-        found = pc.index_in(keys, value_set=self._known[KEY])
+        if not len(self._known):  # then the texts need not even be looked at
+            return np.full((len(texts), len(self.columns)), np.nan)
+        found = pc.index_in(text_keys(texts), value_set=self._known[KEY])
         rows = self._known.select(self.columns).take(found)
         return np.column_stack([rows[column].to_numpy() for column in self.columns])
 
-    def add(self, keys: pa.FixedSizeBinaryArray, scores: np.ndarray) -> None:
-        """Keep these scores for later runs; they are on disk when this returns."""
+    def add(self, texts: Sequence[str], scores: np.ndarray) -> None:
+        """Keep the scores of these texts for later runs; they are on disk when this returns."""
         if self.folder is not None:
-            self._keep(self._table(keys, scores), 0)
+            self._keep(self._table(text_keys(texts), scores), 0)
 
     def tidy(self) -> None:
         """Many small files become one; the old ones go only when the new one is there."""

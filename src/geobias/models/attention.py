@@ -16,6 +16,7 @@ from typing import Any
 import torch
 import transformers
 from torch.nn.functional import scaled_dot_product_attention
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
 NAME = "geobias_packed"
@@ -32,18 +33,18 @@ def packed_attention(
     together = BLOCK // tokens // step * step
     whole = texts - texts % together if together > 1 else 0
     scale = more.get("scaling")
-    if attention_mask is not None or key.shape != query.shape or not whole:
-        found = scaled_dot_product_attention(query, key, value, attn_mask=attention_mask, scale=scale)
-        return found.transpose(1, 2).contiguous(), None
+    looks_back_only = more.get("is_causal") or getattr(module, "is_causal", True)
+    if attention_mask is not None or looks_back_only or key.shape != query.shape or not whole:
+        plain: tuple[torch.Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
+        return plain
 
     def in_blocks(states: torch.Tensor) -> torch.Tensor:
         one = states.transpose(1, 2)[:whole].reshape(whole // together, together * tokens, heads, width)
         return one.transpose(1, 2)
 
-    mask = _own_text_only(together, tokens, query.dtype, query.device)
-    packed = scaled_dot_product_attention(
-        in_blocks(query), in_blocks(key), in_blocks(value), attn_mask=mask, scale=scale
-    )
+    own = _own_text_only(together, tokens, query.dtype, query.device)
+    blocks = in_blocks(query), in_blocks(key), in_blocks(value)
+    packed = scaled_dot_product_attention(*blocks, attn_mask=own, scale=scale)
     found = packed.transpose(1, 2).reshape(whole, tokens, heads, width)
     if whole < texts:
         rest = scaled_dot_product_attention(query[whole:], key[whole:], value[whole:], scale=scale)
@@ -61,6 +62,25 @@ def _own_text_only(together: int, tokens: int, dtype: torch.dtype, device: torch
 
 transformers.AttentionInterface.register(NAME, packed_attention)
 AttentionMaskInterface.register(NAME, sdpa_mask)
+
+
+@torch.inference_mode()
+def faster_attention(model: Any, device: torch.device) -> str | None:
+    """The name of this way for a model on a GPU that gives the same numbers by it; None for any other.
+
+    A processor gains nothing by it, and some architectures do not let their attention be replaced.
+    """
+    if device.type != "cuda" or model.config.is_encoder_decoder or model.config._attn_implementation != "sdpa":
+        return None
+    ids = torch.arange(1, 1 + 33 * 9, device=device).view(33, 9) % model.config.vocab_size
+    usual = model.base_model(input_ids=ids).last_hidden_state
+    try:
+        with attention(model, NAME):
+            packed = model.base_model(input_ids=ids).last_hidden_state
+    except Exception:  # each architecture refuses in its own way
+        return None
+    far = (usual - packed).abs().max() / usual.abs().max()
+    return NAME if far < (1e-3 if usual.dtype == torch.float32 else 0.1) else None
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import torch
 import transformers
 
 from geobias.errors import InputError
+from geobias.models.attention import attention, faster_attention
 from geobias.models.batching import equal_length_batches
 from geobias.models.loading import LoadedModel, base_model
 from geobias.models.scorer import StreamingScorer, probability_columns
@@ -42,6 +43,7 @@ class Classifier(LoadedModel, StreamingScorer):
         self.multi_label = config.problem_type == "multi_label_classification" or len(self.labels) == 1
         output = "sigmoid" if self.multi_label else "softmax"
         self.fingerprint = f"{fingerprint}:classifier:{output}:{self.dtype}:{self.max_length}"
+        self.attention = faster_attention(model, self.device)
         # Causal models look for the last token that is not padding, and refuse a batch where they know no padding.
         # Here nothing is padded: with an id that never occurs they find the last token of each text.
         text_config = config.get_text_config()
@@ -59,8 +61,10 @@ class Classifier(LoadedModel, StreamingScorer):
         if not lengths.all():
             text = texts[int(np.argmin(lengths))]
             raise InputError(f"{self.name} finds no token in the text {text[:60]!r}: leave it out.")
-        for some in equal_length_batches(lengths, lengths, self.token_budget):
-            yield some, np.column_stack([self._probabilities([encodings[i] for i in some]), cut[some]])
+        with attention(self.model, self.attention):
+            for batch in equal_length_batches(lengths, lengths, self.token_budget):
+                found = self.fitting(batch, lambda some: self._probabilities([encodings[i] for i in some]))
+                yield batch, np.column_stack([found, cut[batch]])
 
     @torch.inference_mode()
     def _probabilities(self, encodings: list[Any]) -> np.ndarray:

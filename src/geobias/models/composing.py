@@ -9,10 +9,11 @@ one differs, nothing is composed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from geobias.prompts.templates import Sentences, unmark
 
@@ -48,9 +49,37 @@ class Composed:
         return (self.before.lengths[regions] * wide + self.words.lengths[words]) * wide + self.after.lengths[regions]
 
 
+class ComposedRows:
+    """Some sentences of one template, on the device where they are read: a batch is looked up there, not sent."""
+
+    def __init__(self, parts: Composed, regions: np.ndarray, words: np.ndarray, device: torch.device) -> None:
+        self.parts, self.regions, self.words, self.device = parts, regions, words, device
+        self.shapes, self.lengths = parts.shapes(regions, words), parts.lengths(regions, words)
+        self.before, self.word, self.after = (
+            torch.from_numpy(part.ids).to(device) for part in (parts.before, parts.words, parts.after)
+        )
+
+    def ids(self, batch: np.ndarray) -> tuple[torch.Tensor, slice]:
+        """The token ids of sentences whose parts have the same lengths, and which of them are the sentences' own."""
+        regions, words = self.regions[batch], self.words[batch]
+        before, after = (int(part.lengths[regions[0]]) for part in (self.parts.before, self.parts.after))
+        word = int(self.parts.words.lengths[words[0]])
+        at_region, at_word = (self._there(rows) for rows in (regions, words))
+        pieces = [self.before[at_region, :before], self.word[at_word, :word], self.after[at_region, :after]]
+        return torch.cat(pieces, 1), slice(self.parts.added_before, before + word + after - self.parts.added_after)
+
+    def _there(self, rows: np.ndarray) -> torch.Tensor:
+        """On a GPU copied while it computes."""
+        found = torch.from_numpy(rows)
+        if self.device.type != "cuda":
+            return found
+        return found.pin_memory().to(self.device, non_blocking=True)
+
+
 def composed(tokenise: Tokenise, sentences: Sentences, template: int) -> Composed | None:
     """The parts of one template's sentences; None where they do not make up the sentences, or one is cut off."""
     _, regions, words = sentences.shape
+    sentences = replace(sentences, marked=True)  # the mark says where the word stands
     by_region = _cut_at_word(tokenise, [sentences.at(template, region, 0) for region in range(regions)])
     by_word = _cut_at_word(tokenise, [sentences.at(template, 0, word) for word in range(words)])
     if by_region is None or by_word is None:
@@ -77,7 +106,10 @@ def _cut_at_word(tokenise: Tokenise, marked: Sequence[str]) -> list[tuple[list[i
     """Each sentence's ids before, in and after its marked word; None if one is too long for the model."""
     plain = [unmark(text) for text in marked]
     found = []
-    for encoding, (_, start, end) in zip(tokenise([text for text, _, _ in plain]), plain, strict=True):
+    for encoding, (text, start, end) in zip(tokenise([text for text, _, _ in plain]), plain, strict=True):
+        start = len(
+            text[:start].rstrip()
+        )  # the blank before a word is a part of its first token, or a token of its own
         offsets = np.array(encoding.offsets).reshape(-1, 2)
         own = np.array(encoding.special_tokens_mask) == 0
         inside = np.flatnonzero(own & (offsets[:, 1] > start) & (offsets[:, 0] < end))

@@ -6,18 +6,21 @@ into log-probabilities of the whole vocabulary runs here, on the positions that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from geobias.errors import InputError
+from geobias.models.attention import faster_attention
 from geobias.models.batching import equal_length_batches
 from geobias.models.loading import LoadedModel
+from geobias.models.projection import Projection, log_sum
 from geobias.models.scorer import PROBE, Scorer
 
-LOGITS_HELD = 2**24  # numbers of the vocabulary projection held at once: 64 MB in float32
+LOGITS_HELD = {"cpu": 2**22, "cuda": 2**29}  # numbers of the vocabulary projection at once: a GPU wants large products
 
 
 class LanguageModel(LoadedModel):
@@ -31,7 +34,9 @@ class LanguageModel(LoadedModel):
     def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
         super().__init__(name, model, tokenizer, fingerprint=fingerprint)
         self.trained_on = False  # once it is, its fingerprint is that of another model
+        self.projection: Projection | None = None  # the last layer of the head, where it is all that makes the logits
         self._check_head()
+        self.attention = faster_attention(model, self.device)
 
     def scorer(self, method: str | None = None) -> Scorer:
         raise NotImplementedError
@@ -69,16 +74,33 @@ class LanguageModel(LoadedModel):
         return np.stack(rows)
 
     @torch.inference_mode()
+    def log_p(self, states: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """log P of one target at each state, on the model's device."""
+        parts = zip(states.split(self._slice), targets.split(self._slice), strict=True)
+        return torch.cat([self._log_p(some, torch.arange(len(some), device=self.device), at) for some, at in parts])
+
+    @torch.inference_mode()
     def log_probabilities(self, states: torch.Tensor, which: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """log P of each target at state `which`; the projection to the vocabulary is held only in slices."""
-        size = max(1, LOGITS_HELD // int(self.model.config.get_text_config().vocab_size))
+        """log P of each target at state `which`; there may be many targets at one state."""
         values = np.empty(len(targets))
-        for start in range(0, len(states), size):
-            logits = self._head(states[start : start + size]).float()
-            here = np.flatnonzero((which >= start) & (which < start + size))
+        for start in range(0, len(states), self._slice):
+            here = np.flatnonzero((which >= start) & (which < start + self._slice))
             rows, columns = self.tensor(which[here] - start), self.tensor(targets[here])
-            values[here] = (logits[rows, columns] - logits.logsumexp(1)[rows]).double().cpu().numpy()
+            values[here] = self._log_p(states[start : start + self._slice], rows, columns).double().cpu().numpy()
         return values
+
+    @property
+    def _slice(self) -> int:
+        """For how many states the numbers of the whole vocabulary are held at once."""
+        held = LOGITS_HELD.get(self.device.type, LOGITS_HELD["cpu"])
+        return max(1, held // int(self.model.config.get_text_config().vocab_size))
+
+    def _log_p(self, states: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        if self.projection is not None:
+            logits = self.projection(self._head(states, projected=False))
+        else:
+            logits = self._head(states)
+        return logits[rows, targets].float() - log_sum(logits)[rows]
 
     def _core(self) -> Any:
         """The module whose hidden states go into the head."""
@@ -88,17 +110,18 @@ class LanguageModel(LoadedModel):
         """How the model is called on some tokens, to see its own logits."""
         return {"input_ids": ids}
 
-    def _head(self, states: torch.Tensor) -> torch.Tensor:
+    def _head(self, states: torch.Tensor, *, projected: bool = True) -> torch.Tensor:
         """The model's own head on single positions: its forward pass with these states in place of the core's.
 
         Every architecture names and builds its head in its own way; letting the model run it needs no list of them.
+        `projected` False leaves out its last layer, to the vocabulary.
         """
-        core, output = self._core(), self._output_type(last_hidden_state=states[None])
-        core.forward = lambda *_, **__: output
-        try:
+        output = self._output_type(last_hidden_state=states[None])
+        with ExitStack() as stand_ins:
+            stand_ins.enter_context(_forward(self._core(), lambda *_, **__: output))
+            if not projected:
+                stand_ins.enter_context(_forward(self.model.get_output_embeddings(), lambda given: given))
             logits: torch.Tensor = self.model(**self._any).logits[0]
-        finally:
-            del core.forward
         return logits
 
     @torch.inference_mode()
@@ -112,10 +135,29 @@ class LanguageModel(LoadedModel):
         finally:
             hook.remove()
         self._output_type = type(seen[0])
-        alone = self._head(seen[0].last_hidden_state[0, -2:]).float()
-        tolerance = 1e-3 if self.dtype == "float32" else 0.1
-        if plain.shape != alone.shape or not torch.allclose(plain, alone, rtol=tolerance, atol=tolerance):
+        states = seen[0].last_hidden_state[0, -2:]
+        if not self._alike(plain, self._head(states)):
             raise InputError(
                 f"{self.name} ({self.architecture}) does not predict token by token, so it cannot be asked as a "
                 "language model."
             )
+        last = self.model.get_output_embeddings()
+        if isinstance(last, torch.nn.Linear):  # most heads end in one; some change its numbers afterwards
+            projection = Projection(last)
+            with suppress(RuntimeError):  # those that cannot do without it
+                if self._alike(plain, projection(self._head(states, projected=False))[:, : plain.shape[1]]):
+                    self.projection = projection
+
+    def _alike(self, plain: torch.Tensor, other: torch.Tensor) -> bool:
+        tolerance = 1e-3 if self.dtype == "float32" else 0.1
+        return plain.shape == other.shape and torch.allclose(plain, other.float(), rtol=tolerance, atol=tolerance)
+
+
+@contextmanager
+def _forward(module: Any, stand_in: Callable[..., Any]) -> Iterator[None]:
+    """Let a module do something else for a while."""
+    module.forward = stand_in
+    try:
+        yield
+    finally:
+        del module.forward

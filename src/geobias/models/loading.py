@@ -6,7 +6,7 @@ import hashlib
 import importlib.util
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from functools import cache
 from io import StringIO
@@ -43,6 +43,7 @@ class LoadedModel:
         self.max_length = longest_input(model, tokenizer)
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         self.architecture = type(model).__name__
+        self.token_budget = TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])  # tokens that go through together
 
     @classmethod
     def from_pretrained(cls, name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> Self:
@@ -51,10 +52,23 @@ class LoadedModel:
         identity = fingerprint(model, tokenizer)
         return cls(name, model.to(where).eval(), tokenizer, fingerprint=identity)
 
-    @property
-    def token_budget(self) -> int:
-        """How many tokens go through the model together."""
-        return TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])
+    def fitting(self, some: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """What `compute` gives for some texts; where memory does not suffice in halves, and smaller batches after."""
+        try:
+            return compute(some)
+        except RuntimeError as error:
+            if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
+                raise
+            if len(some) < 2:
+                raise InputError(
+                    f"A single text is too long for the memory of {self.device}: --device cpu, --dtype bfloat16, or "
+                    "shorter texts."
+                ) from None
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        self.token_budget = max(1, self.token_budget // 2)
+        half = len(some) // 2
+        return np.concatenate([self.fitting(some[:half], compute), self.fitting(some[half:], compute)])
 
     def encode(self, texts: Sequence[str], *, special: bool = True, reserve: int = 0) -> tuple[list[Any], np.ndarray]:
         """The texts as tokens, as many as the model can read, and how many were cut off each.

@@ -14,20 +14,21 @@ tokenizer adds ([CLS], </s>, ...) never count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 import transformers
 
 from geobias.errors import InputError
+from geobias.models.attention import attention
 from geobias.models.batching import equal_length_batches
+from geobias.models.composing import SAMPLED, ComposedRows, composed
 from geobias.models.language import LanguageModel
 from geobias.models.scorer import LIKELIHOOD_COLUMNS, StreamingScorer
-from geobias.prompts.templates import unmark
+from geobias.prompts.lazy import SomeTexts
+from geobias.prompts.templates import Sentences, unmark
 
 BATCHES_COMPARED = 4  # batches of masked texts looked through together for equal ones
 
@@ -74,6 +75,7 @@ class MaskedScorer(StreamingScorer):
         self.lm = lm
         self.method = lm.checked(method)
         self.needs_mark = self.method == "conditional"
+        self.composes = self.method == "aul"
         if self.method in ("pll", "pll-word", "conditional") and lm.tokenizer.mask_token_id is None:
             raise InputError(f"{lm.name} has no mask token, which the score {self.method!r} needs; try --score aul.")
 
@@ -82,18 +84,72 @@ class MaskedScorer(StreamingScorer):
         return self.lm.identity_of(self.method)
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        with attention(self.lm.model, "eager" if self.method == "aula" else self.lm.attention):
+            parts = self._composed(texts)
+            yield from self._tokenised_rows(texts) if parts is None else self._composed_rows(parts)
+
+    def _tokenised_rows(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         encoded = self._encode(texts)
         masked = self.method not in ("aul", "aula")
         passes = encoded.tokens if masked else np.ones(len(texts), dtype=np.int64)
-        budget = self.lm.token_budget
         total = self._masked_total if masked else self._unmasked_total
-        with _attention(self.lm.model, "eager" if self.method == "aula" else None):
-            for some in equal_length_batches(
-                encoded.lengths, encoded.lengths * passes, budget * BATCHES_COMPARED if masked else budget
-            ):
-                tokens = encoded.tokens[some]
-                mean = total(encoded, some, budget) / np.where(tokens == 0, np.nan, tokens)  # no token, no score
-                yield some, np.column_stack([mean, tokens, encoded.unknown[some], encoded.cut[some]])
+        budget = self.lm.token_budget * (BATCHES_COMPARED if masked else 1)
+        for batch in equal_length_batches(encoded.lengths, encoded.lengths * passes, budget):
+            found = self.lm.fitting(batch, lambda some: total(encoded, some))
+            tokens = encoded.tokens[batch]
+            mean = found / np.where(tokens == 0, np.nan, tokens)  # no token, no score
+            yield batch, np.column_stack([mean, tokens, encoded.unknown[batch], encoded.cut[batch]])
+
+    def _composed(self, texts: Sequence[str]) -> list[tuple[np.ndarray, ComposedRows]] | None:
+        """Template sentences from the tokens of their parts, template by template; None where that cannot be done."""
+        if not (self.composes and isinstance(texts, SomeTexts) and isinstance(texts.of, Sentences)):
+            return None
+        if len(texts) <= sum(texts.of.shape) + SAMPLED:  # few of many, and as soon tokenised
+            return None
+        template, region, word = texts.coordinates
+        found = []
+        for one in np.unique(template):
+            parts = composed(lambda some: self.lm.encode(some)[0], texts.of, int(one))
+            if parts is None:
+                return None
+            at = np.flatnonzero(template == one)
+            found.append((at, ComposedRows(parts, region[at], word[at], self.lm.device)))
+        return found
+
+    def _composed_rows(
+        self, templates: list[tuple[np.ndarray, ComposedRows]]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Answers are read one batch late: the device works on the next while the last comes back."""
+        waiting: tuple[np.ndarray, Callable[[], np.ndarray]] | None = None
+        for at, rows in templates:
+            for batch in equal_length_batches(rows.shapes, rows.lengths, self.lm.token_budget):
+                ready = self._begun(rows, batch)
+                if waiting is not None:
+                    yield waiting[0], waiting[1]()
+                waiting = at[batch], ready
+        if waiting is not None:
+            yield waiting[0], waiting[1]()
+
+    def _begun(self, rows: ComposedRows, batch: np.ndarray) -> Callable[[], np.ndarray]:
+        """Start a batch, and give what will have its answer. Where memory does not suffice it is had at once."""
+        try:
+            answer = self._sentence_scores(rows, batch)
+            return lambda: answer.cpu().numpy()
+        except torch.OutOfMemoryError:
+            found = self.lm.fitting(batch, lambda some: self._sentence_scores(rows, some).cpu().numpy())
+            return lambda: found
+
+    @torch.inference_mode()
+    def _sentence_scores(self, rows: ComposedRows, batch: np.ndarray) -> torch.Tensor:
+        """AUL of sentences of one length, with the columns beside it."""
+        ids, own = rows.ids(batch)
+        hidden = self.lm.states(ids)[:, own]
+        targets = ids[:, own]
+        tokens = targets.shape[1]
+        values = self.lm.log_p(hidden.reshape(-1, hidden.shape[-1]), targets.reshape(-1)).double()
+        mean = values.view(-1, tokens).sum(1) / tokens
+        unknown = (targets == (self.lm.tokenizer.unk_token_id or -1)).sum(1).double()
+        return torch.stack([mean, torch.full_like(mean, tokens), unknown, torch.zeros_like(mean)], 1)
 
     def _encode(self, texts: Sequence[str]) -> _Encoded:
         plain = [unmark(text) for text in texts]
@@ -129,7 +185,7 @@ class MaskedScorer(StreamingScorer):
             return positions[last] + 1
         return positions + 1
 
-    def _unmasked_total(self, encoded: _Encoded, texts: np.ndarray, budget: int) -> np.ndarray:
+    def _unmasked_total(self, encoded: _Encoded, texts: np.ndarray) -> np.ndarray:
         """Sum over each text's tokens of their (weighed) log P, from one pass over the texts as they are."""
         ids = np.stack([encoded.ids[text] for text in texts])
         read = np.zeros(ids.shape, dtype=bool)
@@ -140,12 +196,12 @@ class MaskedScorer(StreamingScorer):
             hidden, received = self.lm.states_and_attention(self.lm.tensor(ids))
         else:
             hidden = self.lm.states(self.lm.tensor(ids))
-        values = self.lm.log_probabilities(hidden[where], np.arange(read.sum()), ids[read])
+        values = self.lm.log_p(hidden[where], self.lm.tensor(ids[read])).double().cpu().numpy()
         if received is not None:
             values *= received[where].double().cpu().numpy()
         return np.bincount(np.nonzero(read)[0], weights=values, minlength=len(texts))
 
-    def _masked_total(self, encoded: _Encoded, texts: np.ndarray, budget: int) -> np.ndarray:
+    def _masked_total(self, encoded: _Encoded, texts: np.ndarray) -> np.ndarray:
         """The same, each token from a pass in which it is masked.
 
         Masked texts are often the same: "People in Chad are [MASK]." asks for every word of one token at once.
@@ -161,7 +217,7 @@ class MaskedScorer(StreamingScorer):
         masked = (column >= position[:, None]) & (column < end[:, None])
         inputs = np.where(masked, self.lm.tokenizer.mask_token_id, ids)
         distinct, which = np.unique(np.column_stack([inputs, position]), axis=0, return_inverse=True)
-        rows_at_once = max(1, budget // ids.shape[1])
+        rows_at_once = max(1, self.lm.token_budget // ids.shape[1])
         states = torch.cat(
             [
                 self._state_at(part[:, :-1], part[:, -1])
@@ -175,17 +231,3 @@ class MaskedScorer(StreamingScorer):
         """The hidden state of each row at its one position."""
         hidden = self.lm.states(self.lm.tensor(inputs))
         return hidden[torch.arange(len(inputs), device=hidden.device), self.lm.tensor(positions)]
-
-
-@contextmanager
-def _attention(model: Any, implementation: str | None) -> Iterator[None]:
-    """Attention weights exist in the plain implementation only; it is slower, so it is used only where asked for."""
-    if implementation is None:
-        yield
-        return
-    usual = model.config._attn_implementation
-    model.set_attn_implementation(implementation)
-    try:
-        yield
-    finally:
-        model.set_attn_implementation(usual)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from math import prod
-from typing import overload
+from typing import Any, overload
+
+import numpy as np
 
 Shape = tuple[int, int, int]
 
@@ -20,6 +23,10 @@ class LazyTexts(Sequence[str]):
     @abstractmethod
     def at(self, first: int, second: int, third: int) -> str:
         """The text at these places of the three dimensions."""
+
+    def distinct(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The positions of the first of equal texts, and which of them each text is; None if only a look can tell."""
+        return None
 
     def __len__(self) -> int:
         return prod(self.shape)
@@ -36,3 +43,36 @@ class LazyTexts(Sequence[str]):
         _, second_count, third_count = self.shape
         rest, third = divmod(index, third_count)
         return self.at(*divmod(rest, second_count), third)
+
+
+@dataclass(frozen=True)
+class SomeTexts(Sequence[str]):
+    """Some of a block's texts, still not written out."""
+
+    of: Any = field(repr=False)
+    positions: np.ndarray = field(repr=False)
+
+    @property
+    def coordinates(self) -> tuple[np.ndarray, ...]:
+        """Where they stand in the block's three dimensions."""
+        return np.unravel_index(self.positions, self.of.shape)
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self.of[int(i)] for i in self.positions[index]]
+        text: str = self.of[int(self.positions[index])]
+        return text
+
+
+def chosen(texts: Sequence[str], positions: np.ndarray) -> Sequence[str]:
+    """The texts at these positions: written out, unless they are of a block."""
+    if isinstance(texts, SomeTexts):
+        return SomeTexts(texts.of, texts.positions[positions])
+    return SomeTexts(texts, positions) if isinstance(texts, LazyTexts) else [texts[int(i)] for i in positions]

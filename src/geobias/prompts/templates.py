@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from geobias.errors import InputError
 from geobias.prompts.lazy import LazyTexts, Shape
 
@@ -61,6 +63,16 @@ class Sentences(LazyTexts):
         name = self.regions[region]
         return before.replace(REGION, name) + description + after.replace(REGION, name)
 
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cities share names, and words may be given twice; others make the same sentence by rare accident only."""
+        templates, regions, words = self.shape
+        (first_region, of_region), (first_word, of_word) = (
+            _first_of_equal(part) for part in (self.regions, self.words)
+        )
+        first = (np.arange(templates)[:, None] * regions + first_region)[..., None] * words + first_word
+        which = (np.arange(templates)[:, None] * len(first_region) + of_region)[..., None] * len(first_word) + of_word
+        return first.ravel(), which.ravel()
+
     def region_spans(self, template: int, region: int, word: int) -> list[tuple[int, int]]:
         """From where to where the region stands in the unmarked sentence, each time that the template names it."""
         before, after = self.templates[template].split(DESCRIPTION)
@@ -72,3 +84,10 @@ class Sentences(LazyTexts):
                 at += len(name)
             at += len(part.split(REGION)[-1]) + more
         return spans
+
+
+def _first_of_equal(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The positions of names that were not there before, and for every name which of these it is."""
+    seen: dict[str, int] = {}
+    which = np.array([seen.setdefault(name, len(seen)) for name in names], dtype=np.int64)
+    return np.unique(which, return_index=True)[1], which
