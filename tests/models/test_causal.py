@@ -106,7 +106,7 @@ def test_a_score_does_not_depend_on_its_batch_or_order(
     expected = scorer.score(TEXTS)
     order = np.random.default_rng(0).permutation(len(TEXTS))
     np.testing.assert_allclose(scorer.score([TEXTS[i] for i in order]), expected[order], atol=1e-5)
-    monkeypatch.setattr(CausalLM, "token_budget", 7)
+    monkeypatch.setattr(loaded[kind], "token_budget", 7)
     np.testing.assert_allclose(scorer.score(TEXTS), expected, atol=1e-5)
     np.testing.assert_allclose(np.concatenate([scorer.score([text]) for text in TEXTS]), expected, atol=1e-5)
 

@@ -18,8 +18,8 @@ from geobias.prompts.lazy import SomeTexts, chosen
 from geobias.prompts.templates import Sentences
 from tests.conftest import MASKED
 
-REGIONS = ["France", "Nigeria", "New Guinea", "Åland", "Chad", "The lazy dog", "Nigeria"]
-WORDS = ["kind", "hard-working", "shy", "loyal and honest", "loud", "lazy", "quick"]
+REGIONS = ["France", "Nigeria", "Guinea", "Åland", "Chad", "The dog", "Nigeria"]
+WORDS = ["kind", "hard-working", "shy", "loyal and", "loud", "lazy", "quick"]
 TEMPLATES = ["People in {region} are {description}.", "The {description} fox, {region}, of {region}."]
 SENTENCES = Sentences(TEMPLATES, REGIONS, WORDS)
 
@@ -47,7 +47,7 @@ def test_composed_sentences_score_as_whole_ones(kind: str, small_models: dict[st
 def test_the_ids_are_the_tokenizers_own(kind: str, small_models: dict[str, Path]) -> None:
     lm = load_masked(small_models[kind])
     for template in range(len(TEMPLATES)):
-        parts = composed(lambda some: lm.encode(some)[0], SENTENCES, template)
+        parts = composed(lambda some: lm.encode(some)[0], SENTENCES, template, longest=40)
         assert parts is not None
         region, word = (places.ravel() for places in np.mgrid[: len(REGIONS), : len(WORDS)])
         rows = ComposedRows(parts, region, word, torch.device("cpu"))
@@ -77,7 +77,7 @@ def test_what_does_not_compose_is_tokenised_whole(small_models: dict[str, Path],
 
     lm_tokenizer, lm.tokenizer = lm.tokenizer, Fickle()
     assert backend.get_vocab_size() > 0
-    assert composed(lambda some: lm.encode(some)[0], SENTENCES, 0) is None
+    assert composed(lambda some: lm.encode(some)[0], SENTENCES, 0, longest=40) is None
     scorer = lm.scorer("aul")
     np.testing.assert_allclose(
         scorer.score(SomeTexts(SENTENCES, np.arange(len(SENTENCES)))), scorer.score(list(SENTENCES)), atol=1e-6
@@ -87,7 +87,11 @@ def test_what_does_not_compose_is_tokenised_whole(small_models: dict[str, Path],
 def test_sentences_that_are_cut_off_are_not_composed(small_models: dict[str, Path]) -> None:
     lm = load_masked(small_models["bert"])
     long = Sentences(TEMPLATES[:1], ["France", "People in France and " * 20], WORDS)
-    assert composed(lambda some: lm.encode(some)[0], long, 0) is None
+    assert composed(lambda some: lm.encode(some)[0], long, 0, longest=40) is None
+    lengths = [len(encoding.ids) for encoding in lm.encode(list(Sentences(TEMPLATES[:1], REGIONS, WORDS)))[0]]
+    for limit, fits in ((max(lengths), True), (max(lengths) - 1, False)):  # also where only one pair is too long
+        found = composed(lambda some: lm.encode(some)[0], SENTENCES, 0, longest=limit)
+        assert (found is not None) == fits
 
 
 def test_a_sample_is_compared_and_not_all(small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +103,7 @@ def test_a_sample_is_compared_and_not_all(small_models: dict[str, Path], monkeyp
         seen.append(len(texts))
         return lm.encode(texts)[0]
 
-    assert composed(tokenise, SENTENCES, 0) is not None
+    assert composed(tokenise, SENTENCES, 0, longest=40) is not None
     assert seen == [len(REGIONS), len(WORDS), 1, 5]
 
 

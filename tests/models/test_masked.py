@@ -136,30 +136,36 @@ def test_the_vocabulary_projection_stays_bounded(loaded: dict[str, MaskedLM], mo
     lm = loaded["bert"]
     expected = {method: lm.scorer(method).score(TEXTS) for method in METHODS}
     largest = 0
-    head = lm._head
+    assert lm.projection is not None
+    project = lm.projection
 
     def watched(states: torch.Tensor) -> torch.Tensor:
         nonlocal largest
-        logits = head(states)
+        logits = project(states)
         largest = max(largest, logits.numel())
         return logits
 
-    monkeypatch.setattr(lm, "_head", watched)
-    monkeypatch.setattr(language, "LOGITS_HELD", 3 * lm.model.config.vocab_size)
+    monkeypatch.setattr(lm, "projection", watched)
+    monkeypatch.setattr(language, "LOGITS_HELD", {"cpu": 3 * lm.model.config.vocab_size})
     for method, scores in expected.items():
         np.testing.assert_allclose(lm.scorer(method).score(TEXTS), scores, atol=1e-5)
     assert 0 < largest <= 3 * lm.model.config.vocab_size
 
 
-def test_only_the_positions_that_are_read_reach_the_vocabulary(loaded: dict[str, MaskedLM]) -> None:
+def test_only_the_positions_that_are_read_reach_the_vocabulary(
+    loaded: dict[str, MaskedLM], monkeypatch: pytest.MonkeyPatch
+) -> None:
     lm = loaded["bert"]
-    seen = []
-    head = lm._head
-    lm._head = lambda states: seen.append(len(states)) or head(states)  # type: ignore[method-assign,func-returns-value]
-    try:
-        tokens = lm.scorer("conditional").score([MARKED])[0, 1]
-    finally:
-        del lm._head
+    seen: list[int] = []
+    assert lm.projection is not None
+    project = lm.projection
+
+    def watched(states: torch.Tensor) -> torch.Tensor:
+        seen.append(len(states))
+        return project(states)
+
+    monkeypatch.setattr(lm, "projection", watched)
+    tokens = lm.scorer("conditional").score([MARKED])[0, 1]
     assert sum(seen) == tokens
 
 

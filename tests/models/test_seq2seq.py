@@ -107,7 +107,7 @@ def test_a_score_does_not_depend_on_its_batch(
     scorer = loaded[kind].scorer(method)
     texts = [BEFORE + mark(word) + AFTER for word in ("kind", "loud", WORD)] if scorer.needs_mark else TEXTS
     expected = scorer.score(texts)
-    monkeypatch.setattr(Seq2SeqLM, "token_budget", 5)
+    monkeypatch.setattr(loaded[kind], "token_budget", 5)
     np.testing.assert_allclose(scorer.score(texts), expected, atol=1e-5)
     np.testing.assert_allclose(np.concatenate([scorer.score([text]) for text in texts]), expected, atol=1e-5)
 

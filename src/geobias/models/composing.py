@@ -76,8 +76,8 @@ class ComposedRows:
         return found.pin_memory().to(self.device, non_blocking=True)
 
 
-def composed(tokenise: Tokenise, sentences: Sentences, template: int) -> Composed | None:
-    """The parts of one template's sentences; None where they do not make up the sentences, or one is cut off."""
+def composed(tokenise: Tokenise, sentences: Sentences, template: int, *, longest: int) -> Composed | None:
+    """The parts of one template's sentences; None where they do not make up the sentences, or one is too long."""
     _, regions, words = sentences.shape
     sentences = replace(sentences, marked=True)  # the mark says where the word stands
     by_region = _cut_at_word(tokenise, [sentences.at(template, region, 0) for region in range(regions)])
@@ -90,6 +90,8 @@ def composed(tokenise: Tokenise, sentences: Sentences, template: int) -> Compose
         _part([after for _, _, after in by_region]),
         *_added(tokenise([unmark(sentences.at(template, 0, 0))[0]])[0]),
     )
+    if (found.before.lengths + found.after.lengths).max() + found.words.lengths.max() > longest:
+        return None
     rng = np.random.default_rng(0)
     count = regions * words
     sample = np.arange(count) if count <= SAMPLED else rng.choice(count, SAMPLED, replace=False)
@@ -97,7 +99,7 @@ def composed(tokenise: Tokenise, sentences: Sentences, template: int) -> Compose
     plain = tokenise([unmark(sentences.at(template, region, word))[0] for region, word in pairs])
     for (region, word), encoding in zip(pairs, plain, strict=True):
         before, _, after = by_region[region]
-        if encoding.overflowing or encoding.ids != [*before, *by_word[word][1], *after]:
+        if encoding.ids != [*before, *by_word[word][1], *after]:
             return None
     return found
 

@@ -109,7 +109,7 @@ class MaskedScorer(StreamingScorer):
         template, region, word = texts.coordinates
         found = []
         for one in np.unique(template):
-            parts = composed(lambda some: self.lm.encode(some)[0], texts.of, int(one))
+            parts = composed(lambda some: self.lm.encode(some)[0], texts.of, int(one), longest=self.lm.max_length)
             if parts is None:
                 return None
             at = np.flatnonzero(template == one)
