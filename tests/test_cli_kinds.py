@@ -66,6 +66,18 @@ def test_names_with_a_prompted_model_and_its_own_perplexity(
     assert code == 2 and "need --labels" in err and not Path("no").exists()
 
 
+def test_what_cannot_be_asked_so_is_said(run: Run, small_models: dict[str, Path]) -> None:
+    after = ("--template", "The {description} people of {region}.", "--score", "conditional", *FEW)
+    code, _, err = run("regions", small_models["gpt2"], *after, "--out", "no")
+    assert code == 2 and "put the region first, or choose --score mean" in err and not Path("no").exists()
+    assert run("regions", small_models["bert"], *after, "--out", "yes")[0] == 0  # which sees the whole sentence
+    code, _, err = run("names", "embedded/sentiment", "--limit", "2", "--draws", "1", "--labels", "a,b", "--out", "no")
+    assert code == 2 and "--labels are for language models, and there is none among embedded/sentiment" in err
+    for missing in ("model.gguf", "some/dir/model.GGUF"):
+        code, _, err = run("regions", missing, *FEW)
+        assert code == 2 and f"There is no file {missing}: give a GGUF file" in err
+
+
 def test_downstream_with_a_prompted_model(run: Run, small_models: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "texts.csv").write_text("text\nA day.\nThe fox.\nA dog.", encoding="utf-8")
     given = ("--texts", "texts.csv", "--countries", "FR,NG", "--labels", "no,yes", "--positive", "yes")

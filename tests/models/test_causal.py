@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers
 
 from geobias.errors import InputError
+from geobias.models.beginnings import alike
 from geobias.models.causal import CausalLM
 from geobias.models.scorer import load
 from geobias.prompts.templates import Sentences, mark, unmark
@@ -83,13 +85,18 @@ def test_the_words_of_a_region_share_what_stands_before_them(
 ) -> None:
     lm = loaded["gpt2"]
     read: list[int] = []
-    plain = lm.read
+    plain, states = lm.read, lm.states
 
     def counted(ids: np.ndarray, *more: Any) -> Any:
         read.append(ids.size)
         return plain(ids, *more)
 
+    def counted_states(ids: torch.Tensor) -> torch.Tensor:
+        read.append(ids.numel())
+        return states(ids)
+
     monkeypatch.setattr(lm, "read", counted)
+    monkeypatch.setattr(lm, "states", counted_states)
     lm.scorer("conditional").score(SENTENCES)
     shared = sum(read)
     read.clear()
@@ -137,6 +144,40 @@ def test_a_model_that_keeps_no_keys_is_asked_plainly(
     lm = load(small_models["gpt2"])
     assert isinstance(lm, CausalLM) and not lm.keeps_beginnings
     assert np.isfinite(lm.scorer("conditional").score(SENTENCES)[:, 0]).all()
+
+
+@pytest.mark.parametrize("kind", ["opt", "mamba", "openai-gpt", "xlnet", "mistral"])
+def test_other_architectures_are_asked_too(kind: str, tmp_path: Path, small_models: dict[str, Path]) -> None:
+    """A core of another name, states in place of keys, no limit of positions, a window."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(small_models["gpt2"])
+    size: Any = {"vocab_size": len(tokenizer)}
+    four: Any = {"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 24}
+    config: Any = {
+        "opt": lambda: transformers.OPTConfig(**size, **four, ffn_dim=24, word_embed_proj_dim=16),
+        "mamba": lambda: transformers.MambaConfig(**size, hidden_size=16, num_hidden_layers=2, state_size=4),
+        "openai-gpt": lambda: transformers.OpenAIGPTConfig(**size, n_positions=60, n_embd=16, n_layer=2, n_head=2),
+        "xlnet": lambda: transformers.XLNetConfig(**size, d_model=16, n_layer=2, n_head=2, d_inner=24),
+        "mistral": lambda: transformers.MistralConfig(**size, **four, num_key_value_heads=1, sliding_window=4),
+    }[kind]()
+    torch.manual_seed(1)
+    transformers.AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    if kind == "xlnet":  # it looks both ways
+        with pytest.raises(InputError, match="looks at later tokens too"):
+            load(tmp_path)
+        return
+    lm = load(tmp_path)
+    assert isinstance(lm, CausalLM)
+    found = lm.scorer("mean").score(TEXTS)[:, 0]
+    expected = [np.mean([value for value, _, _ in plain_log_p(lm, text, "<|endoftext|>")]) for text in TEXTS]
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_a_run_of_texts_that_begin_alike_is_no_longer_than_a_batch() -> None:
+    rows = [np.array([1, 2, 3, 4, n]) for n in range(40)]
+    start, stop, shared = alike(rows, budget=14)
+    assert (stop - start).max() == 10 and (stop - start).sum() == 40 and (shared == 4).all()
+    assert [len(part) for part in alike(rows, budget=1000)] == [1, 1, 1]
 
 
 def test_a_score_of_another_kind_of_model_is_refused(loaded: dict[str, CausalLM]) -> None:

@@ -19,7 +19,7 @@ from geobias.audits.identity import model_identity
 from geobias.audits.labels import main_label, true_labels
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.prompted import Prompt
+from geobias.models.prompted import Prompt, refuse_unused
 from geobias.models.scorer import LabelScorer
 from geobias.prompts.prefixes import DEFAULT_PREFIX, PrefixedTexts, checked_prefix, control_for
 from geobias.prompts.templates import REGION
@@ -128,6 +128,7 @@ def answer(
     asked: DownstreamQuestion, classifiers: Sequence[LabelScorer], *, progress: bool | None = None
 ) -> DownstreamResult:
     """Put the question to every classifier."""
+    refuse_unused(asked.prompt, classifiers)
     # Before the first is asked: a label that the last does not have must not cost an hour.
     shown = [main_label(one.name, one.labels, asked.positive) for one in classifiers]
     truths = [

@@ -24,7 +24,7 @@ from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.finder import EMBEDDED_FINDER, load_finder
 from geobias.models.function import function_name
-from geobias.models.prompted import Prompt
+from geobias.models.prompted import Prompt, refuse_unused
 from geobias.models.scorer import LabelScorer, Scorer
 from geobias.prompts.counterfactuals import Counterfactuals
 from geobias.prompts.persons import people, places
@@ -207,6 +207,7 @@ def answer(
         raise InputError(
             f"Give one classifier or several, each with a name of its own, not: {', '.join(names) or 'none'}."
         )
+    refuse_unused(how.prompt, classifiers)
     prepared = [_prepared(asked, classifier, how) for classifier in classifiers]
     lms = language_models(classifiers, how, device, dtype) if how.perplexity_draws else {}
     taken: dict[int, Perplexity] = {}

@@ -30,7 +30,13 @@ from geobias.measures.herb import (
 )
 from geobias.measures.pairs import pair_count
 from geobias.models.scorer import Scorer
-from geobias.prompts.templates import DEFAULT_TEMPLATE, Sentences, checked_template, mark
+from geobias.prompts.templates import (
+    DEFAULT_TEMPLATE,
+    Sentences,
+    checked_template,
+    mark,
+    refuse_region_after_description,
+)
 from geobias.world.regions import RegionTree, read_tree, world
 from geobias.world.words import Word, checked, herb_words, read_words
 
@@ -263,6 +269,9 @@ def question(
 
 def answer(asked: Question, scorer: Scorer, *, progress: bool | None = None) -> RegionsResult:
     """Put the question to a scorer."""
+    if getattr(scorer, "looks_back_only", False):
+        for template in asked.templates:
+            refuse_region_after_description(template)
     regions = asked.tree.regions[1:]  # nobody is asked about the root itself
     names = [region.name for region in regions]
     marked = getattr(scorer, "needs_mark", False)

@@ -9,8 +9,8 @@ import numpy as np
 Runs = tuple[np.ndarray, np.ndarray, np.ndarray]  # first text, the one after the last, tokens shared
 
 
-def alike(rows: Sequence[np.ndarray]) -> Runs:
-    """Runs of consecutive rows, so chosen that few tokens remain to be read.
+def alike(rows: Sequence[np.ndarray], budget: int) -> Runs:
+    """Runs of consecutive rows, so chosen that few tokens remain to be read, and in each run no more than `budget`.
 
     A run of n rows that share p tokens saves (n - 1) p of them. The next row joins if that saves no less, though it
     may shorten what all share; the words of one region stay together, and the next region begins a new run.
@@ -19,11 +19,15 @@ def alike(rows: Sequence[np.ndarray]) -> Runs:
     at = 0
     while at < len(rows):
         begun, common, members = at, len(rows[at]), 1
+        tokens = len(rows[at])
         while at + 1 < len(rows):
             with_next = _shared(rows[at], rows[at + 1], common)
             if with_next == 0 or members * with_next < (members - 1) * common:
                 break
+            if tokens + len(rows[at + 1]) - members * with_next > budget:
+                break
             at, common, members = at + 1, with_next, members + 1
+            tokens += len(rows[at])
         at += 1
         start.append(begun)
         stop.append(at)

@@ -24,6 +24,7 @@ import numpy as np
 import torch
 import transformers
 
+from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches, like_length_batches
 from geobias.models.beginnings import alike
 from geobias.models.language import LanguageModel
@@ -31,7 +32,7 @@ from geobias.models.scorer import LIKELIHOOD_COLUMNS, PROBE, StreamingScorer
 from geobias.prompts.templates import unmark
 
 BETWEEN_TEXTS = "<|endoftext|>"
-SAME = 1e-3  # how far rounding may take hidden states apart when the beginning is kept, relative to their size
+SAME = 1e-3
 
 
 class CausalLM(LanguageModel):
@@ -46,10 +47,15 @@ class CausalLM(LanguageModel):
     def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
         super().__init__(name, model, tokenizer, fingerprint=fingerprint)
         self.begin = _begin(tokenizer)
+        self._check_direction()
         self.keeps_beginnings = self._can_keep_beginnings()
 
     def scorer(self, method: str | None = None) -> CausalScorer:
         return CausalScorer(self, method)
+
+    def _core(self) -> Any:
+        decoder = self.model.get_decoder()
+        return self.model.base_model if decoder is self.model else decoder
 
     @torch.inference_mode()
     def read(self, ids: np.ndarray, before: Any = None) -> tuple[torch.Tensor, Any]:
@@ -57,8 +63,20 @@ class CausalLM(LanguageModel):
 
         `before` is the second part of an earlier answer, for texts that go on from there; it is used up.
         """
-        output = self.model.base_model(input_ids=self.tensor(ids), past_key_values=before, use_cache=True)
+        output = self._core()(input_ids=self.tensor(ids), past_key_values=before, use_cache=True)
         return output.last_hidden_state, output.past_key_values
+
+    def _check_direction(self) -> None:
+        """Some architectures of that name look at what comes later: their numbers would be too good to be true."""
+        ids = self.tensor(np.array([self.tokenizer(PROBE, add_special_tokens=False)["input_ids"]]))
+        apart = (self.states(ids)[:, :2] - self.states(ids[:, :2])).abs().max()
+        if not apart <= self._rounding * self.states(ids).abs().max():
+            raise InputError(f"{self.name} ({self.architecture}) looks at later tokens too: it is no causal LM.")
+
+    @property
+    def _rounding(self) -> float:
+        """How far rounding may take hidden states apart, relative to their size."""
+        return SAME if self.dtype == "float32" else 30 * SAME
 
     def _can_keep_beginnings(self) -> bool:
         """Whether a text read in two parts gives what it gives in one; some architectures keep no keys and values."""
@@ -69,9 +87,7 @@ class CausalLM(LanguageModel):
             parted, _ = self.read(ids[:, 2:], repeated(kept, np.array([0, 0])))
         except Exception:  # caches differ by architecture, and so do their errors
             return False
-        size = float(whole.abs().max())
-        far = (whole[:, 2:] - parted).abs().max()
-        return bool(far <= SAME * size * (1 if self.dtype == "float32" else 30))
+        return bool((whole[:, 2:] - parted).abs().max() <= self._rounding * whole.abs().max())
 
 
 def _begin(tokenizer: Any) -> list[int]:
@@ -100,14 +116,18 @@ class CausalScorer(StreamingScorer):
         self.lm = lm
         self.method = lm.checked(method)
         self.needs_mark = self.method == "conditional"
+        self.looks_back_only = self.needs_mark  # what stands after the marked part changes nothing
+        self.begin = lm.begin
+        self.has_special = False  # whether "<|im_start|>" in a text is that token, and not these letters
 
     @property
     def fingerprint(self) -> str | None:
         return self.lm.identity_of(self.method)
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        read = _Texts(self.lm, texts, marked_only=self.needs_mark)
-        start, stop, shared = alike(read.inputs) if self.lm.keeps_beginnings else _each_alone(len(texts))
+        read = _Texts(self, texts)
+        budget = self.lm.token_budget
+        start, stop, shared = alike(read.inputs, budget) if self.lm.keeps_beginnings else _each_alone(len(texts))
         cost = np.array([read.cost(*run) for run in zip(start, stop, shared, strict=True)])
         # Texts that share nothing are put together by their own length.
         kind = np.where(shared > 0, shared, [-len(read.inputs[at]) for at in start])
@@ -136,8 +156,10 @@ class CausalScorer(StreamingScorer):
         for some in like_length_batches(lengths, self.lm.token_budget, rows=longest):
             rows, width = _right_padded([rests[i] for i in some])
             distinct, same = np.unique(np.column_stack([run_of[some], rows]), axis=0, return_inverse=True)
-            before = None if kept is None else repeated(kept, distinct[:, 0])
-            hidden, _ = self.lm.read(distinct[:, 1:], before)
+            if kept is None:
+                hidden = self.lm.states(self.lm.tensor(distinct[:, 1:]))
+            else:
+                hidden, _ = self.lm.read(distinct[:, 1:], repeated(kept, distinct[:, 0]))
             at_rest[some] = begun + width * same.reshape(-1)
             states.append(hidden.flatten(0, 1))
             begun += states[-1].shape[0]
@@ -152,15 +174,20 @@ class CausalScorer(StreamingScorer):
 class _Texts:
     """Texts as token ids, and from where to where each one's tokens count."""
 
-    def __init__(self, lm: CausalLM, texts: Sequence[str], *, marked_only: bool) -> None:
+    def __init__(self, scorer: CausalScorer, texts: Sequence[str]) -> None:
         plain = [unmark(text) for text in texts]
-        encodings, self.cut = lm.encode([text for text, _, _ in plain], special=False, reserve=len(lm.begin))
+        lm, begin = scorer.lm, scorer.begin
+        encodings, self.cut = lm.encode(
+            [text for text, _, _ in plain],
+            special=False,
+            reserve=len(begin),
+            split_special_tokens=not scorer.has_special,
+        )
         self.ids, first, last = [], [], []
         for encoding, (_, start, end) in zip(encodings, plain, strict=True):
-            begin = [] if encoding.ids[: len(lm.begin)] == lm.begin else lm.begin  # a template may write it itself
             self.ids.append(np.array([*begin, *encoding.ids], dtype=np.int64))
             counted = np.arange(len(encoding.ids))
-            if marked_only:
+            if scorer.needs_mark:
                 offsets = np.array(encoding.offsets).reshape(-1, 2)
                 counted = np.flatnonzero((offsets[:, 1] > start) & (offsets[:, 0] < end))
             first.append(max(1, len(begin) + (counted[0] if len(counted) else len(encoding.ids))))

@@ -17,6 +17,7 @@ from geobias.models.scorer import LabelScorer
 from geobias.models.seq2seq import Seq2SeqLM
 
 CAUSAL_HEADS = ("ForCausalLM", "LMHeadModel")
+MASKED_HEADS = ("ForMaskedLM", "WithLMHeadModel")  # XLM's and Flaubert's
 SEQ2SEQ_HEADS = ("ForConditionalGeneration", "ForSeq2SeqLM")
 
 
@@ -41,10 +42,10 @@ def classifier(name: str, source: str, prompt: Prompt | None, *, device: str, dt
 
 def writes(config: transformers.PreTrainedConfig) -> bool:
     """Whether these are the weights of a model that writes: it can be prompted for a label."""
+    if kind_of(config) is MaskedLM:
+        return False
     saved_as: Any = config.architectures or []
-    if saved_as:
-        return any(head.endswith((*CAUSAL_HEADS, *SEQ2SEQ_HEADS)) for head in saved_as)
-    return kind_of(config) is not MaskedLM
+    return not saved_as or any(head.endswith((*CAUSAL_HEADS, *SEQ2SEQ_HEADS)) for head in saved_as)
 
 
 def kind_of(config: transformers.PreTrainedConfig) -> type[LanguageModel]:
@@ -55,7 +56,7 @@ def kind_of(config: transformers.PreTrainedConfig) -> type[LanguageModel]:
     if config.is_encoder_decoder:
         return Seq2SeqLM
     saved_as: Any = config.architectures or []
-    if any(head.endswith(CAUSAL_HEADS) for head in saved_as):
+    if any(head.endswith(CAUSAL_HEADS) and not head.endswith(MASKED_HEADS) for head in saved_as):
         return CausalLM
     masked = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
     return CausalLM if config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and not masked else MaskedLM

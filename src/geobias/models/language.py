@@ -57,7 +57,7 @@ class LanguageModel(LoadedModel):
     @torch.inference_mode()
     def states(self, ids: torch.Tensor) -> torch.Tensor:
         """The last hidden layer of texts as they are."""
-        hidden: torch.Tensor = self.model.base_model(input_ids=ids).last_hidden_state
+        hidden: torch.Tensor = self._core()(input_ids=ids).last_hidden_state
         return hidden
 
     def representations(self, texts: Sequence[str]) -> np.ndarray:
@@ -134,13 +134,16 @@ class LanguageModel(LoadedModel):
             plain = self.model(**self._any).logits[0, -2:].float()
         finally:
             hook.remove()
+        refusal = InputError(
+            f"{self.name} ({self.architecture}) does not predict token by token, so it cannot be asked as a "
+            "language model."
+        )
+        if not seen or not hasattr(seen[0], "last_hidden_state"):
+            raise refusal
         self._output_type = type(seen[0])
         states = seen[0].last_hidden_state[0, -2:]
         if not self._alike(plain, self._head(states)):
-            raise InputError(
-                f"{self.name} ({self.architecture}) does not predict token by token, so it cannot be asked as a "
-                "language model."
-            )
+            raise refusal
         last = self.model.get_output_embeddings()
         if isinstance(last, torch.nn.Linear):  # most heads end in one; some change its numbers afterwards
             projection = Projection(last)

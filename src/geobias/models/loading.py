@@ -20,7 +20,7 @@ import transformers
 from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
 from geobias.errors import InputError
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, PROBE
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, GGUF, PROBE
 
 REMEMBERED = 60  # seconds for which an answer of the hub is taken for granted
 NO_LIMIT = 2**20  # tokens, where neither tokenizer nor model names a limit
@@ -70,13 +70,15 @@ class LoadedModel:
         half = len(some) // 2
         return np.concatenate([self.fitting(some[:half], compute), self.fitting(some[half:], compute)])
 
-    def encode(self, texts: Sequence[str], *, special: bool = True, reserve: int = 0) -> tuple[list[Any], np.ndarray]:
+    def encode(
+        self, texts: Sequence[str], *, special: bool = True, reserve: int = 0, **more: Any
+    ) -> tuple[list[Any], np.ndarray]:
         """The texts as tokens, as many as the model can read, and how many were cut off each.
 
         `special` adds the tokens that the tokenizer puts around a text; `reserve` leaves room for so many others.
         """
         encodings = self.tokenizer(
-            list(texts), add_special_tokens=special, truncation=True, max_length=self.max_length - reserve
+            list(texts), add_special_tokens=special, truncation=True, max_length=self.max_length - reserve, **more
         ).encodings
         cut = [sum(part.special_tokens_mask.count(0) for part in encoding.overflowing) for encoding in encodings]
         return encodings, np.array(cut)
@@ -165,7 +167,7 @@ def pretrained(
 
 def gguf_parts(source: str) -> tuple[str, str | None]:
     """Folder or Hugging Face id, and the GGUF file in it: from folder/file.gguf, or owner/name:file.gguf."""
-    if not source.endswith(".gguf"):
+    if not source.lower().endswith(GGUF):
         return source, None
     path = Path(source)
     if path.is_file():
@@ -235,7 +237,7 @@ def longest_input(model: Any, tokenizer: Any) -> int:
     """The longest input, in tokens, that both the tokenizer and the position embeddings allow."""
     limits = [tokenizer.model_max_length, NO_LIMIT]
     positions = getattr(model.config, "max_position_embeddings", None)
-    if positions:
+    if positions and positions > 0:  # XLNet has -1: no limit
         embeddings = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
         offset = getattr(embeddings, "padding_idx", None)  # RoBERTa counts positions from padding_idx + 1
         limits.append(positions - (offset + 1 if offset is not None else 0))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,9 @@ def asked_for(labels: str | None, prompt: str | None, calibrate: bool) -> Prompt
         if prompt is not None or calibrate:
             raise InputError("--prompt and --calibrate need --labels: what shall the model choose from?")
         return None
-    if prompt is not None and TEXT not in prompt and Path(prompt).is_file():
-        prompt = Path(prompt).read_text(encoding="utf-8")
+    if prompt is not None and TEXT not in prompt:
+        with suppress(OSError, UnicodeDecodeError):  # no file, or none that holds a prompt
+            prompt = Path(prompt).read_text(encoding="utf-8").removesuffix("\n")
     return prompt_for(labels, prompt, calibrate=calibrate)
 
 
@@ -72,6 +74,13 @@ def prompt_for(labels: str, template: str | None = None, *, calibrate: bool = Fa
     if template.count(TEXT) != 1:
         raise InputError(f"The prompt {template!r} must hold {TEXT} once, where the text goes.")
     return Prompt(words, template, calibrate)
+
+
+def refuse_unused(prompt: Prompt | None, classifiers: Sequence[Any]) -> None:
+    """Refuse labels for models that have their own."""
+    if prompt is not None and not any(hasattr(classifier, "prompt") for classifier in classifiers):
+        names = ", ".join(classifier.name for classifier in classifiers)
+        raise InputError(f"--labels are for language models, and there is none among {names}: leave them out.")
 
 
 def needed(prompt: Prompt | None, name: str) -> Prompt:
@@ -97,6 +106,9 @@ class PromptedClassifier(StreamingScorer):
         self.labels = prompt.labels
         self.columns = probability_columns(self.labels)
         self.scorer = lm.scorer(lm.prompted_method)
+        self.chats = bool(getattr(getattr(lm, "tokenizer", None), "chat_template", None))
+        if self.chats:  # the template writes all special tokens, that which begins a text among them
+            self.scorer.begin, self.scorer.has_special = [], True
         self.paid = getattr(self.scorer, "paid", False)
         self.before, self.after = self._around_text()
         self.room = self._room_for_text()
@@ -105,24 +117,28 @@ class PromptedClassifier(StreamingScorer):
     @property
     def fingerprint(self) -> str | None:
         own = self.scorer.fingerprint
-        asked = (self.before, self.after, dict(self.prompt.words), self.prompt.calibrate)
+        asked = (self.chats, self.before, self.after, dict(self.prompt.words), self.prompt.calibrate)
         return None if own is None else f"{own}:prompted:{asked!r}"
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Texts as soon as all of their labels are known."""
         kept, cut = self._cut_to_fit(texts)
         labels = len(self.labels)
-        found = np.full((len(texts), labels), np.nan)
+        found, answered = np.empty((len(texts), labels)), np.zeros((len(texts), labels), dtype=bool)
         for some, rows in self.scorer.batches([sentence for text in kept for sentence in self._sentences(text)]):
-            found[some // labels, some % labels] = rows[:, 0] * rows[:, 1]
+            at = some // labels, some % labels
+            found[at], answered[at] = rows[:, 0] * rows[:, 1], True
             touched = np.unique(some // labels)
-            whole = touched[~np.isnan(found[touched]).any(axis=1)]
+            whole = touched[answered[touched].all(axis=1)]
             if len(whole):
                 yield whole, np.column_stack([self._probabilities(found[whole]), cut[whole]])
 
     def _sentences(self, text: str) -> list[str]:
         """The prompt with this text, answered by each label's word, which is what counts."""
         clean = text.replace(MARK_START, "").replace(MARK_END, "")
+        if self.chats:  # a text that says "<|im_end|>" must not end the message
+            for token in self.lm.tokenizer.all_special_tokens:
+                clean = clean.replace(token, f"{token[0]} {token[1:]}")
         return [f"{self.before}{clean}{self.after}{mark(word)}" for word in self.prompt.words.values()]
 
     def _probabilities(self, log_likelihoods: np.ndarray) -> np.ndarray:
@@ -137,16 +153,17 @@ class PromptedClassifier(StreamingScorer):
 
     def _around_text(self) -> tuple[str, str]:
         """What stands before the text, and between it and the label's word."""
-        tokenizer: Any = getattr(self.lm, "tokenizer", None)
-        if getattr(tokenizer, "chat_template", None):
+        if self.chats:
             message = [{"role": "user", "content": self.prompt.template}]
-            asked = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
+            asked = self.lm.tokenizer.apply_chat_template(
+                message, tokenize=False, add_generation_prompt=True, enable_thinking=False
+            )
             before, found, after = asked.partition(TEXT)
             if not found:
                 raise InputError(f"The chat template of {self.name} does not show the prompt: it cannot be asked so.")
             return before, after
         before, after = self.prompt.template.split(TEXT)
-        return before, after if not after or after[-1].isspace() else f"{after} "
+        return before, after if after[-1:].isspace() else f"{after} "
 
     def _room_for_text(self) -> int:
         """How many tokens of a text fit into what the model can read; without limit where nobody knows."""

@@ -90,7 +90,7 @@ class StreamingScorer(ABC):
         """Scores as they come: the positions of some of the texts, and their rows."""
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
-        rows = np.empty((len(texts), len(self.columns)))
+        rows = np.full((len(texts), len(self.columns)), np.nan)
         for some, scores in self.batches(texts):
             rows[some] = scores
         return rows
@@ -239,7 +239,9 @@ def location(name: str) -> str:
     if name in INSTALLED:
         return str(installed_file(name))
     path = Path(name).expanduser()
-    if name.endswith(GGUF) and (path.is_file() or ":" in name):
+    if name.lower().endswith(GGUF):
+        if not path.is_file() and not (name.count("/") == 1 and ":" in name):  # nor owner/name:file.gguf
+            raise InputError(f"There is no file {name}: give a GGUF file, or owner/name:file.gguf on the hub.")
         return str(path)
     if path.is_dir():
         if not (path / "config.json").is_file():

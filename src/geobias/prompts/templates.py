@@ -43,6 +43,15 @@ def checked_template(template: str) -> str:
     return template
 
 
+def refuse_region_after_description(template: str) -> None:
+    """For models that read from left to right: the description would be guessed without the region."""
+    if REGION not in template.partition(DESCRIPTION)[0]:
+        raise InputError(
+            f"A causal model guesses the description of {template!r} before it has read {REGION}, so all regions would "
+            "be alike: put the region first, or choose --score mean."
+        )
+
+
 @dataclass(frozen=True)
 class Sentences(LazyTexts):
     """Every template with every region and every word."""
