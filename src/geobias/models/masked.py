@@ -14,6 +14,7 @@ tokenizer adds ([CLS], </s>, ...) never count.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -30,6 +31,7 @@ from geobias.models.scorer import LIKELIHOOD_COLUMNS, StreamingScorer
 from geobias.prompts.lazy import SomeTexts
 from geobias.prompts.templates import Sentences, unmark
 
+BATCHES_AHEAD = 8  # handed to a device before the answers of the first are read
 BATCHES_COMPARED = 4  # batches of masked texts looked through together for equal ones
 
 
@@ -119,16 +121,17 @@ class MaskedScorer(StreamingScorer):
     def _composed_rows(
         self, templates: list[tuple[np.ndarray, ComposedRows]]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Answers are read one batch late: the device works on the next while the last comes back."""
-        waiting: tuple[np.ndarray, Callable[[], np.ndarray]] | None = None
+        """Answers are read some batches late: a device has work while the last ones are kept and the next are made."""
+        waiting: deque[tuple[np.ndarray, Callable[[], np.ndarray]]] = deque()
+        ahead = BATCHES_AHEAD if self.lm.device.type == "cuda" else 0
         for at, rows in templates:
             for batch in equal_length_batches(rows.shapes, rows.lengths, self.lm.token_budget):
-                ready = self._begun(rows, batch)
-                if waiting is not None:
-                    yield waiting[0], waiting[1]()
-                waiting = at[batch], ready
-        if waiting is not None:
-            yield waiting[0], waiting[1]()
+                waiting.append((at[batch], self._begun(rows, batch)))
+                if len(waiting) > ahead:
+                    some, answer = waiting.popleft()
+                    yield some, answer()
+        for some, answer in waiting:
+            yield some, answer()
 
     def _begun(self, rows: ComposedRows, batch: np.ndarray) -> Callable[[], np.ndarray]:
         """Start a batch, and give what will have its answer. Where memory does not suffice it is had at once."""

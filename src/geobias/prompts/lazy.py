@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, overload
@@ -59,6 +59,9 @@ class SomeTexts(Sequence[str]):
 
     def __len__(self) -> int:
         return len(self.positions)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.of.at, *(places.tolist() for places in self.coordinates))
 
     @overload
     def __getitem__(self, index: int) -> str: ...

