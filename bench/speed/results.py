@@ -109,7 +109,23 @@ def page(runs: Sequence[dict[str, Any]]) -> str:
             lines = [f"### {title(table)}", "", "| " + " | ".join(HEADER) + " |", "|---" + "|---:" * 6 + "|"]
             lines += ["| " + " | ".join(row) + " |" for row in cells(table)]
             parts.append("\n".join([*lines, "", *(f"{line}  " for line in remarks(table)), ""]))
+        if "world" in run:
+            parts.append(world(run["world"]))
     return "\n".join(parts)
+
+
+def world(found: dict[str, Any]) -> str:
+    return "\n".join(
+        [
+            f"### The whole world, {found['model']}, {found['device']}, {found['dtype']}",
+            "",
+            f"{found['sentences']:,} sentences, {found['distinct']:,} of them distinct, asked in "
+            f"{found['seconds_asked']:.1f} s ({100 * found['share']:.0f} % of the matrix rate); results.json with all "
+            f"measures and intervals after {found['seconds_to_results']:.1f} s, every table after "
+            f"{found['seconds_to_tables']:.1f} s. Peak memory {found['peak_memory'] / 1e9:.1f} GB, the model in it.",
+            "",
+        ]
+    )
 
 
 def main(arguments: Sequence[str]) -> None:

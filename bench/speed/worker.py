@@ -61,7 +61,9 @@ class Row:
         best, short = 0.0, min(PILOT_SECONDS, seconds)
         for size in self._sizes():
             self.size = size
-            self._score(self._some(8 * self.least if self.device.startswith("cuda") else self.least))  # what is done once
+            self._score(
+                self._some(8 * self.least if self.device.startswith("cuda") else self.least)
+            )  # what is done once
             self.size, count, took = size, self.least, 0.0
             while took < short and count <= self.most:  # the last and largest count tells
                 took = timed(self._score, self._some(count), self.device)

@@ -18,6 +18,7 @@ from scipy import stats
 from geobias.measures.herb import FORMS, Children, descriptive_vectors, flat_sparseness, herb_scores
 from geobias.measures.inference import LEVEL, RESAMPLES, Estimates, estimates
 from geobias.measures.pairs import pair_count
+from geobias.measures.threads import in_threads
 from geobias.measures.word_influence import FEWEST_WORDS, Measure, WordInfluence, drawn, word_influence
 
 SCORES = tuple(f"{variant}.{form}" for variant in ("c_w", "c_z") for form in FORMS)
@@ -119,12 +120,8 @@ def rank_correlations(distance: np.ndarray, others: Mapping[str, np.ndarray]) ->
     count = int(np.clip(2 * 10**7 // n, FEWEST, RESAMPLES))
     found = _rank_correlations(values)
     step = max(1, CHUNK // n)
-    deviations = np.concatenate(
-        [
-            _rank_correlations(values[:, rng.integers(n, size=(min(step, count - start), n))]) - found
-            for start in range(0, count, step)
-        ]
-    )
+    regions = [rng.integers(n, size=(min(step, count - start), n)) for start in range(0, count, step)]
+    deviations = np.concatenate(in_threads(lambda some: _rank_correlations(values[:, some]) - found, regions))
     p = [stats.spearmanr(distance, other).pvalue if len(set(other)) > 1 else np.nan for other in values[1:]]
     return estimates(found, deviations, np.array(p))
 

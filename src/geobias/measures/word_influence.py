@@ -10,18 +10,17 @@ with so many words; those of distances, which cannot fall below 0, are the same 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
 from geobias.measures.inference import LEVEL, RESAMPLES, Estimates, benjamini_hochberg
+from geobias.measures.threads import in_threads
 
 FEWEST_WORDS = 5  # of fewer, the one that is left out decides everything
-MOST_THREADS = 4  # each holds the distances of a whole tree
+MOST_THREADS = 8  # each holds some copies of all answers: 0.1 GB for the whole world
 
 Measure = Callable[[np.ndarray], np.ndarray]
 
@@ -101,9 +100,8 @@ def _t(freedom: np.ndarray | float) -> np.ndarray:
 def word_influence(measure: Measure, words: int) -> WordInfluence:
     """Of a measure of some of the words, given by their positions; two words at least."""
     everything = np.arange(words)
-    with ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1)) as pool:
-        without = np.stack(list(pool.map(measure, (np.delete(everything, word) for word in everything))))
-    return WordInfluence(measure(everything), without)
+    without = in_threads(measure, (np.delete(everything, word) for word in everything), most=MOST_THREADS)
+    return WordInfluence(measure(everything), np.stack(without))
 
 
 def drawn(rng: np.random.Generator, units: int) -> np.ndarray:

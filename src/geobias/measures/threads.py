@@ -1,0 +1,33 @@
+"""Work spread over the cores.
+
+NumPy's matrix products start threads of their own, as many as there are cores; several at once would start that many
+each, and mostly wait for one another. So within a map each product has one thread, and a map inside a map is a loop.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from threadpoolctl import threadpool_limits
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+_here = threading.local()
+
+
+def in_threads(work: Callable[[Item], Found], items: Iterable[Item], *, most: int | None = None) -> list[Found]:
+    """The same as a map, in as many threads as there are cores, or at most `most`."""
+    listed = list(items)
+    threads = min(os.cpu_count() or 1, most or len(listed), len(listed))
+    if threads < 2 or getattr(_here, "inside", False):
+        return [work(item) for item in listed]
+    with threadpool_limits(1), ThreadPoolExecutor(threads, initializer=_enter) as pool:
+        return list(pool.map(work, listed))
+
+
+def _enter() -> None:
+    _here.inside = True
