@@ -90,7 +90,7 @@ class StreamingScorer(ABC):
         """Scores as they come: the positions of some of the texts, and their rows."""
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
-        rows = np.empty((len(texts), len(self.columns)))
+        rows = np.full((len(texts), len(self.columns)), np.nan)  # a batch may leave a text out
         for some, scores in self.batches(texts):
             rows[some] = scores
         return rows
