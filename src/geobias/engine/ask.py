@@ -49,15 +49,15 @@ def ask(scorer: Scorer, texts: Sequence[str], *, label: str = "scoring", progres
     """The scorer's answer to every text. `progress` shows a bar; by default only on a terminal.
 
     Texts without a number are told when all others are kept. A scorer may have two methods more: `ask_before(asked)`,
-    which may have other scorers asked through the store first, and `check_answers(texts, scores)`, which may refuse
-    what is known in the end.
+    which, where answers are paid, may have other scorers asked through the store first, and `check_answers(texts,
+    scores)`, which may refuse what is known in the end.
     """
     first, which = distinct(texts)
     store = ScoreStore(scorer.fingerprint, scorer.columns, name=label)
     scores = store.lookup(chosen(texts, first))
     missing = np.flatnonzero(np.isnan(scores[:, 0]))
     paid = getattr(scorer, "paid", False)
-    if len(missing) and hasattr(scorer, "ask_before"):
+    if paid and len(missing) and hasattr(scorer, "ask_before"):
         scorer.ask_before(lambda other, some: ask(other, some, label=label, progress=False).scores)
     with progress_bar(label, len(missing), progress) as advance, _Keeper(store, wait=paid) as keeper:
         parts = _answers(scorer, texts, first[missing])
