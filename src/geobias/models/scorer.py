@@ -90,7 +90,7 @@ class StreamingScorer(ABC):
         """Scores as they come: the positions of some of the texts, and their rows."""
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
-        rows = np.full((len(texts), len(self.columns)), np.nan)  # a batch may leave a text out
+        rows = np.full((len(texts), len(self.columns)), np.nan)
         for some, scores in self.batches(texts):
             rows[some] = scores
         return rows
