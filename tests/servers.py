@@ -66,6 +66,7 @@ class Toy(ThreadingHTTPServer):
         self.weights = "1"  # another string is another model
         self.noise = 0.0  # added to every number
         self.deaf = False  # to logit_bias
+        self.allowed = 20  # candidates in chats
         self.key: str | None = None
         self.failures: Callable[[int], Failure] = lambda number: None
         self.calls: list[tuple[str, dict[str, Any], dict[str, str]]] = []
@@ -172,6 +173,8 @@ class Toy(ThreadingHTTPServer):
         message = {"role": "assistant", "content": "?"}
         if self.like == "no-logprobs":
             return 200, {"choices": [{"index": 0, "message": message}]}
+        if body["top_logprobs"] > self.allowed:
+            return 400, {"error": {"message": f"top_logprobs must be at most {self.allowed}"}}
         before = tokenise(body["messages"][-1]["content"])
         top = [
             {"token": token.decode(), "logprob": log_p} for token, log_p in self.ranked(before)[: body["top_logprobs"]]

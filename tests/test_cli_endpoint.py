@@ -102,6 +102,10 @@ def test_a_server_that_begins_no_texts_needs_begin(run: Run) -> None:
         (("--yes",), "need --endpoint"),
         (("embedded/lm", "--endpoint", "http://localhost:1/v1", "--model", "toy"), "either --endpoint"),
         (("--endpoint", "http://u:hidden@x/v1", "--model", "toy", "--yes"), "GEOBIAS_API_KEY"),
+        (("--endpoint", "http//u:hidden@x/v1", "--model", "toy", "--yes"), "is no URL"),
+        (("--endpoint", "http://localhost:1/v1", "--model", "toy", "--yes", "--concurrency", "0"), "above zero"),
+        (("--endpoint", "http://localhost:1/v1", "--model", "toy", "--yes", "--rate", "0"), "above zero"),
+        (("--endpoint", "http://localhost:1/v1", "--model", "toy", "--yes", "--max-calls", "0"), "above zero"),
         (
             ("--endpoint", "http://localhost:1/v1", "--model", "toy", "--score", "aul", "--yes"),
             "mean, sum, conditional",
@@ -129,5 +133,33 @@ def test_names_with_a_served_model(run: Run, tmp_path: Path, like: str) -> None:
         assert code == 0, said
         assert "The texts leave this machine" in said
         assert any("Mary fell again." in text for text in toy.prompts())
+        code, told, _ = run(*labelled, "--plan")
+        assert "It would be: 0 texts of about 0 tokens together (15 more are answered already)" in " ".join(
+            told.split()
+        )
     result = json.loads((tmp_path / "a" / "results.json").read_text())
     assert toy.url in json.dumps(result)
+
+
+def test_perplexities_that_are_answered_are_not_counted_again(run: Run, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.csv"
+    texts.write_text("text,spans\n" + "".join(f'Mary {verb} again.,"[[0, 4]]"\n' for verb in ("ran", "fell", "sang")))
+    asked = ("names", "--texts", texts, "--spans", "spans", "--countries", "FR,MA", "--draws", "2")
+    with served("vllm") as toy:
+        command = (*asked, "--endpoint", toy.url, "--model", "toy", "--labels", "positive,negative")
+        code, _, said = run(*command, "--perplexity-draws", "1", "--yes")
+        assert code == 0, said
+        _, told, _ = run(*command, "--perplexity-draws", "1", "--plan")
+        assert "It would be: 0 texts of about 0 tokens" in " ".join(told.split())
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_server_that_refuses_completions_is_asked_in_chats(run: Run, tmp_path: Path, status: int) -> None:
+    texts = tmp_path / "texts.csv"
+    texts.write_text('text,spans\nMary ran.,"[[0, 4]]"\nMary fell.,"[[0, 4]]"\n')
+    asked = ("names", "--texts", texts, "--spans", "spans", "--countries", "FR,MA", "--perplexity-draws", "0", "--yes")
+    with served("chat") as toy:
+        toy.failures = lambda number: status if number == 1 else None
+        code, _, said = run(*asked, "--endpoint", toy.url, "--model", "toy", "--labels", "positive,negative")
+        assert code == 0, said
+        assert {path for path, _, _ in toy.calls[1:]} == {"/v1/chat/completions"}

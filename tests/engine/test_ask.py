@@ -17,7 +17,8 @@ import pytest
 from geobias.engine import ask as engine
 from geobias.engine.ask import ask
 from geobias.engine.store import FILES_BEFORE_MERGING
-from geobias.errors import GeobiasError
+from geobias.errors import GeobiasError, InputError
+from geobias.models.scorer import StreamingScorer
 
 
 class Lengths:
@@ -91,7 +92,11 @@ class Wrong(Lengths):
 
 @pytest.mark.parametrize(
     ("answer", "message"),
-    [(np.zeros((1, 1)), "shape"), (np.zeros(2), "shape"), (np.array([[1.0], [np.nan]]), "no number for 1 text.*'bb'")],
+    [
+        (np.zeros((1, 1)), "shape"),
+        (np.zeros(2), "shape"),
+        (np.array([[np.inf], [np.nan]]), "no number for 2 text.*'a'"),
+    ],
 )
 def test_wrong_answers_are_refused_and_not_kept(answer: np.ndarray, message: str) -> None:
     with pytest.raises(GeobiasError, match=message):
@@ -99,6 +104,25 @@ def test_wrong_answers_are_refused_and_not_kept(answer: np.ndarray, message: str
     fresh = Lengths("wrong")
     ask(fresh, ["a", "bb"])
     assert fresh.asked == ["a", "bb"]
+
+
+class Partly(Lengths):
+    """Streams answers in pairs, without a number for empty texts; a text "never" is not answered at all."""
+
+    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for start in range(0, len(texts), 2):
+            some = np.array([i for i in range(start, min(start + 2, len(texts))) if texts[i] != "never"])
+            if len(some):
+                yield some, np.array([[float(len(texts[int(i)])) or np.nan] for i in some])
+
+
+@pytest.mark.parametrize("unanswered", ["", "never"])
+def test_a_text_without_a_number_is_told_when_all_others_are_kept(unanswered: str) -> None:
+    with pytest.raises(InputError, match=rf"no number for 1 text\(s\), for example '{unanswered}': leave it out"):
+        ask(Partly(), ["a", unanswered, "ccc", "dd"])
+    again = Lengths()
+    ask(again, ["a", "ccc", "dd"])
+    assert again.asked == []
 
 
 SLOW = """
@@ -187,3 +211,13 @@ def test_what_was_paid_for_is_on_disk_at_once_in_few_files(own_store: Path) -> N
     again = Lengths()
     ask(again, texts)
     assert again.asked == []
+
+
+def test_a_score_that_no_batch_gave_is_no_number() -> None:
+    class Silent(StreamingScorer):
+        columns = ("length",)
+
+        def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+            yield np.array([0]), np.array([[1.0]])
+
+    np.testing.assert_array_equal(Silent().score(["a", "b"]), [[1.0], [np.nan]])

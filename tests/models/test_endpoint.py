@@ -164,6 +164,30 @@ def test_no_more_calls_than_allowed() -> None:
         assert len(toy.calls) == 4 and len(heard) == 3  # the one tried again counts too
 
 
+def test_calls_that_answer_no_text_ask_for_more_of_them() -> None:
+    async def probing(line: Line) -> None:
+        for _ in range(3):
+            await said("A fox")(line)
+
+    with served() as toy:
+        for allowed in (2, 3):  # not enough to find out what the server can, or just enough
+            limited = Endpoint(toy.url, "toy", max_calls=allowed)
+            with pytest.raises(InputError, match=f"The {allowed} calls allowed .* only find out .* allow more"):
+                limited.ask(probing)
+                [*limited.answers([said("A fox")])]
+        assert len(toy.calls) == 5
+
+
+def test_cutting_into_tokens_is_no_call_that_counts() -> None:
+    async def cut(line: Line) -> Any:
+        return await line.post("/extras/tokenize", {"input": "A fox"})
+
+    with served("llama-cpp-python") as toy:
+        limited = Endpoint(toy.url, "toy", max_calls=1)
+        assert all("tokens" in limited.ask(cut) for _ in range(3))
+        assert limited.ask(said("A fox")) and len(toy.calls) == 4
+
+
 def test_no_faster_than_allowed(pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("geobias.models.endpoint.time.monotonic", lambda: 1000.0)
     with served() as toy:
@@ -229,7 +253,18 @@ def test_urls(given: str, kept: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["localhost:8000", "ftp://x/v1", "", "http://", "http://u:hidden@x/v1", "http://x/v1?key=hidden", "http://x:port/"],
+    [
+        "localhost:8000",
+        "ftp://x/v1",
+        "",
+        "http://",
+        "http://u:hidden@x/v1",
+        "u:hidden@x/v1",
+        "http//u:hidden@x/v1",
+        "x/v1?key=hidden",
+        "http://x/v1?key=hidden",
+        "http://x:port/",
+    ],
 )
 def test_urls_that_are_none_or_hold_a_secret(url: str) -> None:
     with pytest.raises(InputError, match="URL") as error:

@@ -56,8 +56,10 @@ def numbers(toy: Toy, text: str, begin: str = "") -> list[float]:
     return [toy.log_p(tokens, token) for tokens, token in zip(given, own, strict=True) if tokens]
 
 
-@pytest.mark.parametrize("begin", ["", "<s>", "Well:"])
-@pytest.mark.parametrize("like", ANSWERING)
+@pytest.mark.parametrize(
+    ("like", "begin"),
+    [("vllm", ""), *((like, begin) for like in ("plain", "llama-cpp-python") for begin in ("", "<s>", "Well:"))],
+)
 def test_log_likelihoods_are_the_models_own(like: str, begin: str) -> None:
     with served(like) as toy:
         lm = model(toy, begin)
@@ -67,6 +69,13 @@ def test_log_likelihoods_are_the_models_own(like: str, begin: str) -> None:
     np.testing.assert_allclose(total[:, 0], [np.sum(own) for own in expected])
     np.testing.assert_array_equal(mean[:, 1], [len(own) for own in expected])
     assert lm.ways.first == (like == "vllm" or begin != "")
+
+
+def test_a_server_that_begins_texts_by_itself_takes_no_beginning() -> None:
+    with served("vllm") as toy:
+        with pytest.raises(InputError, match="begins texts by itself: leave out --begin"):
+            model(toy, "<s>").scorer().score(TEXTS)
+        assert not set(toy.prompts()) & {f"<s>{text}" for text in TEXTS}
 
 
 @pytest.mark.parametrize("like", ANSWERING)
@@ -118,6 +127,15 @@ def test_what_a_server_lacks_is_told_at_the_first_call(like: str, message: str) 
         assert not set(toy.prompts()) & set(TEXTS)
 
 
+@pytest.mark.parametrize("status", [400, 404, 405, 422, 501])
+def test_a_server_that_refuses_completions_may_still_chat(status: int) -> None:
+    with served() as toy:
+        toy.failures = lambda number: status
+        with pytest.raises(Lacking, match="can be asked to classify"):
+            model(toy).scorer().score(TEXTS)
+        assert len(toy.calls) == 1
+
+
 def test_a_server_that_cannot_be_dictated_to_is_refused() -> None:
     with served("llama-cpp-python") as toy:
         toy.deaf = True
@@ -134,19 +152,39 @@ def test_numbers_that_are_none_are_refused() -> None:
     assert echoed({"logprobs": None}, "A fox") is None
 
 
+@pytest.mark.parametrize(
+    ("tokens", "text", "count"),
+    [
+        (["Text", " ", "积极"], "Text 积极", 3),  # nothing was generated
+        (["Text", " ", "积极", " dog"], "Text 积极", 3),
+        (["Text", " ", "积极", ""], "Text 积极", 3),  # what was generated shows nothing
+        (["Text", " \ufffd", "\ufffd", "\ufffd"], "Text 京", 4),
+        (["Text", " ", "", "", " dog"], "Text 京", 4),
+        (["Text", " "], "Text 积极", None),
+        (["Text", " ", ""], "Text 京 fox", None),
+    ],
+)
+def test_no_token_of_an_echo_is_lost(tokens: list[str], text: str, count: int | None) -> None:
+    found = echoed({"logprobs": {"tokens": tokens, "token_logprobs": [None, *[-1.0] * (len(tokens) - 1)]}}, text)
+    assert (None if found is None else len(found)) == count
+
+
 def test_one_way_of_asking_that_is_none() -> None:
     with pytest.raises(InputError, match="'aul' for a served model: choose one of mean, sum, conditional"):
         ServedLM(Endpoint("http://localhost:1/v1", "toy")).scorer("aul")
 
 
-def test_results_name_the_server() -> None:
-    with served() as toy:
-        identity = model_identity(model(toy).scorer("sum"))
+@pytest.mark.parametrize(("like", "asked_by"), [("plain", "echoed"), ("llama-cpp-python", "dictated")])
+def test_results_name_the_server_and_how_it_was_asked(like: str, asked_by: str) -> None:
+    with served(like) as toy:
+        identity = model_identity(model(toy, "<s>").scorer("sum"))
     assert identity == {
         "name": "toy",
         "score": "sum",
         "fingerprint": identity["fingerprint"],
         "endpoint": toy.url,
+        "asked_by": f"{asked_by} likelihoods",
+        "begin": "<s>",
     }
 
 
@@ -210,6 +248,15 @@ def test_no_more_calls_than_allowed_then_the_rest() -> None:
         assert all(toy.prompts()[text] == 1 for text in texts)
 
 
+def test_too_few_calls_to_find_out_what_the_server_can() -> None:
+    with served() as toy:
+        for allowed in (2, 6):
+            with pytest.raises(InputError, match=r"only find out what the server can.*allow more"):
+                ask(model(toy, max_calls=allowed).scorer(), TEXTS)
+        with pytest.raises(InputError, match="goes on from there"):
+            ask(model(toy, max_calls=7).scorer(), [f"Fox {'x' * n}" for n in range(50)])
+
+
 SCRIPT = """
 import sys
 from geobias.engine.ask import ask
@@ -250,6 +297,22 @@ def test_a_served_model_is_prompted_for_labels(like: str) -> None:
         odds = [np.exp(numbers(toy, f"Text: I ran.\nAnswer: {word}")[-1]) for word in ("bad", "good")]
     np.testing.assert_allclose(p, [[odds[0] / sum(odds), odds[1] / sum(odds), 0]])
     assert classifier.paid
+
+
+def test_calibration_is_paid_once() -> None:
+    prompt = prompt_for("bad,good", "Text: {text}\nAnswer:", calibrate=True)
+    with served() as toy:
+        for text in ("I ran.", "I fell."):
+            classifier = PromptedClassifier(model(toy), prompt)
+            row = ask(classifier, [text]).scores[0]
+        assert toy.prompts()["Text: \nAnswer: good"] == toy.prompts()["Text: I fell.\nAnswer: good"] == 1
+        assert classifier.likely_fingerprints() == [classifier.fingerprint]
+        own, prior = (
+            np.array([numbers(toy, f"Text: {text}\nAnswer: {word}")[-1] for word in ("bad", "good")])
+            for text in ("I fell.", "")
+        )
+    odds = np.exp(own - prior)
+    np.testing.assert_allclose(row, [*odds / odds.sum(), 0])
 
 
 def test_it_is_a_scorer() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp
 
 import numpy as np
 import pytest
 
+from geobias.audits.identity import model_identity
 from geobias.engine.ask import ask
-from geobias.errors import GeobiasError, InputError
+from geobias.errors import InputError
 from geobias.models import served_chat
 from geobias.models.endpoint import Endpoint
 from geobias.models.scorer import LabelScorer
@@ -40,7 +42,7 @@ def test_completions_where_chats_have_no_log_probabilities(monkeypatch: pytest.M
     with served("no-echo") as toy:
         monkeypatch.setattr(toy, "_chat", lambda body: (404, {"detail": "Not Found"}))
         found = classifier(toy, good=" dog", bad="cat")
-        monkeypatch.setitem(served_chat.CANDIDATES, "completions", 9)
+        monkeypatch.setattr(served_chat, "WAYS", (("chat/completions", 20), ("completions", 9)))
         p = found.score(["I ran."])
         odds = [exp(toy.log_p(tokenise(PROMPT.replace("{text}", "I ran.")), token)) for token in (b" dog", b" cat")]
     np.testing.assert_allclose(p, [[odds[0] / sum(odds), odds[1] / sum(odds), 0]])
@@ -55,8 +57,74 @@ def test_a_label_that_is_no_candidate_has_the_least_of_them_at_most() -> None:
 
 
 def test_an_answer_without_any_label_names_the_text() -> None:
-    with served("chat") as toy, pytest.raises(GeobiasError, match=r"'I ran\.' with none of yes, no \(but with"):
+    message = r"1 text\(s\) with none of yes, no, for example 'I ran\.' \(but with"
+    with served("chat") as toy, pytest.raises(InputError, match=message):
         classifier(toy, good="yes", bad="no").score(["I ran."])
+
+
+def test_texts_without_any_label_are_kept_and_told_when_the_others_are_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = [f"I ran{'!' * n}" for n in range(30)]
+    silent = {PROMPT.replace("{text}", text) for text in texts[3:5]}
+    with served("chat") as toy:
+        ranked = toy.ranked
+
+        def partly(before: Sequence[bytes]) -> list[tuple[bytes, float]]:
+            own = b"".join(before).decode() not in silent
+            return ranked(before) if own else [(b" Well", -0.1), (b" I", -3.0)]
+
+        monkeypatch.setattr(toy, "ranked", partly)
+        for asked in (33, 3):  # three to tell the model apart; then nothing is paid again
+            before = len(toy.calls)
+            with pytest.raises(InputError, match=r"2 text\(s\) with none of positive, negative, .*'I ran!!!'"):
+                ask(classifier(toy), texts)
+            assert len(toy.calls) - before - 1 == asked
+        assert len(ask(classifier(toy), texts[:3] + texts[5:]).scores) == 28
+
+
+def test_a_prompt_that_never_gets_a_label_is_told_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served_chat, "HOPELESS", 4)
+    with served("chat") as toy:
+        with pytest.raises(InputError, match=r"4 text\(s\) with none of yes, no"):
+            ask(classifier(toy, good="yes", bad="no"), [f"I ran{'!' * n}" for n in range(100)])
+        assert len(toy.calls) < 30
+
+
+def test_fewer_candidates_where_the_server_allows_no_more() -> None:
+    with served("chat") as toy:
+        toy.allowed = 5
+        found = classifier(toy, good="positive", bad="zebra", other="dog", fourth="cat")
+        p = found.score(["I ran."])
+        assert toy.calls[-1][1]["top_logprobs"] == 5 and found.way == ("chat/completions", 5)
+        few = found.fingerprint
+        toy.allowed = 20
+        assert classifier(toy, good="positive", bad="zebra", other="dog", fourth="cat").fingerprint != few
+    np.testing.assert_allclose(p[0, :4].sum(), 1)
+
+
+def test_models_that_are_sure_of_the_same_answer_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served("chat") as toy:
+
+        def sure(before: Sequence[bytes]) -> list[tuple[bytes, float]]:
+            return [(b" positive", -1e-6), (b" negative", toy.log_p(before, b" negative") - 10), (b" no", -20.0)]
+
+        monkeypatch.setattr(toy, "ranked", sure)
+        first = classifier(toy).fingerprint
+        toy.noise = 0.1  # unlikely candidates are less exact
+        assert classifier(toy).fingerprint == first
+        toy.weights, toy.noise = "2", 0.0
+        assert classifier(toy).fingerprint != first
+        monkeypatch.setattr(toy, "ranked", lambda before: [(b" negative", log_p) for _, log_p in sure(before)[:1]])
+        other = classifier(toy).fingerprint
+        monkeypatch.setattr(toy, "ranked", lambda before: sure(before)[:1])
+        assert classifier(toy).fingerprint != other
+
+
+def test_results_say_how_it_was_asked() -> None:
+    with served("chat") as toy:
+        about = model_identity(classifier(toy))
+    assert (about["endpoint"], about["asked_by"]) == (toy.url, "candidates of an answer") and "begin" not in about
 
 
 def test_a_server_without_log_probabilities_is_told_apart() -> None:

@@ -28,7 +28,9 @@ def model_identity(scorer: Scorer) -> dict[str, Any]:
             "max_length": model.max_length,
         }
     if hasattr(model, "endpoint"):
-        identity["endpoint"] = model.endpoint.url
+        identity |= {"endpoint": model.endpoint.url, "asked_by": model.asked_by}
+        if hasattr(model, "begin"):
+            identity["begin"] = model.begin
     return identity
 
 

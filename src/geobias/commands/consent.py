@@ -57,7 +57,7 @@ def served_by(
         raise InputError("--endpoint needs --model: the name under which the server has the model.")
     if others:
         raise InputError(f"Give either --endpoint with --model, or models on this machine ({', '.join(others)}).")
-    return Served(url, model, begin or "", yes, max_calls, rate, concurrency or 8)
+    return Served(url, model, begin or "", yes, max_calls, rate, 8 if concurrency is None else concurrency)
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ def workload(
     """What of these texts is not in the store under any of the fingerprints. `each` letters are sent with every one."""
     first, _ = distinct(texts)
     known = np.zeros(len(first), dtype=bool)
-    for fingerprint in fingerprints[:1]:  # the model that answered last, most likely answers again
-        known = ~np.isnan(ScoreStore(fingerprint, columns, name=name).lookup(chosen(texts, first))[:, 0])
+    for fingerprint in fingerprints:
+        known |= ~np.isnan(ScoreStore(fingerprint, columns, name=name).lookup(chosen(texts, first))[:, 0])
     sample = [len(texts[i]) for i in range(0, len(texts), max(1, len(texts) // SAMPLE))]
     letters = sum(sample) / max(len(sample), 1) + each
     missing = int((~known).sum())

@@ -22,6 +22,7 @@ from geobias.errors import InputError
 from geobias.measures.names_inference import FEWEST_TEXTS, NameUnits, Resampling
 from geobias.models.prompted import needed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LOG_LIKELIHOOD, LabelScorer, load_classifier
+from geobias.models.served import ServedLM
 from geobias.report import runs
 from geobias.report.names import notes, tables
 from geobias.report.names_files import write_files
@@ -99,8 +100,10 @@ def audit_into(
 def _workload(asked: NamesQuestion, served: Served, how: Asked) -> Workload:
     load = classification(served, needed(how.prompt, served.model), asked.texts.texts, asked.renamed)
     if how.perplexity_draws and how.lm is None:
+        lm = ServedLM(served.endpoint(), begin=served.begin)
+        known = lm.likely_fingerprints(how.perplexity or lm.perplexity_method)[:1]
         for texts in (asked.texts.texts, asked.renamed.part(range(len(asked.named)), how.perplexity_draws)):
-            load += workload(texts, (LOG_LIKELIHOOD, "tokens"), (), name=served.model)
+            load += workload(texts, (LOG_LIKELIHOOD, "tokens"), known, name=served.model)
     return load
 
 

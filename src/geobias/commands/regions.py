@@ -108,7 +108,7 @@ def _workload(asked: Question, lm: ServedLM, paths: Iterable[tuple[str, str]]) -
     for name, score in paths:
         scorer = lm.scorer(score)
         sentences = asked.sentences(marked=scorer.needs_mark)
-        known = lm.likely_fingerprints(score)
+        known = lm.likely_fingerprints(score)[:1]  # the model that answered last, most likely answers again
         together += workload(sentences, scorer.columns, known, name=f"{name} {score}")
         names = [mark(one.name) if scorer.needs_mark else one.name for one in asked.tree.regions[1:]]
         together += workload(names, scorer.columns, known, name=f"{name} {score}")

@@ -29,9 +29,11 @@ def served_classifier(served: Served, prompt: Prompt) -> LabelScorer:
 
 def classification(served: Served, prompt: Prompt, *blocks: Sequence[str]) -> Workload:
     """What it takes to classify these texts, at most: where a server gives likelihoods, every label is asked for."""
-    known: Sequence[str] = ()
-    with suppress(InputError):  # words that begin alike can still be asked for as a whole
-        known = ServedClassifier(served.endpoint(), prompt.template, prompt.words).likely_fingerprints()
+    endpoint = served.endpoint()
+    known = PromptedClassifier(ServedLM(endpoint, begin=served.begin), prompt).likely_fingerprints()
+    if not prompt.calibrate:
+        with suppress(InputError):  # words that begin alike can still be asked for as a whole
+            known += ServedClassifier(endpoint, prompt.template, prompt.words).likely_fingerprints()
     load, labels = Workload(0, 0), len(prompt.labels)
     for texts in blocks:
         columns = probability_columns(prompt.labels)

@@ -46,20 +46,32 @@ class Answers:
 
 
 def ask(scorer: Scorer, texts: Sequence[str], *, label: str = "scoring", progress: bool | None = None) -> Answers:
-    """The scorer's answer to every text. `progress` shows a bar; by default only on a terminal."""
+    """The scorer's answer to every text. `progress` shows a bar; by default only on a terminal.
+
+    Texts without a number are told when all others are kept. A scorer may have two methods more: `ask_before(asked)`,
+    which, where answers are paid, may have other scorers asked through the store first, and `check_answers(texts,
+    scores)`, which may refuse what is known in the end.
+    """
     first, which = distinct(texts)
     store = ScoreStore(scorer.fingerprint, scorer.columns, name=label)
     scores = store.lookup(chosen(texts, first))
     missing = np.flatnonzero(np.isnan(scores[:, 0]))
     paid = getattr(scorer, "paid", False)
+    if paid and len(missing) and hasattr(scorer, "ask_before"):
+        scorer.ask_before(lambda other, some: ask(other, some, label=label, progress=False).scores)
     with progress_bar(label, len(missing), progress) as advance, _Keeper(store, wait=paid) as keeper:
         parts = _answers(scorer, texts, first[missing])
         for some, answer in _kept_in_time(parts, 0.0 if paid else SECONDS_AT_RISK):
-            rows = missing[some]
-            keeper.keep(chosen(texts, first[rows]), answer)
-            scores[rows] = answer
-            advance(len(rows))
+            fine = np.isfinite(answer[:, 0].astype(np.float64))
+            rows = missing[some[fine]]
+            if len(rows):
+                keeper.keep(chosen(texts, first[rows]), answer[fine])
+                scores[rows] = answer[fine]
+            advance(len(some))
     store.tidy()
+    _refuse_without_number(texts, first[np.isnan(scores[:, 0])])
+    if hasattr(scorer, "check_answers"):
+        scorer.check_answers(chosen(texts, first), scores)
     return Answers(scores[which], scorer.columns, len(first), len(missing))
 
 
@@ -159,8 +171,10 @@ def _checked(scorer: Scorer, texts: Sequence[str], answer: np.ndarray) -> np.nda
     expected = (len(texts), len(scorer.columns))
     if answer.shape != expected:
         raise GeobiasError(f"The scorer gave an array of shape {answer.shape} for {len(texts)} texts, not {expected}.")
-    bad = ~np.isfinite(answer[:, 0].astype(np.float64))
-    if bad.any():
-        text = texts[int(np.argmax(bad))]
-        raise InputError(f"The model gives no number for {int(bad.sum())} text(s), for example {text!r}: leave it out.")
     return answer
+
+
+def _refuse_without_number(texts: Sequence[str], which: np.ndarray) -> None:
+    if len(which):
+        text = texts[int(which[0])]
+        raise InputError(f"The model gives no number for {len(which)} text(s), for example {text!r}: leave it out.")

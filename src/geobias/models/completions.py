@@ -88,11 +88,12 @@ def echoed(choice: dict[str, Any], text: str, begin: int = 0) -> list[Token] | N
         return None
     if len(numbers) != len(tokens):
         return None
-    for first, last, at in product((0, 1), (len(tokens) - 1, len(tokens)), (0, begin)):
+    for first, last, at in product((0, 1), (len(tokens), len(tokens) - 1), (0, begin)):
         places = _places(tokens[first:last], text, at)
         if places is not None:
             checked = _checked(numbers[first:last], text)
-            return [Token(*place, number) for place, number in zip(places, checked, strict=True)]
+            found = [Token(*place, number) for place, number in zip(places, checked, strict=True)]
+            return [token for token in found if token.start < len(text)]  # a generated one may show nothing
     return None
 
 
@@ -113,7 +114,10 @@ def _places(tokens: Sequence[str], text: str, at: int) -> list[tuple[int, int]] 
             start = at if start is None else start
             at += len(part)
         places.append((at if start is None else start, at))
-    if not tokens or (text[at:] and text[at:].isascii()):
+    hidden = text[at:]  # only parts of characters are not shown
+    if not tokens or any(sign.isascii() for sign in hidden):
+        return None
+    if hidden and tokens[-1] and not tokens[-1].endswith(BROKEN):
         return None
     return [(start, max(end, start + 1)) for start, end in places]  # what shows nothing is a part of what follows
 

@@ -55,10 +55,15 @@ class Failed(GeobiasError):
         self.status = status
 
 
+class Spent(InputError):
+    """The calls allowed are made."""
+
+
 class Endpoint:
     """A model behind a URL, and how hard it may be asked.
 
-    `rate` is the number of calls a second, `max_calls` that of all calls of this object, with those tried again.
+    `rate` is the number of calls a second, `max_calls` that of all calls of this object, with those tried again, but
+    without those that ask the model for nothing (see `Line.post`).
     """
 
     def __init__(
@@ -81,6 +86,7 @@ class Endpoint:
         self.concurrency, self.rate, self.max_calls = concurrency, rate, max_calls
         self.timeout, self.retries = timeout, retries
         self.calls = 0
+        self._answered = False  # whether anything came of the calls but what the server can
         self._next_call = 0.0
 
     def __repr__(self) -> str:
@@ -91,7 +97,7 @@ class Endpoint:
 
         The event loop turns only while somebody waits for the next answer, so this is an ordinary generator.
         """
-        steps = self._steps(iter(questions))
+        steps = self._counted(self._steps(iter(questions)))
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -105,9 +111,24 @@ class Endpoint:
                 thread.submit(steps.close).result()
 
     def ask(self, question: Question[T]) -> T:
-        """The answer to one question."""
+        """The answer to one question, which finds out something about the server: it is kept by nobody."""
+        before = self._answered
         [answer] = self.answers([question])
+        self._answered = before
         return answer
+
+    def _counted(self, steps: Generator[T]) -> Generator[T]:
+        try:
+            for answer in steps:
+                self._answered = True
+                yield answer
+        except Spent:
+            if self._answered:
+                raise
+            raise Spent(
+                f"The {self.max_calls:,} calls allowed are made before any text was answered: the first calls only "
+                "find out what the server can, and a text may take several, so allow more."
+            ) from None
 
     def _steps(self, questions: Iterator[Question[T]]) -> Generator[T]:
         line = Line(self)
@@ -133,14 +154,14 @@ class Endpoint:
             loop.run_until_complete(line.close(pending))
             loop.close()
 
-    async def turn(self) -> None:
+    async def turn(self, *, counts: bool = True) -> None:
         """Wait until the next call may be made, and count it."""
-        if self.max_calls is not None and self.calls >= self.max_calls:
-            raise InputError(
+        if counts and self.max_calls is not None and self.calls >= self.max_calls:
+            raise Spent(
                 f"The {self.max_calls:,} calls allowed are made: answers so far are kept, and the same command goes on "
                 "from there."
             )
-        self.calls += 1
+        self.calls += counts
         if self.rate is not None:
             now = time.monotonic()
             self._next_call = max(now, self._next_call) + 1 / self.rate
@@ -159,11 +180,15 @@ class Line:
         self._client = httpx.AsyncClient(headers=headers, timeout=endpoint.timeout, limits=limits, verify=_trusted())
 
     async def post(self, path: str, body: Body, *, final: Sequence[int] = ()) -> Any:
-        """The server's answer. A path that begins with / stands beside /v1; a status in `final` is not tried again."""
-        endpoint = self.endpoint
-        url = endpoint.url.removesuffix("/v1") + path if path.startswith("/") else f"{endpoint.url}/{path}"
+        """The server's answer. A status in `final` is not tried again.
+
+        A path that begins with / stands beside /v1: what is there only cuts texts into tokens and puts them together,
+        so these calls are not among those that may be limited.
+        """
+        endpoint, beside = self.endpoint, path.startswith("/")
+        url = endpoint.url.removesuffix("/v1") + path if beside else f"{endpoint.url}/{path}"
         for tried in count():
-            await endpoint.turn()
+            await endpoint.turn(counts=not beside)
             status, wait = 0, min(FIRST_PAUSE * 2**tried, LONGEST_PAUSE) * random.uniform(0.5, 1)
             try:
                 response = await self._client.post(url, json={"model": endpoint.model, **body})
@@ -241,7 +266,8 @@ def checked_url(url: str) -> str:
             f"The endpoint's URL must hold no user, password, query or fragment: a key goes into {KEY_VARIABLE}."
         )
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError(f"The endpoint {url!r} is no URL: write it as http://localhost:8000/v1.")
+        shown = "" if set(url) & set("@?#") else f" {url!r}"  # a mistyped URL may hold a password all the same
+        raise InputError(f"The endpoint{shown} is no URL: write it as http://localhost:8000/v1.")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
 

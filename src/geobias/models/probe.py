@@ -7,7 +7,8 @@
 3. Where it has not (off by one, no echo), or where the first word after `begin` is left out, the text is dictated (see
    `dictation.py`), if the candidate gets its number so.
 
-A server that passes neither is refused, with a sentence that says what it lacks.
+A server that passes neither is refused, with a sentence that says what it lacks. So is `begin` where the echo shows
+that the server begins texts by itself: the token would stand there twice.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ NEAR = 0.05  # nats by which servers may differ from themselves
 PROMPTS = 16  # texts a call, where the server takes several
 CANDIDATES = 5
 REFUSES, FAILS = (400, 422), (500, 501)  # how servers answer what they cannot
+MISSING = (404, 405, 501)  # and what they do not have
 
 Span = tuple[str, int, int]  # a text as it is sent, and from where to where its tokens count
 Tokens = Callable[[Line, Sequence[Span], Heard], Coroutine[Any, Any, list[list[Token]]]]
@@ -44,6 +46,10 @@ class Ways:
     numbers: tuple[float, ...]
     first: bool  # whether the first token of a text has a number
     dictated: bool = False
+
+    @property
+    def name(self) -> str:
+        return "dictated likelihoods" if self.dictated else "echoed likelihoods"
 
 
 def find_ways(endpoint: Endpoint, begin: str) -> Ways:
@@ -68,6 +74,10 @@ async def _find(line: Line, begin: str) -> Ways:
         lacking = f"it does not echo the text ({refusal})"
     if echo is not None:
         lacking = "its echoed log-probabilities do not stand at their own tokens"
+        if right and begin:
+            [alone] = await _echo(line, [probe], 0)
+            if alone and alone[0].log_p is not None:
+                raise InputError(f"The server at {line.endpoint.url} begins texts by itself: leave out --begin.")
         if right and (not begin or next(token for token in echo if token.start >= len(begin)).log_p is not None):
             return await _echoing(line, begin)
     dictation = await _dictating(line, begin, probe, other)
@@ -86,9 +96,9 @@ async def _continued(line: Line, begin: str) -> tuple[str, Said]:
     for probe in PROBES:
         body = {"prompt": begin + probe, "max_tokens": 1, "temperature": 0, "logprobs": CANDIDATES}
         try:
-            [choice] = choices(await line.post("completions", body), 1)
-        except Refused as refusal:
-            if refusal.status not in (404, 405, 501):
+            [choice] = choices(await line.post("completions", body, final=MISSING), 1)
+        except (Refused, Failed) as refusal:
+            if refusal.status not in (*REFUSES, *MISSING):
                 raise
             raise Lacking(
                 f"{refusal} Likelihoods of texts need /completions; a server that only chats can be asked to classify."

@@ -13,7 +13,7 @@ The same model gives the perplexity of the texts: `base` names it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,16 +112,26 @@ class PromptedClassifier(StreamingScorer):
         self.paid = getattr(self.scorer, "paid", False)
         self.before, self.after = self._around_text()
         self.room = self._room_for_text()
-        self.log_prior = self._log_prior() if prompt.calibrate else np.zeros(len(self.labels))
+        self.log_prior = None if prompt.calibrate else np.zeros(len(self.labels))
 
     @property
     def fingerprint(self) -> str | None:
         own = self.scorer.fingerprint
-        asked = (self.chats, self.before, self.after, dict(self.prompt.words), self.prompt.calibrate)
-        return None if own is None else f"{own}:prompted:{asked!r}"
+        return None if own is None else self._fingerprint(own)
+
+    def likely_fingerprints(self) -> list[str]:
+        """That of the served model that answered last; no call is made."""
+        return [self._fingerprint(own) for own in self.lm.likely_fingerprints(self.scorer.method)[:1]]
+
+    def ask_before(self, asked: Callable[[Any, Sequence[str]], np.ndarray]) -> None:
+        """What calibration takes, asked through a store: paid once, not at every start."""
+        if self.log_prior is None:
+            rows = asked(self.scorer, self._sentences(""))
+            self.log_prior = np.asarray(rows[:, 0] * rows[:, 1])
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Texts as soon as all of their labels are known."""
+        self.ask_before(lambda scorer, sentences: scorer.score(sentences))
         kept, cut = self._cut_to_fit(texts)
         labels = len(self.labels)
         found, answered = np.empty((len(texts), labels)), np.zeros((len(texts), labels), dtype=bool)
@@ -146,10 +156,9 @@ class PromptedClassifier(StreamingScorer):
         odds = np.exp(values - values.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
-    def _log_prior(self) -> np.ndarray:
-        """log P of each label's word before anything was read."""
-        rows = self.scorer.score(self._sentences(""))
-        return np.asarray(rows[:, 0] * rows[:, 1])
+    def _fingerprint(self, own: str) -> str:
+        asked = (self.chats, self.before, self.after, dict(self.prompt.words), self.prompt.calibrate)
+        return f"{own}:prompted:{asked!r}"
 
     def _around_text(self) -> tuple[str, str]:
         """What stands before the text, and between it and the label's word."""

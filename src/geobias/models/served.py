@@ -54,6 +54,10 @@ class ServedLM:
         """How this server can be asked; found out at the first use."""
         return find_ways(self.endpoint, self.begin)
 
+    @property
+    def asked_by(self) -> str:
+        return self.ways.name
+
     @cached_property
     def identity(self) -> str:
         """Which model answers under this name."""

@@ -3,32 +3,60 @@
 So a server is asked about a few fixed sentences whenever it is used, and its numbers are compared with those of the
 models that answered under this URL and name before: the nearest is the same one, if it is near enough. Servers do
 not repeat themselves exactly (batches, caches), so equal numbers cannot be asked for.
+
+Likelihoods are compared token by token. Where a server only chats, it is the candidates for the first word of its
+answers: the likeliest alone would not do, since models that are sure of it all give it a log-probability near zero.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from geobias.files import cache_folder, write_whole, writing
 
 SAME = 0.02  # nats a token
+COMPARED = 5  # candidates of an answer
+TINY = 1e-9  # a probability below what servers tell from zero
+
+Numbers = Sequence[float]
+Candidates = Sequence[Mapping[str, float]]  # for each answer: text -> log P
 
 
-def which_model(place: Sequence[str], numbers: Sequence[float]) -> str:
-    """What stands for the model that gave these log-probabilities: as it was called before, or a new name, kept."""
+def numbers_apart(before: Numbers, now: Numbers) -> float:
+    """How far apart log-probabilities of the same tokens are, in nats a token."""
+    return float(np.abs(np.subtract(before, now)).mean()) if np.shape(before) == np.shape(now) else np.inf
+
+
+def candidates_apart(before: Candidates, now: Candidates) -> float:
+    """The same for the likeliest candidates of either, where less likely ones may differ by more: they are less exact.
+
+    A candidate that is not named is as likely as the least likely one at most, and as what the likeliest leaves over.
+    """
+    far = []
+    for one, other in zip(before, now, strict=True):
+        for text in {*_likeliest(one), *_likeliest(other)}:
+            a, b = (said.get(text, _at_most(said)) for said in (one, other))
+            far.append(abs(a - b) / (1 - min(a, b, 0.0)))
+    return float(np.mean(far))
+
+
+def which_model(place: Sequence[str], said: Any, how_far: Callable[[Any, Any], float] = numbers_apart) -> str:
+    """What stands for the model that said this of the probes: as it was called before, or a new name, kept."""
     folder = _folder(place)
-    apart = {file: far for file in _known(folder) if (far := _apart(file, numbers)) <= SAME}
+    apart = {file: far for file in _known(folder) if (far := _apart(file, said, how_far)) <= SAME}
     if apart:
         nearest = min(apart, key=lambda file: apart[file])
         with writing(nearest):
             nearest.touch()  # the last that answered
         return nearest.stem
-    about = json.dumps({"place": list(place), "log_probabilities": list(numbers)}, indent=1).encode()
+    about = json.dumps({"place": list(place), "log_probabilities": list(said)}, indent=1).encode()
     name = hashlib.sha256(about).hexdigest()[:32]
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -41,13 +69,21 @@ def known_identities(place: Sequence[str]) -> list[str]:
     return [file.stem for file in _known(_folder(place))]
 
 
-def _apart(file: Path, numbers: Sequence[float]) -> float:
-    """How far these numbers are from those kept, in nats a token; infinitely where they cannot be compared."""
+def _likeliest(said: Mapping[str, float]) -> list[str]:
+    return sorted(said, key=lambda text: -said[text])[:COMPARED]
+
+
+def _at_most(said: Mapping[str, float]) -> float:
+    left = 1 - math.exp(max(said.values()))
+    return min(*said.values(), math.log(max(left, TINY)))
+
+
+def _apart(file: Path, said: Any, how_far: Callable[[Any, Any], float]) -> float:
+    """How far this is from what is kept; infinitely where they cannot be compared."""
     try:
-        before = np.array(json.loads(file.read_text(encoding="utf-8"))["log_probabilities"], dtype=np.float64)
-    except (OSError, ValueError, KeyError, TypeError):  # damaged: that model is met as a new one
+        return how_far(json.loads(file.read_text(encoding="utf-8"))["log_probabilities"], said)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # damaged: that model is met as a new one
         return np.inf
-    return float(np.abs(before - numbers).mean()) if before.shape == np.shape(numbers) else np.inf
 
 
 def _known(folder: Path) -> list[Path]:
