@@ -38,29 +38,31 @@ def descriptive_vectors(likelihoods: np.ndarray) -> np.ndarray:
 
 def sparseness(vectors: np.ndarray, children: Children) -> np.ndarray:
     """c(R), Eq. 3, of the sub-regions of each region: their mean pairwise distance; NaN where there is no pair."""
-    return np.array([_or_nan(mean_distance(vectors[below])) for below in children])
+    values = np.full(len(children), np.nan)
+    for region in inner_regions(children):
+        values[region] = _or_nan(mean_distance(vectors[children[region]]))
+    return values
 
 
 def flat_sparseness(vectors: np.ndarray, children: Children) -> np.ndarray:
     """The flat baseline (Table 2): Eq. 3 over a region and everything below it in one cluster; NaN for leaves."""
-    below: list[np.ndarray] = [np.array([], dtype=np.int64)] * len(children)
+    below: dict[int, np.ndarray] = {}
     values = np.full(len(children), np.nan)
-    for region in range(len(children) - 1, -1, -1):
-        if len(children[region]):
-            below[region] = np.concatenate([children[region], *(below[child] for child in children[region])])
-            cluster = below[region] if region == 0 else np.append(below[region], region)
-            values[region] = _or_nan(mean_distance(vectors[cluster]))
+    for region in inner_regions(children):
+        deeper = [below[child] for child in children[region].tolist() if child in below]
+        below[region] = np.concatenate([children[region], *deeper])
+        cluster = below[region] if region == 0 else np.append(below[region], region)
+        values[region] = _or_nan(mean_distance(vectors[cluster]))
     return values
 
 
 def word_sparseness(vectors: np.ndarray, children: Children) -> np.ndarray:
     """c(R)_i, Eq. 6: how much the sub-regions of each region differ in each word alone; NaN where there is no pair."""
-    return np.array(
-        [
-            mean_absolute_differences(vectors[below]) if len(below) > 1 else np.full(vectors.shape[1], np.nan)
-            for below in children
-        ]
-    )
+    values = np.full((len(children), vectors.shape[1]), np.nan)
+    for region in inner_regions(children):
+        if len(children[region]) > 1:
+            values[region] = mean_absolute_differences(vectors[children[region]])
+    return values
 
 
 def topic_sparseness(vectors: np.ndarray, children: Children, topics: Sequence[str]) -> dict[str, np.ndarray]:
@@ -72,12 +74,12 @@ def topic_sparseness(vectors: np.ndarray, children: Children, topics: Sequence[s
 def aggregated_vectors(vectors: np.ndarray, children: Children) -> np.ndarray:
     """V(r), Eq. 4 to 7: v(r) plus its sub-regions' centroid, weighed by how much they differ in each word."""
     aggregated = vectors.copy()
-    for region, below in enumerate(children):
-        if len(below):
-            differences = mean_absolute_differences(vectors[below])
-            alpha = np.exp(differences - differences.max())
-            alpha /= alpha.sum()
-            aggregated[region] += alpha * vectors[below].mean(axis=0)
+    for region in inner_regions(children):
+        of = vectors[children[region]]
+        differences = mean_absolute_differences(of)
+        alpha = np.exp(differences - differences.max())
+        alpha /= alpha.sum()
+        aggregated[region] += alpha * of.mean(axis=0)
     return aggregated
 
 
@@ -92,10 +94,13 @@ def herb_scores(vectors: np.ndarray, name_likelihoods: np.ndarray, children: Chi
     aggregated = aggregated_vectors(vectors, children)
     c_w = {form: np.full(n, np.nan) for form in FORMS}
     c_z = {form: np.full(n, np.nan) for form in FORMS}
-    for region in range(n - 1, -1, -1):
+    inner = inner_regions(children)
+    is_leaf = np.ones(n, dtype=bool)
+    is_leaf[inner] = False
+    for region in inner:
         below = children[region]
-        leaves = below[[len(children[child]) == 0 for child in below]] if len(below) else below
-        from_centroid = np.linalg.norm(vectors[leaves] - vectors[below].mean(axis=0), axis=1) if len(leaves) else 0.0
+        leaves = below[is_leaf[below]]
+        from_centroid = np.linalg.norm(vectors[leaves] - vectors[below].mean(axis=0), axis=1)
         for scores in (c_w, c_z):
             for form in FORMS:
                 scores[form][leaves] = from_centroid
@@ -108,6 +113,12 @@ def herb_scores(vectors: np.ndarray, name_likelihoods: np.ndarray, children: Chi
         c_w["balanced"][region], c_w["paper"][region] = weighed[0], weighed[1] / pairs
         c_z["balanced"][region], c_z["paper"][region] = weighed[2], weighed[2] / pairs
     return HerbScores(c_w, c_z)
+
+
+def inner_regions(children: Children) -> list[int]:
+    """The regions that have sub-regions, those below before those above; of a world few have any."""
+    sizes = np.fromiter(map(len, children), dtype=np.int64, count=len(children))
+    return np.flatnonzero(sizes)[::-1].tolist()
 
 
 def _or_nan(value: float | None) -> float:

@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 from geobias.measures.threads import in_threads
 
 BLOCK = 2**18  # distances held at once by a thread: 2 MB stay near its core
+FEWEST_ROWS = 32  # of a block, however many points there are: products of fewer are slow
 NEAR = 1e-4  # of |a|² + |b|²: below this |a - b|² would lose more than four of its sixteen digits in the expansion
 OFTEN_NEAR = 0.02  # share of near pairs above which it is quicker to take every pair from its difference
 
@@ -81,7 +82,7 @@ def distances(points: np.ndarray, others: np.ndarray) -> np.ndarray:
 def _weighted_sums(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """For each column w of `weights`: the sum over pairs of w_i w_j times the distance."""
     n = len(points)
-    rows = max(1, BLOCK // n)
+    rows = max(FEWEST_ROWS, BLOCK // n)
     centred = points - points.mean(axis=0)  # so that points are far apart, compared with their size
 
     def block(start: int) -> np.ndarray:

@@ -24,7 +24,7 @@ from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, GGUF, PROBE
 
 REMEMBERED = 60  # seconds for which an answer of the hub is taken for granted
 NO_LIMIT = 2**20  # tokens, where neither tokenizer nor model names a limit
-TOKEN_BUDGET = {"cpu": 4096, "cuda": 65536}
+TOKEN_BUDGET = {"cpu": 4096, "cuda": 131072}
 
 
 class LoadedModel:

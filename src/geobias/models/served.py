@@ -86,7 +86,7 @@ class ServedScorer(StreamingScorer):
             raise InputError(f"Unknown score {method!r} for a served model: choose one of {', '.join(lm.methods)}.")
         self.lm = lm
         self.method = method
-        self.needs_mark = method == "conditional"
+        self.needs_mark = self.looks_back_only = method == "conditional"
 
     @property
     def fingerprint(self) -> str:

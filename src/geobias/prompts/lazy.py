@@ -24,6 +24,10 @@ class LazyTexts(Sequence[str]):
     def at(self, first: int, second: int, third: int) -> str:
         """The text at these places of the three dimensions."""
 
+    def written(self, first: list[int], second: list[int], third: list[int]) -> Iterator[str]:
+        """The texts at these places, one after the other."""
+        return map(self.at, first, second, third)
+
     def distinct(self) -> tuple[np.ndarray, np.ndarray] | None:
         """The positions of the first of equal texts, and which of them each text is; None if only a look can tell."""
         return None
@@ -61,7 +65,8 @@ class SomeTexts(Sequence[str]):
         return len(self.positions)
 
     def __iter__(self) -> Iterator[str]:
-        return map(self.of.at, *(places.tolist() for places in self.coordinates))
+        written: Iterator[str] = self.of.written(*(places.tolist() for places in self.coordinates))
+        return written
 
     @overload
     def __getitem__(self, index: int) -> str: ...

@@ -7,7 +7,7 @@ workers like any other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,6 +71,17 @@ class Sentences(LazyTexts):
         before, after = self.templates[template].split(DESCRIPTION)
         name = self.regions[region]
         return before.replace(REGION, name) + description + after.replace(REGION, name)
+
+    def written(self, first: list[int], second: list[int], third: list[int]) -> Iterator[str]:
+        """What stands around the word is put together once for neighbours that share it."""
+        around: tuple[int, int] | None = None
+        before = after = ""
+        for template, region, word in zip(first, second, third, strict=True):
+            if around != (template, region):
+                around = template, region
+                name = self.regions[region]
+                before, after = (part.replace(REGION, name) for part in self.templates[template].split(DESCRIPTION))
+            yield f"{before}{mark(self.words[word]) if self.marked else self.words[word]}{after}"
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
         """Cities share names, and words may be given twice; others make the same sentence by rare accident only."""
