@@ -60,12 +60,11 @@ class Row:
         """The best batch size, and how many texts fill `seconds`; it warms up as well."""
         best, short = 0.0, min(PILOT_SECONDS, seconds)
         for size in self._sizes():
-            self.size = size
-            self._score(
-                self._some(8 * self.least if self.device.startswith("cuda") else self.least)
-            )  # what is done once
             self.size, count, took = size, self.least, 0.0
+            self._score(self._some(count))  # what is done once
             while took < short and count <= self.most:  # the last and largest count tells
+                if self.device.startswith("cuda"):
+                    self._score(self._some(count))  # kernels are chosen, and planned, when a size is first seen
                 took = timed(self._score, self._some(count), self.device)
                 rate, count = count / took, count * max(2, min(8, int(short / took)))
             if rate < 0.9 * best:

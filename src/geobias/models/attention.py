@@ -15,12 +15,14 @@ from typing import Any
 
 import torch
 import transformers
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
 NAME = "geobias_packed"
 BLOCK = 128  # tokens of a block
+KERNELS = [SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]  # cuDNN's would be planned anew for every size of batch
 ALIGNED = 8  # kernels take masks whose rows are whole multiples of so many
 
 
@@ -44,7 +46,8 @@ def packed_attention(
 
     own = _own_text_only(together, tokens, query.dtype, query.device)
     blocks = in_blocks(query), in_blocks(key), in_blocks(value)
-    packed = scaled_dot_product_attention(*blocks, attn_mask=own, scale=scale)
+    with sdpa_kernel(KERNELS):
+        packed = scaled_dot_product_attention(*blocks, attn_mask=own, scale=scale)
     found = packed.transpose(1, 2).reshape(whole, tokens, heads, width)
     if whole < texts:
         rest = scaled_dot_product_attention(query[whole:], key[whole:], value[whole:], scale=scale)

@@ -43,30 +43,32 @@ class Composed:
     def lengths(self, regions: np.ndarray, words: np.ndarray) -> np.ndarray:
         return self.before.lengths[regions] + self.words.lengths[words] + self.after.lengths[regions]
 
-    def shapes(self, regions: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """A number for each sentence; those with the same number have parts of the same lengths."""
-        wide = max(self.words.ids.shape[1], self.after.ids.shape[1]) + 1
-        return (self.before.lengths[regions] * wide + self.words.lengths[words]) * wide + self.after.lengths[regions]
-
 
 class ComposedRows:
     """Some sentences of one template, on the device where they are read: a batch is looked up there, not sent."""
 
     def __init__(self, parts: Composed, regions: np.ndarray, words: np.ndarray, device: torch.device) -> None:
         self.parts, self.regions, self.words, self.device = parts, regions, words, device
-        self.shapes, self.lengths = parts.shapes(regions, words), parts.lengths(regions, words)
+        self.lengths = parts.lengths(regions, words)
         self.before, self.word, self.after = (
             torch.from_numpy(part.ids).to(device) for part in (parts.before, parts.words, parts.after)
         )
+        self.before_length, self.word_length = (
+            torch.from_numpy(part.lengths).to(device) for part in (parts.before, parts.words)
+        )
 
     def ids(self, batch: np.ndarray) -> tuple[torch.Tensor, slice]:
-        """The token ids of sentences whose parts have the same lengths, and which of them are the sentences' own."""
-        regions, words = self.regions[batch], self.words[batch]
-        before, after = (int(part.lengths[regions[0]]) for part in (self.parts.before, self.parts.after))
-        word = int(self.parts.words.lengths[words[0]])
-        at_region, at_word = (self._there(rows) for rows in (regions, words))
-        pieces = [self.before[at_region, :before], self.word[at_word, :word], self.after[at_region, :after]]
-        return torch.cat(pieces, 1), slice(self.parts.added_before, before + word + after - self.parts.added_after)
+        """The token ids of sentences of one length, and which of them are the sentences' own."""
+        length = int(self.lengths[batch[0]])
+        region, word = self._there(self.regions[batch]), self._there(self.words[batch])
+        place = torch.arange(length, device=self.device).expand(len(batch), length)
+        word_starts = self.before_length[region][:, None]
+        word_ends = word_starts + self.word_length[word][:, None]
+        ids = torch.where(
+            place < word_ends, _at(self.word[word], place - word_starts), _at(self.after[region], place - word_ends)
+        )
+        ids = torch.where(place < word_starts, _at(self.before[region], place), ids)
+        return ids, slice(self.parts.added_before, length - self.parts.added_after)
 
     def _there(self, rows: np.ndarray) -> torch.Tensor:
         """On a GPU copied while it computes."""
@@ -74,6 +76,11 @@ class ComposedRows:
         if self.device.type != "cuda":
             return found
         return found.pin_memory().to(self.device, non_blocking=True)
+
+
+def _at(rows: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """The numbers at these places of each row; any number where a place lies outside."""
+    return rows.gather(1, places.clamp(0, rows.shape[1] - 1))
 
 
 def composed(tokenise: Tokenise, sentences: Sentences, template: int, *, longest: int) -> Composed | None:

@@ -125,7 +125,7 @@ class MaskedScorer(StreamingScorer):
         waiting: deque[tuple[np.ndarray, Callable[[], np.ndarray]]] = deque()
         ahead = BATCHES_AHEAD if self.lm.device.type == "cuda" else 0
         for at, rows in templates:
-            for batch in equal_length_batches(rows.shapes, rows.lengths, self.lm.token_budget):
+            for batch in equal_length_batches(rows.lengths, rows.lengths, self.lm.token_budget):
                 waiting.append((at[batch], self._begun(rows, batch)))
                 if len(waiting) > ahead:
                     some, answer = waiting.popleft()
