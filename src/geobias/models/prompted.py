@@ -12,6 +12,7 @@ The same model gives the perplexity of the texts: `base` names it.
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -158,7 +159,7 @@ class PromptedClassifier(StreamingScorer):
 
     def _fingerprint(self, own: str) -> str:
         asked = (self.chats, self.before, self.after, dict(self.prompt.words), self.prompt.calibrate)
-        return f"{own}:prompted:{asked!r}"
+        return f"{own}:prompted:{hashlib.sha256(repr(asked).encode()).hexdigest()[:32]}"
 
     def _around_text(self) -> tuple[str, str]:
         """What stands before the text, and between it and the label's word."""

@@ -54,8 +54,10 @@ def models_of(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def account(results: Mapping[str, Any], run: Mapping[str, Any], section: Section) -> dict[str, Any]:
     """Everything needed to repeat a run, and all that it left out."""
     models = {
-        f"{model['name']}": ", ".join(
-            f"{key} {value}" for key, value in model.items() if key != "name" and value is not None
+        f"{model['name']}, {model['score']}": ", ".join(  # one model may be asked in two ways
+            f"{key} {_shown(value)}"
+            for key, value in model.items()
+            if key not in ("name", "score") and value is not None
         )
         for model in models_of(results)
     }
