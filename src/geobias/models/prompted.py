@@ -112,7 +112,11 @@ class PromptedClassifier(StreamingScorer):
         self.paid = getattr(self.scorer, "paid", False)
         self.before, self.after = self._around_text()
         self.room = self._room_for_text()
-        self.log_prior = self._log_prior() if prompt.calibrate else np.zeros(len(self.labels))
+        self.log_prior = self._log_prior()
+
+    def to(self, device: str) -> None:
+        self.lm.to(device)
+        self.log_prior = self._log_prior()  # in half precision each device rounds in its own way
 
     @property
     def fingerprint(self) -> str | None:
@@ -147,7 +151,9 @@ class PromptedClassifier(StreamingScorer):
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
     def _log_prior(self) -> np.ndarray:
-        """log P of each label's word before anything was read."""
+        """log P of each label's word before anything was read; nothing is taken off without `calibrate`."""
+        if not self.prompt.calibrate:
+            return np.zeros(len(self.labels))
         rows = self.scorer.score(self._sentences(""))
         return np.asarray(rows[:, 0] * rows[:, 1])
 
