@@ -18,6 +18,7 @@ from geobias.audits.names import answer as names_answer
 from geobias.audits.names import question as names_question
 from geobias.audits.names_result import NamesResult
 from geobias.audits.regions import DEFAULT_CITIES, RegionsResult, answer, question
+from geobias.engine.ask import computing
 from geobias.models.prompted import asked_for
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, Scorer, load_classifier, load_masked, scorer_for
 from geobias.prompts.prefixes import DEFAULT_PREFIX
@@ -50,6 +51,7 @@ def audit_regions(
     placebo: bool = False,
     device: str = "auto",
     dtype: str = "auto",
+    ray: str | None = None,
     out: str | Path | None = None,
     progress: bool | None = None,
 ) -> RegionsResult:
@@ -59,6 +61,7 @@ def audit_regions(
     "package.module:function"), or any scorer of them, which has its own score; by default the embedded model.
     `score` is one that its kind has: aul (the default), aula, pll, pll-word, conditional of a masked LM; mean
     (the default), sum, conditional of a causal one; aul (the default), mean, sum, conditional of an encoder-decoder.
+    `ray` ("auto", "local" or an address) computes on a Ray cluster instead of in this process.
     The options are those of `geobias regions`; with `out` the same folder is left.
     """
     asked = question(
@@ -73,13 +76,14 @@ def audit_regions(
         vectors=vectors,
         placebo=placebo,
     )
-    scorer = scorer_for(model, score, device=device, dtype=dtype)
-    folder = None if out is None else place_for(out)
-    if folder is not None:
-        about = model_identity(scorer)
-        refuse_foreign(folder, asked.settings_for(about["name"], about["score"]), [scorer.fingerprint])
-    began = time.perf_counter()
-    result = answer(asked, scorer, progress=progress)
+    with computing(ray, device, dtype) as (device, dtype):
+        scorer = scorer_for(model, score, device=device, dtype=dtype)
+        folder = None if out is None else place_for(out)
+        if folder is not None:
+            about = model_identity(scorer)
+            refuse_foreign(folder, asked.settings_for(about["name"], about["score"]), [scorer.fingerprint])
+        began = time.perf_counter()
+        result = answer(asked, scorer, progress=progress)
     if folder is not None:
         save_run(folder, result, write_regions, seconds=round(time.perf_counter() - began, 1))
     return result
@@ -115,6 +119,7 @@ def audit_names(
     perplexity_texts: int | None = None,
     device: str = "auto",
     dtype: str = "auto",
+    ray: str | None = None,
     out: str | Path | None = None,
     progress: bool | None = None,
 ) -> NamesResult:
@@ -156,12 +161,13 @@ def audit_names(
         device=device,
     )
     several = classifier if isinstance(classifier, list | tuple) else [classifier]
-    classifiers = [load_classifier(one, prompt=how.prompt, device=device, dtype=dtype) for one in several]
-    folder = None if out is None else place_for(out)
-    if folder is not None:
-        refuse_foreign(folder, asked.settings_for([one.name for one in classifiers], how))
-    began = time.perf_counter()
-    result = names_answer(asked, classifiers, how, device=device, dtype=dtype, progress=progress)
+    with computing(ray, device, dtype) as (device, dtype):
+        classifiers = [load_classifier(one, prompt=how.prompt, device=device, dtype=dtype) for one in several]
+        folder = None if out is None else place_for(out)
+        if folder is not None:
+            refuse_foreign(folder, asked.settings_for([one.name for one in classifiers], how))
+        began = time.perf_counter()
+        result = names_answer(asked, classifiers, how, device=device, dtype=dtype, progress=progress)
     if folder is not None:
         save_run(folder, result, write_names, seconds=round(time.perf_counter() - began, 1))
     return result
@@ -187,6 +193,7 @@ def audit_downstream(
     calibrate: bool = False,
     device: str = "auto",
     dtype: str = "auto",
+    ray: str | None = None,
     out: str | Path | None = None,
     progress: bool | None = None,
 ) -> DownstreamResult:
@@ -212,12 +219,13 @@ def audit_downstream(
         prompt=asked_for(labels, prompt, calibrate),
     )
     several = classifier if isinstance(classifier, list | tuple) else [classifier]
-    classifiers = [load_classifier(one, prompt=asked.prompt, device=device, dtype=dtype) for one in several]
-    folder = None if out is None else place_for(out)
-    if folder is not None:
-        refuse_foreign(folder, asked.settings_for([one.name for one in classifiers]))
-    began = time.perf_counter()
-    result = downstream_answer(asked, classifiers, progress=progress)
+    with computing(ray, device, dtype) as (device, dtype):
+        classifiers = [load_classifier(one, prompt=asked.prompt, device=device, dtype=dtype) for one in several]
+        folder = None if out is None else place_for(out)
+        if folder is not None:
+            refuse_foreign(folder, asked.settings_for([one.name for one in classifiers]))
+        began = time.perf_counter()
+        result = downstream_answer(asked, classifiers, progress=progress)
     if folder is not None:
         save_run(folder, result, write_downstream, seconds=round(time.perf_counter() - began, 1))
     return result

@@ -26,6 +26,7 @@ from geobias.cli.options import (
     Plan,
     PromptText,
     Rate,
+    Ray,
     TextFiles,
     Threshold,
     Yes,
@@ -67,6 +68,7 @@ def downstream(
     plan: Plan = False,
     device: Device = "auto",
     dtype: Dtype = "auto",
+    ray: Ray = None,
     out: Out = None,
     json: Json = False,
     debug: Debug = False,
@@ -113,4 +115,5 @@ def downstream(
             rate=rate,
             concurrency=concurrency,
         ),
+        ray=ray,
     )

@@ -25,6 +25,7 @@ from geobias.cli.options import (
     Plan,
     PromptText,
     Rate,
+    Ray,
     TextFiles,
     Threshold,
     Yes,
@@ -91,6 +92,7 @@ def names(
     plan: Plan = False,
     device: Device = "auto",
     dtype: Dtype = "auto",
+    ray: Ray = None,
     out: Out = None,
     json: Json = False,
     debug: Debug = False,
@@ -151,6 +153,7 @@ def names(
             rate=rate,
             concurrency=concurrency,
         ),
+        ray=ray,
     )
 
 

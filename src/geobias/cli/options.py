@@ -61,6 +61,13 @@ Plan = Annotated[
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, ...")]
 Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16 or float16.")]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        metavar="auto|local|ADDRESS",
+        help="Compute on a Ray cluster: the one of this machine, a new one of its GPUs or cores, or the one there.",
+    ),
+]
 Out = Annotated[Path | None, typer.Option(help="Folder for the results (default: a new one under runs/).")]
 Json = Annotated[
     bool, typer.Option("--json", help="Print the results as JSON and nothing else (the folder is written too).")

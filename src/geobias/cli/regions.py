@@ -22,6 +22,7 @@ from geobias.cli.options import (
     Out,
     Plan,
     Rate,
+    Ray,
     Yes,
 )
 from geobias.prompts.templates import DEFAULT_TEMPLATE
@@ -79,6 +80,7 @@ def regions(
     plan: Plan = False,
     device: Device = "auto",
     dtype: Dtype = "auto",
+    ray: Ray = None,
     out: Out = None,
     json: Json = False,
     debug: Debug = False,
@@ -121,4 +123,5 @@ def regions(
             rate=rate,
             concurrency=concurrency,
         ),
+        ray=ray,
     )

@@ -16,6 +16,7 @@ from geobias.audits.labels import main_label
 from geobias.commands.consent import Served, Workload, agree
 from geobias.commands.plan import PILOT_REGIONS, PILOT_TEXTS, POWER, show_plan, timed
 from geobias.commands.served import classification, served_classifier
+from geobias.engine.ask import computing
 from geobias.models.prompted import needed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LabelScorer, load_classifier
 from geobias.report import runs
@@ -43,6 +44,7 @@ def run_downstream(
     as_json: bool,
     plan: bool,
     served: Served | None = None,
+    ray: str | None = None,
 ) -> None:
     asked = question(**options)
     if served:
@@ -59,11 +61,13 @@ def run_downstream(
     runs.refuse_foreign(folder, asked.settings_for(names))
     if served:
         agree(served, _workload(asked, served))
-        loaded = [served_classifier(served, needed(asked.prompt, served.model))]
-    else:
-        loaded = [load_classifier(name, prompt=asked.prompt, device=device, dtype=dtype) for name in names]
-    began = time.perf_counter()
-    result = answer(asked, loaded)
+    with computing(ray, device, dtype) as (here, precision):
+        if served:
+            loaded = [served_classifier(served, needed(asked.prompt, served.model))]
+        else:
+            loaded = [load_classifier(name, prompt=asked.prompt, device=here, dtype=precision) for name in names]
+        began = time.perf_counter()
+        result = answer(asked, loaded)
     runs.save_run(folder, result, write_files, seconds=round(time.perf_counter() - began, 1))
     if as_json:
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))

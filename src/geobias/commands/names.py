@@ -18,6 +18,7 @@ from geobias.audits.perplexity import language_models
 from geobias.commands.consent import Served, Workload, agree, workload
 from geobias.commands.plan import PILOT_DRAWS, PILOT_TEXTS, POWER, show_plan, timed
 from geobias.commands.served import classification, served_classifier
+from geobias.engine.ask import computing
 from geobias.errors import InputError
 from geobias.measures.names_inference import FEWEST_TEXTS, NameUnits, Resampling
 from geobias.models.prompted import needed
@@ -51,6 +52,7 @@ def run_names(
     preview: int | None,
     plan: bool,
     served: Served | None = None,
+    ray: str | None = None,
 ) -> None:
     if served:
         needed(how.prompt, served.model)
@@ -67,7 +69,7 @@ def run_names(
         return
     label = f"names-{runs.slug(names[0])}" if len(names) == 1 else "names"
     folder = runs.place_for(out or runs.new_folder(label))
-    result = audit_into(folder, asked, names, how, device=device, dtype=dtype, served=served)
+    result = audit_into(folder, asked, names, how, device=device, dtype=dtype, served=served, ray=ray)
     if as_json:
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
     else:
@@ -83,16 +85,19 @@ def audit_into(
     device: str,
     dtype: str,
     served: Served | None = None,
+    ray: str | None = None,
 ) -> NamesResult:
     """Ask the classifiers and leave the run in its folder."""
     runs.refuse_foreign(folder, asked.settings_for(names, how))
     if served:
         agree(served, _workload(asked, served, how))
-        classifiers = [served_classifier(served, needed(how.prompt, served.model))]
-    else:
-        classifiers = [load_classifier(name, prompt=how.prompt, device=device, dtype=dtype) for name in names]
-    began = time.perf_counter()
-    result = answer(asked, classifiers, how, device=device, dtype=dtype)
+    with computing(ray, device, dtype) as (here, precision):
+        if served:
+            classifiers = [served_classifier(served, needed(how.prompt, served.model))]
+        else:
+            classifiers = [load_classifier(name, prompt=how.prompt, device=here, dtype=precision) for name in names]
+        began = time.perf_counter()
+        result = answer(asked, classifiers, how, device=here, dtype=precision)
     runs.save_run(folder, result, write_files, seconds=round(time.perf_counter() - began, 1))
     return result
 

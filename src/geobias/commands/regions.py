@@ -17,6 +17,7 @@ from geobias.audits.regions import Question, RegionsResult, answer, question
 from geobias.audits.wording import FULL, WITHOUT_WORD
 from geobias.commands.consent import LETTERS_A_TOKEN, Served, Workload, agree, workload
 from geobias.commands.plan import Step, show_plan, timed
+from geobias.engine.ask import computing
 from geobias.errors import InputError
 from geobias.measures.agreement import rank_agreement
 from geobias.measures.herb import descriptive_vectors
@@ -52,6 +53,7 @@ def run_regions(
     as_json: bool,
     plan: bool = False,
     served: Served | None = None,
+    ray: str | None = None,
 ) -> None:
     """One run for each model and score; with several, a table side by side and how far they agree."""
     names = [served.model] if served else list(dict.fromkeys(model or EMBEDDED_LM for model in models))
@@ -83,15 +85,16 @@ def run_regions(
                 f"--begin with the token that begins texts for {lm.name}, such as '<s>' or '<|endoftext|>'."
             )
     results: dict[str, RegionsResult] = {}
-    for name in names:
-        model = lm or load(name, device=device, dtype=dtype)
-        for score in (score for owner, score in paths if owner == name):
-            path = paths[name, score]
-            scorer = model.scorer(score)
-            runs.refuse_foreign(top / path, asked.settings_for(name, score), [scorer.fingerprint])
-            began = time.perf_counter()
-            results[path] = answer(asked, scorer)
-            runs.save_run(top / path, results[path], write_files, seconds=round(time.perf_counter() - began, 1))
+    with computing(ray, device, dtype) as (here, precision):
+        for name in names:
+            model = lm or load(name, device=here, dtype=precision)
+            for score in (score for owner, score in paths if owner == name):
+                path = paths[name, score]
+                scorer = model.scorer(score)
+                runs.refuse_foreign(top / path, asked.settings_for(name, score), [scorer.fingerprint])
+                began = time.perf_counter()
+                results[path] = answer(asked, scorer)
+                runs.save_run(top / path, results[path], write_files, seconds=round(time.perf_counter() - began, 1))
     agreement = _agreement(results)
     if several:
         index = {"schema_version": 1, "runs": [{"path": path, **_run_names(r)} for path, r in results.items()]}

@@ -2,6 +2,9 @@
 
 Texts are asked in their own order, so that neighbours (the words of one region, the variants of one text) reach the
 scorer together; it sorts them by length and may find work in common.
+
+The answers come from the scorer itself; inside `computing("auto", ...)` from copies of it on a Ray cluster
+(`engine.cluster`). All else is the same.
 """
 
 from __future__ import annotations
@@ -9,8 +12,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -18,11 +23,35 @@ from geobias.engine.store import ScoreStore, text_keys
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import Scorer
 from geobias.progress import progress_bar
-from geobias.prompts.lazy import LazyTexts, chosen
+from geobias.prompts.lazy import LazyTexts, SomeTexts, chosen
 from geobias.prompts.templates import Sentences
+
+if TYPE_CHECKING:
+    from geobias.engine.cluster import Cluster
 
 SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the bar moves; nothing of what was paid for
 SMALLEST_SHARE, LARGEST_SHARE = 8, 65536
+
+_cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
+
+
+@contextmanager
+def computing(ray: str | None, device: str, dtype: str) -> Iterator[tuple[str, str]]:
+    """Where scorers compute inside: here, or on the Ray cluster of that address.
+
+    Gives the device and the precision with which models are to be loaded in this process.
+    """
+    if ray is None:
+        yield device, dtype
+        return
+    from geobias.engine.cluster import Cluster  # Ray only when it is asked for
+
+    with Cluster(ray, device) as cluster:
+        before = _cluster.set(cluster)
+        try:
+            yield "cpu", cluster.dtype(dtype)
+        finally:
+            _cluster.reset(before)
 
 
 @dataclass(frozen=True)
@@ -59,8 +88,10 @@ def ask(scorer: Scorer, texts: Sequence[str], *, label: str = "scoring", progres
     paid = getattr(scorer, "paid", False)
     if paid and len(missing) and hasattr(scorer, "ask_before"):
         scorer.ask_before(lambda other, some: ask(other, some, label=label, progress=False).scores)
+    cluster = None if paid else _cluster.get()  # a server is called from here, whoever computes
+    answers = answers_here if cluster is None else cluster.answers
     with progress_bar(label, len(missing), progress) as advance, _Keeper(store, wait=paid) as keeper:
-        parts = _answers(scorer, texts, first[missing])
+        parts = answers(scorer, texts, first[missing])
         for some, answer in _kept_in_time(parts, 0.0 if paid else SECONDS_AT_RISK):
             fine = np.isfinite(answer[:, 0].astype(np.float64))
             rows = missing[some[fine]]
@@ -115,10 +146,11 @@ class _Keeper:
             self.last.result()
 
 
-def _answers(scorer: Scorer, texts: Sequence[str], asked: np.ndarray) -> Iterator[Part]:
+def answers_here(scorer: Scorer, texts: Sequence[str], asked: np.ndarray) -> Iterator[Part]:
     """The answers as they come: batch by batch from a scorer that streams, share by share from any other."""
     if hasattr(scorer, "batches"):
-        size = len(asked) if getattr(scorer, "composes", False) and isinstance(texts, Sentences) else LARGEST_SHARE
+        block = texts.of if isinstance(texts, SomeTexts) else texts
+        size = len(asked) if getattr(scorer, "composes", False) and isinstance(block, Sentences) else LARGEST_SHARE
         for start in range(0, len(asked), max(size, 1)):
             share = chosen(texts, asked[start : start + size])
             for some, answer in scorer.batches(share):

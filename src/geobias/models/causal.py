@@ -47,6 +47,9 @@ class CausalLM(LanguageModel):
     def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
         super().__init__(name, model, tokenizer, fingerprint=fingerprint)
         self.begin = _begin(tokenizer)
+
+    def _settle(self) -> None:
+        super()._settle()
         self._check_direction()
         self.keeps_beginnings = self._can_keep_beginnings()
 
@@ -123,6 +126,9 @@ class CausalScorer(StreamingScorer):
     @property
     def fingerprint(self) -> str | None:
         return self.lm.identity_of(self.method)
+
+    def to(self, device: str) -> None:
+        self.lm.to(device)
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         read = _Texts(self, texts)

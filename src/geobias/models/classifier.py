@@ -43,12 +43,15 @@ class Classifier(LoadedModel, StreamingScorer):
         self.multi_label = config.problem_type == "multi_label_classification" or len(self.labels) == 1
         output = "sigmoid" if self.multi_label else "softmax"
         self.fingerprint = f"{fingerprint}:classifier:{output}:{self.dtype}:{self.max_length}"
-        self.attention = faster_attention(model, self.device)
         # Causal models look for the last token that is not padding, and refuse a batch where they know no padding.
         # Here nothing is padded: with an id that never occurs they find the last token of each text.
         text_config = config.get_text_config()
         if text_config.pad_token_id is None:
             text_config.pad_token_id = NO_TOKEN
+
+    def _settle(self) -> None:
+        super()._settle()
+        self.attention = faster_attention(self.model, self.device)
 
     @cached_property
     def base(self) -> str | None:

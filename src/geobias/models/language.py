@@ -34,9 +34,12 @@ class LanguageModel(LoadedModel):
     def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
         super().__init__(name, model, tokenizer, fingerprint=fingerprint)
         self.trained_on = False  # once it is, its fingerprint is that of another model
+
+    def _settle(self) -> None:
+        super()._settle()
         self.projection: Projection | None = None  # the last layer of the head, where it is all that makes the logits
         self._check_head()
-        self.attention = faster_attention(model, self.device)
+        self.attention = faster_attention(self.model, self.device)
 
     def scorer(self, method: str | None = None) -> Scorer:
         raise NotImplementedError

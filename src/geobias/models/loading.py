@@ -38,12 +38,11 @@ class LoadedModel:
         self.fingerprint = fingerprint
         self.model = model
         self.tokenizer = tokenizer
-        self.device = next(model.parameters()).device
         self.dtype = str(model.dtype).removeprefix("torch.")
         self.max_length = longest_input(model, tokenizer)
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         self.architecture = type(model).__name__
-        self.token_budget = TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])  # tokens that go through together
+        self._settle()
 
     @classmethod
     def from_pretrained(cls, name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> Self:
@@ -51,6 +50,16 @@ class LoadedModel:
         model, tokenizer = pretrained(cls.auto_class, name, source, dtype=resolve_dtype(dtype, where), kind=cls.kind)
         identity = fingerprint(model, tokenizer)
         return cls(name, model.to(where).eval(), tokenizer, fingerprint=identity)
+
+    def to(self, device: str) -> None:
+        """Move it to another device, as if it had been loaded there."""
+        self.model.to(device)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Whatever depends on the device that the model is on."""
+        self.device = next(self.model.parameters()).device
+        self.token_budget = TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])  # tokens that go through together
 
     def fitting(self, some: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """What `compute` gives for some texts; where memory does not suffice in halves, and smaller batches after."""

@@ -25,7 +25,7 @@ import transformers
 from geobias.errors import InputError
 from geobias.models.attention import attention
 from geobias.models.batching import equal_length_batches
-from geobias.models.composing import SAMPLED, ComposedRows, composed
+from geobias.models.composing import SAMPLED, Composed, ComposedRows, composed
 from geobias.models.language import LanguageModel
 from geobias.models.scorer import LIKELIHOOD_COLUMNS, StreamingScorer
 from geobias.prompts.lazy import SomeTexts
@@ -78,12 +78,17 @@ class MaskedScorer(StreamingScorer):
         self.method = lm.checked(method)
         self.needs_mark = self.method == "conditional"
         self.composes = self.method == "aul"
+        self._parts_of: Sentences | None = None  # a worker is asked for one block of sentences piece by piece
+        self._parts: dict[int, Composed | None] = {}
         if self.method in ("pll", "pll-word", "conditional") and lm.tokenizer.mask_token_id is None:
             raise InputError(f"{lm.name} has no mask token, which the score {self.method!r} needs; try --score aul.")
 
     @property
     def fingerprint(self) -> str | None:
         return self.lm.identity_of(self.method)
+
+    def to(self, device: str) -> None:
+        self.lm.to(device)
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         with attention(self.lm.model, "eager" if self.method == "aula" else self.lm.attention):
@@ -106,12 +111,16 @@ class MaskedScorer(StreamingScorer):
         """Template sentences from the tokens of their parts, template by template; None where that cannot be done."""
         if not (self.composes and isinstance(texts, SomeTexts) and isinstance(texts.of, Sentences)):
             return None
-        if len(texts) <= sum(texts.of.shape) + SAMPLED:  # few of many, and as soon tokenised
+        known = self._parts if self._parts_of is texts.of else {}
+        if not known and len(texts) <= sum(texts.of.shape) + SAMPLED:  # few of many, and as soon tokenised
             return None
+        self._parts_of, self._parts = texts.of, known
         template, region, word = texts.coordinates
         found = []
-        for one in np.unique(template):
-            parts = composed(lambda some: self.lm.encode(some)[0], texts.of, int(one), longest=self.lm.max_length)
+        for one in np.unique(template).tolist():
+            if one not in known:
+                known[one] = composed(lambda some: self.lm.encode(some)[0], texts.of, one, longest=self.lm.max_length)
+            parts = known[one]
             if parts is None:
                 return None
             at = np.flatnonzero(template == one)

@@ -115,6 +115,11 @@ class PromptedClassifier(StreamingScorer):
         self.room = self._room_for_text()
         self.log_prior = None if prompt.calibrate else np.zeros(len(self.labels))
 
+    def to(self, device: str) -> None:
+        self.lm.to(device)
+        if self.prompt.calibrate:
+            self.log_prior = None  # in half precision each device rounds in its own way
+
     @property
     def fingerprint(self) -> str | None:
         own = self.scorer.fingerprint

@@ -48,6 +48,7 @@ class Scorer(Protocol):
     A scorer that has a method `batches(texts)`, yielding positions and rows as they come, is handed many texts at once.
     A scorer that looks at a marked part of the text only (see `prompts.templates`) has `needs_mark = True`.
     One whose answers cost money has `paid = True`: each is kept on disk as soon as it comes.
+    One that can use a GPU has a method `to(device)`: workers of a cluster get a copy, and move it there.
     """
 
     @property

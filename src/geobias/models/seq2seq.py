@@ -92,6 +92,9 @@ class Seq2SeqScorer(StreamingScorer):
     def fingerprint(self) -> str | None:
         return self.lm.identity_of(self.method)
 
+    def to(self, device: str) -> None:
+        self.lm.to(device)
+
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         plain = [unmark(text) for text in texts]
         if self.method == "answer":

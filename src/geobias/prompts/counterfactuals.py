@@ -12,7 +12,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,10 @@ class Counterfactuals(LazyTexts):
         self.texts, self.people, self.gazetteer, self.countries = texts, people, gazetteer, countries
         self.draws, self.seed = draws, seed
         self.new_names = lru_cache(maxsize=256)(self._new_names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        given = (self.texts, self.people, self.gazetteer, self.countries)
+        return partial(Counterfactuals, draws=self.draws, seed=self.seed), given  # without what is remembered
 
     @property
     def shape(self) -> Shape:

@@ -1,0 +1,111 @@
+"""One process with two threads beside Ray with two workers of one core each: same models, same texts, one run.
+
+    python -m bench.speed.cluster [--seconds 20] [--json OUT]
+
+Both are warm: models are loaded, workers have started and hold them. What starting took is told beside. Nothing is kept
+in the store, so that every round asks again. Rounds take turns, and the median counts: other work on the machine
+disturbs both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import ray
+import torch
+
+from bench.speed import work
+from bench.speed.__main__ import machine, versions
+from bench.speed.worker import wall
+from geobias.engine.ask import ask, computing
+from geobias.models.scorer import Scorer, load_classifier, load_weights
+from geobias.prompts.templates import Sentences
+
+ROUNDS = 3
+CORES = 2
+
+
+def main() -> None:
+    options = _options()
+    torch.set_num_threads(CORES)
+    os.environ["GEOBIAS_CACHE"] = tempfile.mkdtemp()
+    parts = work.prepared()
+    ray.init(address="local", num_cpus=CORES, num_gpus=0, include_dashboard=False, log_to_driver=False)
+    lm = load_weights("embedded/lm", device="cpu", dtype="float32")
+    lm.trained_on = True  # has no fingerprint: nothing is kept
+    classifier: Any = load_classifier("embedded/sentiment", device="cpu", dtype="float32")
+    classifier.fingerprint = None
+    run = {
+        "machine": machine("cpu", CORES),
+        "date": wall(),
+        "command": "python -m bench.speed.cluster " + " ".join(sys.argv[1:]),
+        "versions": versions() | {"ray": ray.__version__},
+        "tables": [
+            measured("aul", "embedded/lm", lm.scorer("aul"), parts.texts("aul"), options.seconds),
+            measured("classify", "embedded/sentiment", classifier, parts.texts("classify"), options.seconds),
+        ],
+    }
+    if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
+
+
+def measured(kind: str, model: str, scorer: Scorer, texts: Sequence[str], seconds: float) -> dict[str, Any]:
+    """One table of two rows, on as many texts as one process does in that time."""
+    pilot = first(texts, 4 * 112)
+    some = first(texts, int(len(pilot) * seconds / took(scorer, pilot)[0]))
+    count = len(some)
+    times: dict[str, list[float]] = {"in process, 2 threads": [], "Ray, 2 workers": []}
+    for _ in range(ROUNDS):
+        second, here = took(scorer, some)
+        times["in process, 2 threads"].append(second)
+        began = time.perf_counter()
+        with computing("auto", "cpu", "float32"):
+            took(scorer, pilot)
+            start = time.perf_counter() - began
+            second, there = took(scorer, some)
+            times["Ray, 2 workers"].append(second)
+    rows = [
+        {"way": way, "texts": count, "seconds": each, "per_second": count / statistics.median(each)}
+        for way, each in times.items()
+    ]
+    slower = rows[0]["per_second"] / rows[1]["per_second"] - 1
+    far = float(np.abs(here - there).max())
+    print(f"{kind}, {model}: " + ", ".join(f"{row['way']} {row['per_second']:,.0f} texts/s" for row in rows), end="; ")
+    print(f"Ray takes {100 * slower:+.1f} % time; largest difference {far:.1e}; workers started in {start:.1f} s.")
+    return {"work": kind, "model": model, "slower": slower, "difference": far, "start_seconds": start, "rows": rows}
+
+
+def first(texts: Sequence[str], count: int) -> Sequence[str]:
+    """About so many of them; sentences stay a block."""
+    if isinstance(texts, Sentences):
+        return replace(texts, regions=texts.regions[: max(1, count // len(texts.words))])
+    return texts[:count]
+
+
+def took(scorer: Scorer, texts: Sequence[str]) -> tuple[float, np.ndarray]:
+    began = time.perf_counter()
+    answers = ask(scorer, texts, progress=False)
+    return time.perf_counter() - began, answers.scores
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.speed.cluster", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=20.0, help="how long a round takes in one process")
+    parser.add_argument("--json", type=Path)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
