@@ -23,7 +23,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from geobias.prompts.templates import DEFAULT_TEMPLATE, Sentences
+from geobias.prompts.defaults import DEFAULT_TEMPLATE
+from geobias.prompts.templates import Sentences
 
 WORKS = ("aul", "pll", "classify", "causal")
 VARIANTS = 16  # of one tweet: four countries, four draws

@@ -21,8 +21,7 @@ from geobias.audits.regions import DEFAULT_CITIES, RegionsResult, answer, questi
 from geobias.engine.ask import computing
 from geobias.models.prompted import asked_for
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, Scorer, load_classifier, load_masked, scorer_for
-from geobias.prompts.prefixes import DEFAULT_PREFIX
-from geobias.prompts.templates import DEFAULT_TEMPLATE
+from geobias.prompts.defaults import DEFAULT_PREFIX, DEFAULT_TEMPLATE
 from geobias.report.downstream import write_files as write_downstream
 from geobias.report.names_files import write_files as write_names
 from geobias.report.regions import write_files as write_regions

@@ -23,9 +23,10 @@ from geobias.errors import GeobiasError, InputError
 from geobias.models.function import FunctionClassifier
 from geobias.models.scorer import load, load_classifier
 from geobias.prompts.counterfactuals import Counterfactuals
+from geobias.prompts.defaults import DEFAULT_TEMPLATE
 from geobias.prompts.lazy import SomeTexts
 from geobias.prompts.persons import people
-from geobias.prompts.templates import DEFAULT_TEMPLATE, Sentences
+from geobias.prompts.templates import Sentences
 from geobias.world.names import gazetteer
 from tests.conftest import Run
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from geobias.errors import InputError
-from geobias.prompts.templates import DEFAULT_TEMPLATE, Sentences, checked_template, mark, unmark
+from geobias.prompts.defaults import DEFAULT_TEMPLATE
+from geobias.prompts.templates import Sentences, checked_template, mark, unmark
 
 
 def test_sentences_in_their_order() -> None:

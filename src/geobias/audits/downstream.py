@@ -21,7 +21,8 @@ from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.prompted import Prompt, refuse_unused
 from geobias.models.scorer import LabelScorer
-from geobias.prompts.prefixes import DEFAULT_PREFIX, PrefixedTexts, checked_prefix, control_for
+from geobias.prompts.defaults import DEFAULT_PREFIX
+from geobias.prompts.prefixes import PrefixedTexts, checked_prefix, control_for
 from geobias.prompts.templates import REGION
 from geobias.prompts.texts import Texts
 from geobias.world.regions import RegionTree, world

@@ -29,7 +29,7 @@ from geobias.measures.shift import flip_shares, performance
 from geobias.measures.text_inference import text_estimates
 from geobias.models.classifier import Classifier
 from geobias.models.finetuning import How, Labelled
-from geobias.prompts.prefixes import DEFAULT_PREFIX
+from geobias.prompts.defaults import DEFAULT_PREFIX
 from geobias.prompts.texts import Texts
 
 VALIDATION, TEST = 0.1, 0.2  # shares of the texts that are held out

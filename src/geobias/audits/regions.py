@@ -30,13 +30,8 @@ from geobias.measures.herb import (
 )
 from geobias.measures.pairs import pair_count
 from geobias.models.scorer import Scorer
-from geobias.prompts.templates import (
-    DEFAULT_TEMPLATE,
-    Sentences,
-    checked_template,
-    mark,
-    refuse_region_after_description,
-)
+from geobias.prompts.defaults import DEFAULT_TEMPLATE
+from geobias.prompts.templates import Sentences, checked_template, mark, refuse_region_after_description
 from geobias.world.regions import RegionTree, read_tree, world
 from geobias.world.words import Word, checked, herb_words, read_words
 

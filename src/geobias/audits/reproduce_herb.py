@@ -25,7 +25,7 @@ from geobias.measures.agreement import rank_correlation
 from geobias.measures.herb import FORMS
 from geobias.measures.pairs import pair_count
 from geobias.models.scorer import load
-from geobias.prompts.templates import DEFAULT_TEMPLATE
+from geobias.prompts.defaults import DEFAULT_TEMPLATE
 
 ALBERT = "albert-base-v2"
 LANGUAGE_MODELS = ("bert-base-cased", ALBERT, "roberta-base", "facebook/bart-base")

@@ -31,7 +31,7 @@ from geobias.cli.options import (
     Threshold,
     Yes,
 )
-from geobias.prompts.prefixes import DEFAULT_PREFIX
+from geobias.prompts.defaults import DEFAULT_PREFIX
 
 
 def downstream(

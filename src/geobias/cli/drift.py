@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from geobias.cli.options import Column, Continents, Countries, Debug, Device, Json, Out
-from geobias.prompts.templates import DEFAULT_TEMPLATE
+from geobias.prompts.defaults import DEFAULT_TEMPLATE
 
 
 def drift(

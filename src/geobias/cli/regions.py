@@ -25,7 +25,7 @@ from geobias.cli.options import (
     Ray,
     Yes,
 )
-from geobias.prompts.templates import DEFAULT_TEMPLATE
+from geobias.prompts.defaults import DEFAULT_TEMPLATE
 
 
 def regions(

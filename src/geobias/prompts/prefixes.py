@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from geobias.errors import InputError
+from geobias.prompts.defaults import DEFAULT_PREFIX
 from geobias.prompts.lazy import LazyTexts, Shape
 from geobias.prompts.templates import REGION
 
-DEFAULT_PREFIX = "I am from {region}."
 NOWHERE = "here"  # what stands for the region in a prefix that names none
 
 

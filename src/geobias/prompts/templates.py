@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from geobias.errors import InputError
+from geobias.prompts.defaults import DEFAULT_TEMPLATE
 from geobias.prompts.lazy import LazyTexts, Shape
 
-DEFAULT_TEMPLATE = "People in {region} are {description}."
 REGION, DESCRIPTION = "{region}", "{description}"
 MARK_START, MARK_END = "\x02", "\x03"
 
