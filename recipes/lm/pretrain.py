@@ -183,8 +183,10 @@ def save(model: PreTrainedModel, tokenizer: Path, folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config["dtype"] = "float32"
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copy(tokenizer / name, folder / name)
+    shutil.copy(tokenizer / "tokenizer_config.json", folder / "tokenizer_config.json")
+    vocabulary = json.loads((tokenizer / "tokenizer.json").read_text(encoding="utf-8"))
+    compact = json.dumps(vocabulary, ensure_ascii=False, separators=(",", ":"))
+    (folder / "tokenizer.json").write_text(compact + "\n", encoding="utf-8")
 
 
 def main() -> None:
