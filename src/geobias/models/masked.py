@@ -160,7 +160,8 @@ class MaskedScorer(StreamingScorer):
         tokens = targets.shape[1]
         values = self.lm.log_p(hidden.reshape(-1, hidden.shape[-1]), targets.reshape(-1)).double()
         mean = values.view(-1, tokens).sum(1) / tokens
-        unknown = (targets == (self.lm.tokenizer.unk_token_id or -1)).sum(1).double()
+        unknown_id = self.lm.tokenizer.unk_token_id
+        unknown = (targets == (-1 if unknown_id is None else unknown_id)).sum(1).double()
         return torch.stack([mean, torch.full_like(mean, tokens), unknown, torch.zeros_like(mean)], 1)
 
     def _encode(self, texts: Sequence[str]) -> _Encoded:
