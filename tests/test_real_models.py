@@ -147,7 +147,7 @@ def test_a_served_audit_goes_on_after_max_calls(run: Run, server: str, monkeypat
     Path("words.txt").write_text("kind\nshy\n", encoding="utf-8")
     asked: Any = ("regions", "--endpoint", server, "--model", "smollm2", "--begin", BETWEEN_TEXTS, "--yes")
     few = ("--words", "words.txt", "--countries", "FR,DE,KE", "--cities", "0", "--concurrency", "1", "--out", "out")
-    code, _, err = run(*asked, *few, "--max-calls", "60")
+    code, _, err = run(*asked, *few, "--max-calls", "30")
     assert code == 2 and "the same command goes on" in err
     code, _, err = run(*asked, *few)
     assert code == 0, err
