@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import re
 import statistics
 import sys
 import tempfile
@@ -44,7 +45,7 @@ def main() -> None:
     run: dict[str, Any] = {
         "machine": machine(options.device, options.threads),
         "date": wall(),
-        "command": "python -m bench.speed " + " ".join(sys.argv[1:]),
+        "command": typed("bench.speed"),
         "versions": versions(),
         "tables": [],
     }
@@ -129,6 +130,11 @@ def measured(
         "left_out": left_out,
         "rows": rows,
     }
+
+
+def typed(module: str) -> str:
+    """The command, without where its results went."""
+    return re.sub(r" --json \S+", "", f"python -m {module} {' '.join(sys.argv[1:])}").strip()
 
 
 def machine(device: str, threads: int | None) -> str:

@@ -14,13 +14,12 @@ import csv
 import json
 import os
 import resource
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 from bench.speed import work
-from bench.speed.__main__ import machine, versions
+from bench.speed.__main__ import machine, typed, versions
 from bench.speed.measure import matrix_rate, needed_for
 from bench.speed.models import folder_of
 from bench.speed.worker import wall
@@ -73,7 +72,7 @@ def main() -> None:
     print(json.dumps(found, indent=1))
     if options.json:
         run = {"machine": machine(options.device, None), "date": wall(), "versions": versions(), "tables": []}
-        run |= {"command": "python -m bench.speed.world " + " ".join(sys.argv[1:]), "world": found}
+        run |= {"command": typed("bench.speed.world"), "world": found}
         options.json.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
 
 
