@@ -27,8 +27,8 @@ import transformers
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches, like_length_batches
 from geobias.models.beginnings import alike
-from geobias.models.language import LanguageModel
-from geobias.models.scorer import LIKELIHOOD_COLUMNS, PROBE, StreamingScorer
+from geobias.models.language import LanguageModel, LanguageScorer
+from geobias.models.scorer import PROBE
 from geobias.prompts.templates import unmark
 
 BETWEEN_TEXTS = "<|endoftext|>"
@@ -110,25 +110,14 @@ def repeated(kept: Any, rows: np.ndarray) -> Any:
     return own
 
 
-class CausalScorer(StreamingScorer):
-    """One way of asking one causal LM; columns beside the score: tokens counted, unknown ones, tokens cut off."""
-
-    columns = LIKELIHOOD_COLUMNS
+class CausalScorer(LanguageScorer):
+    lm: CausalLM
 
     def __init__(self, lm: CausalLM, method: str | None) -> None:
-        self.lm = lm
-        self.method = lm.checked(method)
-        self.needs_mark = self.method == "conditional"
+        super().__init__(lm, method)
         self.looks_back_only = self.needs_mark  # what stands after the marked part changes nothing
         self.begin = lm.begin
         self.has_special = False  # whether "<|im_start|>" in a text is that token, and not these letters
-
-    @property
-    def fingerprint(self) -> str | None:
-        return self.lm.identity_of(self.method)
-
-    def to(self, device: str) -> None:
-        self.lm.to(device)
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         read = _Texts(self, texts)
@@ -137,14 +126,11 @@ class CausalScorer(StreamingScorer):
         cost = np.array([read.cost(*run) for run in zip(start, stop, shared, strict=True)])
         # Texts that share nothing are put together by their own length.
         kind = np.where(shared > 0, shared, [-len(read.inputs[at]) for at in start])
-        for some in equal_length_batches(kind, cost, self.lm.token_budget):
+        for some in equal_length_batches(kind, cost, budget):
             positions = np.concatenate([np.arange(start[run], stop[run]) for run in some])
             run_of = np.repeat(np.arange(len(some)), (stop - start)[some])
             total = self._totals(read, positions, run_of, int(shared[some[0]]))
-            tokens = read.tokens[positions]
-            score = total if self.method == "sum" else total / np.maximum(tokens, 1)
-            score = np.where(tokens == 0, np.nan, score)  # no token, no score
-            yield positions, np.column_stack([score, tokens, read.unknown[positions], read.cut[positions]])
+            yield positions, self._rows(total, read.tokens[positions], read.unknown[positions], read.cut[positions])
 
     def _totals(self, read: _Texts, texts: np.ndarray, run_of: np.ndarray, shared: int) -> np.ndarray:
         """The sum over each text's counted tokens of their log P. `shared` first tokens are those of the text's run."""

@@ -18,7 +18,7 @@ from geobias.models.attention import faster_attention
 from geobias.models.batching import equal_length_batches
 from geobias.models.loading import LoadedModel
 from geobias.models.projection import Projection, log_sum
-from geobias.models.scorer import PROBE, Scorer
+from geobias.models.scorer import LIKELIHOOD_COLUMNS, PROBE, Scorer, StreamingScorer
 
 LOGITS_HELD = {"cpu": 2**22, "cuda": 2**29}  # numbers of the vocabulary projection at once: a GPU wants large products
 
@@ -157,6 +157,29 @@ class LanguageModel(LoadedModel):
     def _alike(self, plain: torch.Tensor, other: torch.Tensor) -> bool:
         tolerance = 1e-3 if self.dtype == "float32" else 0.1
         return plain.shape == other.shape and torch.allclose(plain, other.float(), rtol=tolerance, atol=tolerance)
+
+
+class LanguageScorer(StreamingScorer):
+    """One way of asking one language model; columns beside the score: tokens counted, unknown ones, tokens cut off."""
+
+    columns = LIKELIHOOD_COLUMNS
+
+    def __init__(self, lm: LanguageModel, method: str | None) -> None:
+        self.lm = lm
+        self.method = lm.checked(method)
+        self.needs_mark = self.method in ("conditional", "answer")
+
+    @property
+    def fingerprint(self) -> str | None:
+        return self.lm.identity_of(self.method)
+
+    def to(self, device: str) -> None:
+        self.lm.to(device)
+
+    def _rows(self, total: np.ndarray, tokens: np.ndarray, unknown: np.ndarray, cut: np.ndarray) -> np.ndarray:
+        """From the sum over each text's tokens, which is the score by `sum`; by all other methods it is their mean."""
+        score = total if self.method == "sum" else total / np.maximum(tokens, 1)
+        return np.column_stack([np.where(tokens == 0, np.nan, score), tokens, unknown, cut])  # no token, no score
 
 
 @contextmanager

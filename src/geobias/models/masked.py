@@ -26,8 +26,7 @@ from geobias.errors import InputError
 from geobias.models.attention import attention
 from geobias.models.batching import equal_length_batches
 from geobias.models.composing import SAMPLED, Composed, ComposedRows, composed
-from geobias.models.language import LanguageModel
-from geobias.models.scorer import LIKELIHOOD_COLUMNS, StreamingScorer
+from geobias.models.language import LanguageModel, LanguageScorer
 from geobias.prompts.lazy import SomeTexts
 from geobias.prompts.templates import Sentences, unmark
 
@@ -68,27 +67,16 @@ class _Encoded:
     cut: np.ndarray
 
 
-class MaskedScorer(StreamingScorer):
-    """One way of asking one masked LM; columns beside the score: tokens counted, unknown ones, tokens cut off."""
-
-    columns = LIKELIHOOD_COLUMNS
+class MaskedScorer(LanguageScorer):
+    lm: MaskedLM
 
     def __init__(self, lm: MaskedLM, method: str | None) -> None:
-        self.lm = lm
-        self.method = lm.checked(method)
-        self.needs_mark = self.method == "conditional"
+        super().__init__(lm, method)
         self.composes = self.method == "aul"
         self._parts_of: Sentences | None = None  # a worker is asked for one block of sentences piece by piece
         self._parts: dict[int, Composed | None] = {}
         if self.method in ("pll", "pll-word", "conditional") and lm.tokenizer.mask_token_id is None:
             raise InputError(f"{lm.name} has no mask token, which the score {self.method!r} needs; try --score aul.")
-
-    @property
-    def fingerprint(self) -> str | None:
-        return self.lm.identity_of(self.method)
-
-    def to(self, device: str) -> None:
-        self.lm.to(device)
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         with attention(self.lm.model, "eager" if self.method == "aula" else self.lm.attention):
@@ -103,9 +91,7 @@ class MaskedScorer(StreamingScorer):
         budget = self.lm.token_budget * (BATCHES_COMPARED if masked else 1)
         for batch in equal_length_batches(encoded.lengths, encoded.lengths * passes, budget):
             found = self.lm.fitting(batch, lambda some: total(encoded, some))
-            tokens = encoded.tokens[batch]
-            mean = found / np.where(tokens == 0, np.nan, tokens)  # no token, no score
-            yield batch, np.column_stack([mean, tokens, encoded.unknown[batch], encoded.cut[batch]])
+            yield batch, self._rows(found, encoded.tokens[batch], encoded.unknown[batch], encoded.cut[batch])
 
     def _composed(self, texts: Sequence[str]) -> list[tuple[np.ndarray, ComposedRows]] | None:
         """Template sentences from the tokens of their parts, template by template; None where that cannot be done."""

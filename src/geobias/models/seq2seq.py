@@ -22,8 +22,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches
-from geobias.models.language import LanguageModel
-from geobias.models.scorer import LIKELIHOOD_COLUMNS, StreamingScorer
+from geobias.models.language import LanguageModel, LanguageScorer
 from geobias.prompts.templates import unmark
 
 SENTINEL = "<extra_id_0>"  # T5's first mask
@@ -76,24 +75,13 @@ class Seq2SeqLM(LanguageModel):
 Asked = tuple[np.ndarray, np.ndarray, np.ndarray]  # what is read, what is written, and which of the latter count
 
 
-class Seq2SeqScorer(StreamingScorer):
-    """One way of asking one model; columns beside the score: tokens counted, unknown ones, tokens cut off."""
-
-    columns = LIKELIHOOD_COLUMNS
+class Seq2SeqScorer(LanguageScorer):
+    lm: Seq2SeqLM
 
     def __init__(self, lm: Seq2SeqLM, method: str | None) -> None:
-        self.lm = lm
-        self.method = lm.checked(method)
-        self.needs_mark = self.method in ("conditional", "answer")
+        super().__init__(lm, method)
         if self.method not in ("aul", "answer") and lm.mask is None:
             raise InputError(f"{lm.name} has no mask token, which the score {self.method!r} needs; try --score aul.")
-
-    @property
-    def fingerprint(self) -> str | None:
-        return self.lm.identity_of(self.method)
-
-    def to(self, device: str) -> None:
-        self.lm.to(device)
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         plain = [unmark(text) for text in texts]
@@ -110,9 +98,7 @@ class Seq2SeqScorer(StreamingScorer):
         shapes = lengths @ [2**20, 1] if len(lengths) else np.empty(0, dtype=np.int64)
         for some in equal_length_batches(shapes, lengths.sum(axis=1) if len(lengths) else shapes, self.lm.token_budget):
             total = self._totals([read[i] for i in some], [written[i] for i in some], [counted[i] for i in some])
-            score = total if self.method == "sum" else total / np.maximum(tokens[some], 1)
-            score = np.where(tokens[some] == 0, np.nan, score)  # no token, no score
-            yield some, np.column_stack([score, tokens[some], unknown[some], cut[some]])
+            yield some, self._rows(total, tokens[some], unknown[some], cut[some])
 
     def _answers(self, plain: Sequence[tuple[str, int, int]]) -> tuple[list[Asked], np.ndarray]:
         """The same where the encoder reads what stands before the marked part, and the decoder writes that part."""
