@@ -143,7 +143,7 @@ def library_log_p(smollm2: CausalLM, text: str) -> float:
     return float(sum(log_p[at - 1, ids[at]] for at in range(1, len(ids))))
 
 
-def test_a_served_audit_goes_on_after_max_calls(run: Run, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_served_audit_goes_on_after_max_calls(run: Run, server: str) -> None:
     Path("words.txt").write_text("kind\nshy\n", encoding="utf-8")
     asked: Any = ("regions", "--endpoint", server, "--model", "smollm2", "--begin", BETWEEN_TEXTS, "--yes")
     few = ("--words", "words.txt", "--countries", "FR,DE,KE", "--cities", "0", "--concurrency", "1", "--out", "out")
