@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -67,10 +69,14 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _wordpiece() -> transformers.PreTrainedTokenizerFast:
+    """Short words whole, longer ones in letters: the library's trainer would give other pieces in every run."""
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    words = sorted(set(re.findall(r"\w+|[^\w\s]", " ".join(CORPUS))))
+    first, later = sorted({word[0] for word in words}), sorted({f"##{letter}" for word in words for letter in word[1:]})
+    pieces = dict.fromkeys([*special, *first, *later, *(word for word in words if len(word) < 7)])
+    vocabulary = {piece: i for i, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.train_from_iterator(CORPUS, trainers.WordPieceTrainer(vocab_size=120, special_tokens=special))
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
@@ -91,7 +97,9 @@ def _byte_bpe() -> transformers.PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=special, initial_alphabet=alphabet)
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
     tokenizer.train_from_iterator(CORPUS, trainer)
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
     return transformers.PreTrainedTokenizerFast(
@@ -126,13 +134,21 @@ def _llama_bpe() -> transformers.PreTrainedTokenizerFast:
     )
 
 
+def _train_unigram(tokenizer: Tokenizer, special: list[str]) -> None:
+    """With the pieces in order: the library's trainer numbers them anew in every run."""
+    trainer = trainers.UnigramTrainer(vocab_size=90, special_tokens=special, unk_token="<unk>", show_progress=False)
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    trained = json.loads(tokenizer.to_str())["model"]["vocab"]
+    pieces = sorted((piece, round(score, 3)) for piece, score in trained if piece not in special)
+    tokenizer.model = models.Unigram([*((piece, 0.0) for piece in special), *pieces], special.index("<unk>"), False)
+
+
 def _sentinels() -> transformers.PreTrainedTokenizerFast:
     """As T5's: </s> ends a text, and <extra_id_0> is the first mask."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     special = ["<pad>", "</s>", "<unk>", "<extra_id_0>"]
-    trainer = trainers.UnigramTrainer(vocab_size=90, special_tokens=special, unk_token="<unk>")
-    tokenizer.train_from_iterator(CORPUS, trainer)
+    _train_unigram(tokenizer, special)
     tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, unk_token="<unk>", pad_token="<pad>", eos_token="</s>", model_max_length=60
@@ -144,8 +160,7 @@ def _unigram() -> transformers.PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKD(), normalizers.Lowercase()])
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    trainer = trainers.UnigramTrainer(vocab_size=90, special_tokens=special, unk_token="<unk>")
-    tokenizer.train_from_iterator(CORPUS, trainer)
+    _train_unigram(tokenizer, special)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )

@@ -136,7 +136,7 @@ def test_the_command_writes_and_shows_it(run: Run, small_models: dict[str, Path]
                          "--words", "words.csv", "--ablate", "topics,words", "--substitute", "nearest",
                          "--vectors", "vectors.txt", "--out", "here")  # fmt: skip
     assert code == 0, err
-    assert "without topic a" in out and "replaced topic b" in out and "falls most without" in out
+    assert "without topic a" in out and "replaced topic b" in out and "most without:" in out
     assert "left as they are: 2 (rude, old)" in out
     with open(tmp_path / "here/tables/wording.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))

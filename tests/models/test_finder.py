@@ -64,7 +64,7 @@ def test_a_token_classifier_by_folder(tagger: Path) -> None:
 def test_a_token_classifier_reads_texts_longer_than_it_takes(tagger: Path) -> None:
     text = "People in France are kind. " * 20
     (found,) = load_finder(str(tagger))([text])
-    assert max(end for _, end in found) > len(text) * 0.8  # the model takes a fifth of it at once
+    assert max(end for _, end in found) > len(text) / 2  # the model takes a fifth of it at once
 
 
 def test_pieces_of_words_become_whole_words() -> None:
