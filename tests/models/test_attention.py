@@ -9,7 +9,7 @@ import pytest
 import torch
 import transformers
 
-from geobias.models.attention import NAME, attention, faster_attention, packed_attention
+from geobias.models.attention import NAME, attention_by, faster_attention, packed_attention
 from geobias.models.projection import Projection, log_sum
 from geobias.models.scorer import load_masked, load_weights
 
@@ -34,7 +34,7 @@ def test_a_model_gives_the_same_by_it(small_models: dict[str, Path], kind: str) 
     lm = load_masked(small_models[kind])
     ids = torch.randint(5, 60, (50, 9), generator=torch.Generator().manual_seed(3))
     usual = lm.states(ids)
-    with attention(lm.model, NAME):
+    with attention_by(lm.model, NAME):
         packed = lm.states(ids)
     np.testing.assert_allclose(packed.numpy(), usual.numpy(), atol=1e-5)
     assert lm.model.config._attn_implementation == "sdpa"  # and afterwards it is as it was
@@ -44,7 +44,7 @@ def test_a_causal_model_looks_back_only_by_it_too(small_models: dict[str, Path])
     lm = load_weights(small_models["gpt2"])
     ids = torch.randint(5, 80, (50, 8), generator=torch.Generator().manual_seed(3))
     usual = lm.states(ids)
-    with attention(lm.model, NAME):
+    with attention_by(lm.model, NAME):
         np.testing.assert_allclose(lm.states(ids).numpy(), usual.numpy(), atol=1e-5)
 
 

@@ -11,8 +11,9 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models import language
+from geobias.models import language, projection
 from geobias.models.masked import MaskedLM
+from geobias.models.projection import Projection
 from geobias.models.scorer import load_masked
 from geobias.prompts.templates import mark
 from tests.conftest import MASKED
@@ -136,20 +137,21 @@ def test_the_vocabulary_projection_stays_bounded(loaded: dict[str, MaskedLM], mo
     lm = loaded["bert"]
     expected = {method: lm.scorer(method).score(TEXTS) for method in METHODS}
     largest = 0
-    assert lm.projection is not None
-    project = lm.projection
+    monkeypatch.setattr(projection, "WORDS_AT_ONCE", 7)
+    monkeypatch.setattr(language, "LOGITS_HELD", {"cpu": 21})
+    sums = projection.log_sum
 
-    def watched(states: torch.Tensor) -> torch.Tensor:
+    def watched(logits: torch.Tensor) -> torch.Tensor:
         nonlocal largest
-        logits = project(states)
         largest = max(largest, logits.numel())
-        return logits
+        return sums(logits)
 
-    monkeypatch.setattr(lm, "projection", watched)
-    monkeypatch.setattr(language, "LOGITS_HELD", {"cpu": 3 * lm.model.config.vocab_size})
-    for method, scores in expected.items():
-        np.testing.assert_allclose(lm.scorer(method).score(TEXTS), scores, atol=1e-5)
-    assert 0 < largest <= 3 * lm.model.config.vocab_size
+    monkeypatch.setattr(projection, "log_sum", watched)
+    for packs in (True, False):
+        monkeypatch.setattr(lm, "projection", Projection(lm.model.get_output_embeddings(), packs=packs))
+        for method, scores in expected.items():
+            np.testing.assert_allclose(lm.scorer(method).score(TEXTS), scores, atol=1e-5)
+    assert largest == 21
 
 
 def test_only_the_positions_that_are_read_reach_the_vocabulary(
@@ -158,13 +160,13 @@ def test_only_the_positions_that_are_read_reach_the_vocabulary(
     lm = loaded["bert"]
     seen: list[int] = []
     assert lm.projection is not None
-    project = lm.projection
+    log_p = lm.projection.log_p
 
-    def watched(states: torch.Tensor) -> torch.Tensor:
+    def watched(states: torch.Tensor, *which: torch.Tensor) -> torch.Tensor:
         seen.append(len(states))
-        return project(states)
+        return log_p(states, *which)
 
-    monkeypatch.setattr(lm, "projection", watched)
+    monkeypatch.setattr(lm.projection, "log_p", watched)
     tokens = lm.scorer("conditional").score([MARKED])[0, 1]
     assert sum(seen) == tokens
 

@@ -78,7 +78,7 @@ def faster_attention(model: Any, device: torch.device) -> str | None:
     ids = torch.arange(1, 1 + 33 * 9, device=device).view(33, 9) % model.config.vocab_size
     usual = model.base_model(input_ids=ids).last_hidden_state
     try:
-        with attention(model, NAME):
+        with attention_by(model, NAME):
             packed = model.base_model(input_ids=ids).last_hidden_state
     except Exception:  # each architecture refuses in its own way
         return None
@@ -87,7 +87,7 @@ def faster_attention(model: Any, device: torch.device) -> str | None:
 
 
 @contextmanager
-def attention(model: Any, implementation: str | None) -> Iterator[None]:
+def attention_by(model: Any, implementation: str | None) -> Iterator[None]:
     """Another way of computing attention for a while; None for the usual one."""
     if implementation is None:
         yield

@@ -27,7 +27,7 @@ import transformers
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches, like_length_batches
 from geobias.models.beginnings import alike
-from geobias.models.language import LanguageModel, LanguageScorer
+from geobias.models.language import Answered, LanguageModel, LanguageScorer
 from geobias.models.scorer import PROBE
 from geobias.prompts.templates import unmark
 
@@ -119,7 +119,7 @@ class CausalScorer(LanguageScorer):
         self.begin = lm.begin
         self.has_special = False  # whether "<|im_start|>" in a text is that token, and not these letters
 
-    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _batches(self, texts: Sequence[str]) -> Iterator[Answered]:
         read = _Texts(self, texts)
         budget = self.lm.token_budget
         start, stop, shared = alike(read.inputs, budget) if self.lm.keeps_beginnings else _each_alone(len(texts))

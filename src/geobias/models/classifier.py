@@ -15,7 +15,6 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.attention import attention, faster_attention
 from geobias.models.batching import equal_length_batches
 from geobias.models.loading import LoadedModel, base_model
 from geobias.models.scorer import StreamingScorer, probability_columns
@@ -49,10 +48,6 @@ class Classifier(LoadedModel, StreamingScorer):
         if text_config.pad_token_id is None:
             text_config.pad_token_id = NO_TOKEN
 
-    def _settle(self) -> None:
-        super()._settle()
-        self.attention = faster_attention(self.model, self.device)
-
     @cached_property
     def base(self) -> str | None:
         """The language model that this classifier was made from, where its card tells; it may ask the hub."""
@@ -64,7 +59,7 @@ class Classifier(LoadedModel, StreamingScorer):
         if not lengths.all():
             text = texts[int(np.argmin(lengths))]
             raise InputError(f"{self.name} finds no token in the text {text[:60]!r}: leave it out.")
-        with attention(self.model, self.attention):
+        with self.fast():
             for batch in equal_length_batches(lengths, lengths, self.token_budget):
                 found = self.fitting(batch, lambda some: self._probabilities([encodings[i] for i in some]))
                 yield batch, np.column_stack([found, cut[batch]])

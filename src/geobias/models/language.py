@@ -6,21 +6,25 @@ into log-probabilities of the whole vocabulary runs here, on the positions that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from geobias.errors import InputError
-from geobias.models.attention import faster_attention
 from geobias.models.batching import equal_length_batches
 from geobias.models.loading import LoadedModel
+from geobias.models.packing import MOST_BYTES, replaced
 from geobias.models.projection import Projection, log_sum
 from geobias.models.scorer import LIKELIHOOD_COLUMNS, PROBE, Scorer, StreamingScorer
 
-LOGITS_HELD = {"cpu": 2**22, "cuda": 2**29}  # numbers of the vocabulary projection at once: a GPU wants large products
+LOGITS_HELD = {"cpu": 2**21, "cuda": 2**29}  # numbers of the projection at once: what a cache holds, or a GPU wants
+
+
+Answered = tuple[np.ndarray, np.ndarray]
 
 
 class LanguageModel(LoadedModel):
@@ -39,7 +43,6 @@ class LanguageModel(LoadedModel):
         super()._settle()
         self.projection: Projection | None = None  # the last layer of the head, where it is all that makes the logits
         self._check_head()
-        self.attention = faster_attention(self.model, self.device)
 
     def scorer(self, method: str | None = None) -> Scorer:
         raise NotImplementedError
@@ -96,13 +99,13 @@ class LanguageModel(LoadedModel):
     def _slice(self) -> int:
         """For how many states the numbers of the whole vocabulary are held at once."""
         held = LOGITS_HELD.get(self.device.type, LOGITS_HELD["cpu"])
-        return max(1, held // int(self.model.config.get_text_config().vocab_size))
+        words = int(self.model.config.get_text_config().vocab_size)
+        return max(1, held // (min(words, self.projection.words_at_once) if self.projection else words))
 
     def _log_p(self, states: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         if self.projection is not None:
-            logits = self.projection(self._head(states, projected=False))
-        else:
-            logits = self._head(states)
+            return self.projection.log_p(self._head(states, projected=False), rows, targets)
+        logits = self._head(states)
         return logits[rows, targets].float() - log_sum(logits)[rows]
 
     def _core(self) -> Any:
@@ -121,9 +124,9 @@ class LanguageModel(LoadedModel):
         """
         output = self._output_type(last_hidden_state=states[None])
         with ExitStack() as stand_ins:
-            stand_ins.enter_context(_forward(self._core(), lambda *_, **__: output))
+            stand_ins.enter_context(replaced(self._core(), lambda *_, **__: output))
             if not projected:
-                stand_ins.enter_context(_forward(self.model.get_output_embeddings(), lambda given: given))
+                stand_ins.enter_context(replaced(self.model.get_output_embeddings(), lambda given: given))
             logits: torch.Tensor = self.model(**self._any).logits[0]
         return logits
 
@@ -149,9 +152,10 @@ class LanguageModel(LoadedModel):
             raise refusal
         last = self.model.get_output_embeddings()
         if isinstance(last, torch.nn.Linear):  # most heads end in one; some change its numbers afterwards
-            projection = Projection(last)
+            packs = self.layers.bytes + last.weight.nbytes <= MOST_BYTES
+            projection = Projection(last, packs=packs)
             with suppress(RuntimeError):  # those that cannot do without it
-                if self._alike(plain, projection(self._head(states, projected=False))[:, : plain.shape[1]]):
+                if self._alike(plain, projection(self._head(states, projected=False))):
                     self.projection = projection
 
     def _alike(self, plain: torch.Tensor, other: torch.Tensor) -> bool:
@@ -163,6 +167,7 @@ class LanguageScorer(StreamingScorer):
     """One way of asking one language model; columns beside the score: tokens counted, unknown ones, tokens cut off."""
 
     columns = LIKELIHOOD_COLUMNS
+    attention: str | None = None  # the one that this way of asking needs
 
     def __init__(self, lm: LanguageModel, method: str | None) -> None:
         self.lm = lm
@@ -176,17 +181,15 @@ class LanguageScorer(StreamingScorer):
     def to(self, device: str) -> None:
         self.lm.to(device)
 
+    def batches(self, texts: Sequence[str]) -> Iterator[Answered]:
+        with self.lm.fast(attention=self.attention):
+            yield from self._batches(texts)
+
+    @abstractmethod
+    def _batches(self, texts: Sequence[str]) -> Iterator[Answered]:
+        """Positions among the texts, and rows of scores, as they come."""
+
     def _rows(self, total: np.ndarray, tokens: np.ndarray, unknown: np.ndarray, cut: np.ndarray) -> np.ndarray:
         """From the sum over each text's tokens, which is the score by `sum`; by all other methods it is their mean."""
         score = total if self.method == "sum" else total / np.maximum(tokens, 1)
         return np.column_stack([np.where(tokens == 0, np.nan, score), tokens, unknown, cut])  # no token, no score
-
-
-@contextmanager
-def _forward(module: Any, stand_in: Callable[..., Any]) -> Iterator[None]:
-    """Let a module do something else for a while."""
-    module.forward = stand_in
-    try:
-        yield
-    finally:
-        del module.forward

@@ -20,11 +20,13 @@ import transformers
 from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
 from geobias.errors import InputError
+from geobias.models.attention import attention_by, faster_attention
+from geobias.models.packing import PackedLayers
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, GGUF, PROBE
 
 REMEMBERED = 60  # seconds for which an answer of the hub is taken for granted
 NO_LIMIT = 2**20  # tokens, where neither tokenizer nor model names a limit
-TOKEN_BUDGET = {"cpu": 4096, "cuda": 131072}
+TOKEN_BUDGET = {"cpu": 2048, "cuda": 131072}  # what passes between layers stays near the cache, or fills a GPU
 
 
 class LoadedModel:
@@ -60,6 +62,14 @@ class LoadedModel:
         """Whatever depends on the device that the model is on."""
         self.device = next(self.model.parameters()).device
         self.token_budget = TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])  # tokens that go through together
+        self.attention = faster_attention(self.model, self.device)
+        self.layers = PackedLayers(self.model)
+
+    @contextmanager
+    def fast(self, *, attention: str | None = None) -> Iterator[None]:
+        """Inside, the model computes as fast as it can here, or with the attention that is asked for."""
+        with attention_by(self.model, attention or self.attention), self.layers.use():
+            yield
 
     def fitting(self, some: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """What `compute` gives for some texts; where memory does not suffice in halves, and smaller batches after."""

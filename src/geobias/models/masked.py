@@ -23,10 +23,9 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.attention import attention
 from geobias.models.batching import equal_length_batches
 from geobias.models.composing import SAMPLED, Composed, ComposedRows, composed
-from geobias.models.language import LanguageModel, LanguageScorer
+from geobias.models.language import Answered, LanguageModel, LanguageScorer
 from geobias.prompts.lazy import SomeTexts
 from geobias.prompts.templates import Sentences, unmark
 
@@ -73,17 +72,17 @@ class MaskedScorer(LanguageScorer):
     def __init__(self, lm: MaskedLM, method: str | None) -> None:
         super().__init__(lm, method)
         self.composes = self.method == "aul"
+        self.attention = "eager" if self.method == "aula" else None  # others do not tell what they attend to
         self._parts_of: Sentences | None = None  # a worker is asked for one block of sentences piece by piece
         self._parts: dict[int, Composed | None] = {}
         if self.method in ("pll", "pll-word", "conditional") and lm.tokenizer.mask_token_id is None:
             raise InputError(f"{lm.name} has no mask token, which the score {self.method!r} needs; try --score aul.")
 
-    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        with attention(self.lm.model, "eager" if self.method == "aula" else self.lm.attention):
-            parts = self._composed(texts)
-            yield from self._tokenised_rows(texts) if parts is None else self._composed_rows(parts)
+    def _batches(self, texts: Sequence[str]) -> Iterator[Answered]:
+        parts = self._composed(texts)
+        return self._tokenised_rows(texts) if parts is None else self._composed_rows(parts)
 
-    def _tokenised_rows(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _tokenised_rows(self, texts: Sequence[str]) -> Iterator[Answered]:
         encoded = self._encode(texts)
         masked = self.method not in ("aul", "aula")
         passes = encoded.tokens if masked else np.ones(len(texts), dtype=np.int64)
@@ -113,9 +112,7 @@ class MaskedScorer(LanguageScorer):
             found.append((at, ComposedRows(parts, region[at], word[at], self.lm.device)))
         return found
 
-    def _composed_rows(
-        self, templates: list[tuple[np.ndarray, ComposedRows]]
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _composed_rows(self, templates: list[tuple[np.ndarray, ComposedRows]]) -> Iterator[Answered]:
         """Answers are read some batches late: a device has work while the last ones are kept and the next are made."""
         waiting: deque[tuple[np.ndarray, Callable[[], np.ndarray]]] = deque()
         ahead = BATCHES_AHEAD if self.lm.device.type == "cuda" else 0

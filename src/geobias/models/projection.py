@@ -1,7 +1,8 @@
 """The projection to the vocabulary, and the logarithm of the sum over it.
 
-Nearly all of the numbers that a vocabulary of 30,000 or 250,000 words makes are needed for their sum only. On a GPU the
-sum is taken by one small kernel that reads each number once and keeps no copy of them in higher precision.
+Nearly all of the numbers that a vocabulary of 30,000 or 250,000 words makes are needed for their sum only. A processor
+makes them for some thousand words at a time, so that they never leave its cache; a GPU for all, and sums them by one
+small kernel that reads each number once and keeps no copy of them in higher precision.
 """
 
 from __future__ import annotations
@@ -11,26 +12,64 @@ from typing import Any
 import torch
 from torch.nn.functional import linear, pad
 
+from geobias.models.packing import Product, can_pack, packed, version
+
 try:
     import triton
     import triton.language as tl
 except ImportError:  # no GPU here, or none that Triton knows
     triton = None
 
-ALIGNED = 64  # matrix units want vocabularies of whole multiples of so many
+ALIGNED = 64  # matrix units of a GPU want vocabularies of whole multiples of so many
+WORDS_AT_ONCE = 2048  # on a processor
 
 
 class Projection:
-    """A linear layer, made ready for many states: on a GPU with impossible words up to a round number of them."""
+    """A linear layer to the vocabulary, made ready for many states. On a processor `packs` keeps a copy for speed."""
 
-    def __init__(self, layer: Any) -> None:
-        missing = -layer.weight.shape[0] % ALIGNED if layer.weight.is_cuda else 0
-        bias = torch.zeros_like(layer.weight[:, 0]) if layer.bias is None else layer.bias
-        self.weight = pad(layer.weight, (0, 0, 0, missing)) if missing else layer.weight
-        self.bias = pad(bias, (0, missing), value=float("-inf")) if missing else layer.bias
+    def __init__(self, layer: Any, *, packs: bool = False) -> None:
+        self.layer = layer
+        self.packs = packs and can_pack(layer.weight)
+        self.words_at_once = layer.weight.shape[0] if layer.weight.is_cuda else WORDS_AT_ONCE
+        self._slices: tuple[tuple[int, int], list[Product]] | None = None
 
     def __call__(self, states: torch.Tensor) -> torch.Tensor:
-        return linear(states, self.weight, self.bias)
+        """All the numbers."""
+        return linear(states, self.layer.weight, self.layer.bias)
+
+    def log_p(self, states: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """log P of each target at the state of that row; there may be many targets at one state."""
+        if states.is_cuda:
+            logits = self.slices()[0](states)
+            return logits[rows, targets].float() - log_sum(logits)[rows]
+        total = log_sum(self.slices()[0](states))
+        for product in self.slices()[1:]:
+            total = torch.logaddexp(total, log_sum(product(states)))
+        # The few numbers that are read one by one, so that the many need not be kept.
+        own = torch.linalg.vecdot(states[rows], self.layer.weight[targets]).float()
+        if self.layer.bias is not None:
+            own += self.layer.bias[targets]
+        return own - total[rows]
+
+    def slices(self) -> list[Product]:
+        """The projection to some words after the others; made anew when it was trained."""
+        now = version(self.layer.weight)
+        if self._slices is None or self._slices[0] != now:
+            weight, bias = self.layer.weight.detach(), self.layer.bias
+            bias = torch.zeros_like(weight[:, 0]) if bias is None else bias.detach()
+            if weight.is_cuda:  # filled up with impossible words
+                missing = -len(weight) % ALIGNED
+                weight, bias = pad(weight, (0, 0, 0, missing)), pad(bias, (0, missing), value=float("-inf"))
+            parts = zip(weight.split(self.words_at_once), bias.split(self.words_at_once), strict=True)
+            self._slices = now, [(packed if self.packs else _plain)(*part) for part in parts]
+        return self._slices[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_slices": None}  # to be sent to a worker, who lays them out himself
+
+
+def _plain(weight: torch.Tensor, bias: torch.Tensor) -> Product:
+    return lambda states: linear(states, weight, bias)
 
 
 def log_sum(logits: torch.Tensor) -> torch.Tensor:

@@ -22,7 +22,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches
-from geobias.models.language import LanguageModel, LanguageScorer
+from geobias.models.language import Answered, LanguageModel, LanguageScorer
 from geobias.prompts.templates import unmark
 
 SENTINEL = "<extra_id_0>"  # T5's first mask
@@ -83,7 +83,7 @@ class Seq2SeqScorer(LanguageScorer):
         if self.method not in ("aul", "answer") and lm.mask is None:
             raise InputError(f"{lm.name} has no mask token, which the score {self.method!r} needs; try --score aul.")
 
-    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _batches(self, texts: Sequence[str]) -> Iterator[Answered]:
         plain = [unmark(text) for text in texts]
         if self.method == "answer":
             asked, cut = self._answers(plain)

@@ -1,0 +1,89 @@
+"""Linear layers on a processor, their weights laid out for its matrix kernels once and not anew in every product.
+
+oneDNN, which comes with torch, has these kernels; they take a copy of the weights, so very large models do without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from transformers.pytorch_utils import Conv1D
+
+MOST_BYTES = 1_500_000_000  # of copies, for one model
+ROWS = 1024  # the number of rows that the layout is chosen for; it serves any other
+
+Product = Callable[[torch.Tensor], torch.Tensor]
+
+
+def can_pack(weight: torch.Tensor) -> bool:
+    """Whether there are such kernels for it."""
+    known = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    return known and weight.device.type == "cpu" and weight.dtype == torch.float32
+
+
+def packed(weight: torch.Tensor, bias: torch.Tensor | None) -> Product:
+    """The product of states with a weight (outputs x inputs) as it is now, plus the bias."""
+    laid_out = torch.ops.mkldnn._reorder_linear_weight(weight.detach().contiguous(), ROWS)
+
+    def product(states: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = torch.ops.mkldnn._linear_pointwise(states, laid_out, bias, "none", [], "")
+        return found
+
+    return product
+
+
+def version(weight: torch.Tensor) -> tuple[int, int]:
+    """Another one after every training step, and for every other weight."""
+    return weight.data_ptr(), weight._version
+
+
+@contextmanager
+def replaced(module: Any, forward: Callable[..., Any]) -> Iterator[None]:
+    """Let a module do something else for a while."""
+    module.forward = forward
+    try:
+        yield
+    finally:
+        del module.forward
+
+
+class PackedLayers:
+    """The linear layers of a model, all but the last one, to the vocabulary."""
+
+    def __init__(self, model: Any) -> None:
+        last = model.get_output_embeddings()
+        layers = [one for one in model.modules() if type(one) in (torch.nn.Linear, Conv1D) and one is not last]
+        self.layers = [layer for layer in layers if can_pack(layer.weight)]
+        self.bytes = sum(layer.weight.nbytes for layer in self.layers)
+        if self.bytes > MOST_BYTES:
+            self.layers, self.bytes = [], 0
+        self.products: dict[int, tuple[tuple[int, int], Product]] = {}
+        self.in_use = False
+
+    @contextmanager
+    def use(self) -> Iterator[None]:
+        """Inside, the model computes with them; nothing can be trained there."""
+        if self.in_use:
+            yield
+            return
+        self.in_use = True
+        try:
+            with ExitStack() as stand_ins:
+                for at, layer in enumerate(self.layers):
+                    stand_ins.enter_context(replaced(layer, self._product(at, layer)))
+                yield
+        finally:
+            self.in_use = False
+
+    def _product(self, at: int, layer: Any) -> Product:
+        now = version(layer.weight)
+        if at not in self.products or self.products[at][0] != now:
+            weight = layer.weight.T if isinstance(layer, Conv1D) else layer.weight
+            self.products[at] = now, packed(weight, layer.bias)
+        return self.products[at][1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"products": {}}  # to be sent to a worker, who lays them out himself

@@ -1,0 +1,64 @@
+"""Weights laid out for the processor: the same numbers, also after training, and nothing of it left behind."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from geobias.models import packing
+from geobias.models.packing import PackedLayers, can_pack
+from geobias.models.scorer import load_weights
+
+TEXTS = ["People in France are kind.", "People in Nigeria are hard-working.", "The lazy dog."]
+
+pytestmark = pytest.mark.skipif(not can_pack(torch.empty(1)), reason="this processor has no such kernels")
+
+
+@pytest.mark.parametrize("kind", ["bert", "albert", "gpt2", "llama", "t5"])
+def test_the_same_numbers(small_models: dict[str, Path], kind: str) -> None:
+    lm = load_weights(small_models[kind])
+    assert lm.layers.bytes > 0
+    packed = lm.scorer().score(TEXTS)[:, 0]
+    assert len(lm.layers.products) == len(lm.layers.layers)
+    lm.layers.layers = []
+    np.testing.assert_allclose(lm.scorer().score(TEXTS)[:, 0], packed, atol=1e-5)
+
+
+def test_what_is_trained_is_laid_out_anew(small_models: dict[str, Path]) -> None:
+    lm = load_weights(small_models["bert"])
+    before = lm.scorer("aul").score(TEXTS)[:, 0]
+    optimizer = torch.optim.SGD(lm.model.parameters(), lr=0.1)
+    lm.model(input_ids=torch.tensor([[2, 7, 8, 3]])).logits.square().mean().backward()
+    optimizer.step()
+    trained = lm.scorer("aul").score(TEXTS)[:, 0]
+    assert np.abs(trained - before).min() > 1e-3
+    lm.to("cpu")  # settled anew
+    np.testing.assert_allclose(lm.scorer("aul").score(TEXTS)[:, 0], trained, atol=1e-6)
+
+
+def test_it_is_in_use_only_while_texts_are_scored(small_models: dict[str, Path]) -> None:
+    lm = load_weights(small_models["bert"])
+    with lm.layers.use(), lm.layers.use():  # one in the other
+        assert all("forward" in vars(layer) for layer in lm.layers.layers)
+    assert not any("forward" in vars(layer) for layer in lm.layers.layers)
+    with pytest.raises(ValueError, match="stop"), lm.layers.use():
+        raise ValueError("stop")
+    assert not lm.layers.in_use and not any("forward" in vars(layer) for layer in lm.layers.layers)
+
+
+def test_a_scorer_that_was_used_can_be_sent(small_models: dict[str, Path]) -> None:
+    scorer = load_weights(small_models["bert"]).scorer("aul")
+    here = scorer.score(TEXTS)
+    there = pickle.loads(pickle.dumps(scorer))
+    np.testing.assert_allclose(there.score(TEXTS), here, atol=1e-6)
+
+
+def test_no_copies_of_a_large_model(small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "MOST_BYTES", 100)
+    lm = load_weights(small_models["bert"])
+    assert PackedLayers(lm.model).layers == []
+    assert lm.scorer("aul").score(TEXTS).shape == (3, 4)
