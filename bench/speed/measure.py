@@ -7,12 +7,14 @@ shared, and vocabulary projections that nobody reads are no use and do not count
 feed-forward width F, vocabulary V, a text of T tokens (added ones included) and n of its own:
 
     pass(T)   = 2 T L (4 D^2 + 2 D F) + 4 L D T^2         (causal: 2 L D T (T + 1), since half is never looked at)
+    one(T)    = pass(T) less what the last layer does for the T - 1 positions that nobody reads: (T - 1) (2 (2 D^2 +
+                2 D F) + 4 D T); their keys and values remain
     read      = 2 D V, and for a masked LM 2 D^2 more for the layer before it
     aul       = pass(T) + n read
-    pll       = n (pass(T) + read)
-    classify  = pass(T) + 2 D^2 + 2 D labels
-    causal    = pass(tokens before the description) + 1 read once a region; then for each description of k tokens k - 1
-                further tokens and k - 1 further reads
+    pll       = n (one(T) + read)
+    classify  = one(T) + 2 D^2 + 2 D labels
+    causal    = pass(tokens before the description) + 1 read once a region; then a further token and a further read for
+                each beginning of a description that no other had
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from geobias.models.packing import can_pack, packed
 from geobias.prompts.templates import unmark
 
 
@@ -60,6 +63,11 @@ class Shape:
     def through(self, tokens: int) -> int:
         return self.per_token * tokens + 4 * self.layers * self.width * tokens**2
 
+    def to_one(self, tokens: int) -> int:
+        """The same, where one position alone is read in the end."""
+        spared = 2 * (2 * self.width**2 + 2 * self.width * self.inner) + 4 * self.width * tokens
+        return self.through(tokens) - (tokens - 1) * spared
+
     def causal(self, first: int, last: int) -> int:
         """Tokens number `first` to `last` through a causal model that has kept what came before."""
         looked_at = (last * (last + 1) - first * (first - 1)) // 2
@@ -78,21 +86,27 @@ def needed(work: str, shape: Shape, encodings: Sequence[Any], marks: Sequence[tu
     """Floating-point operations for each text; what neighbours share counts for the first of them."""
     found = np.empty(len(encodings))
     before: Sequence[int] | None = None
+    begun: set[tuple[int, ...]] = set()
     for i, (encoding, (start, end)) in enumerate(zip(encodings, marks, strict=True)):
         tokens, own = len(encoding.ids), encoding.special_tokens_mask.count(0)
         if work == "aul":
             found[i] = shape.through(tokens) + own * shape.masked_read
         elif work == "pll":
-            found[i] = own * (shape.through(tokens) + shape.masked_read)
+            found[i] = own * (shape.to_one(tokens) + shape.masked_read)
         elif work == "classify":
-            found[i] = shape.through(tokens) + 2 * shape.width**2 + 2 * shape.width * shape.labels
+            found[i] = shape.to_one(tokens) + 2 * shape.width**2 + 2 * shape.width * shape.labels
         else:
             described = [at for at, (a, b) in enumerate(encoding.offsets) if b > start and a < end]
-            prefix, further = described[0], len(described) - 1
-            found[i] = shape.causal(prefix + 1, prefix + further) + further * shape.projection if further else 0
+            prefix = described[0]
+            found[i] = 0
             if encoding.ids[:prefix] != before:
-                before = encoding.ids[:prefix]
+                before, begun = encoding.ids[:prefix], set()
                 found[i] += shape.causal(1, prefix) + shape.projection
+            for at in described[:-1]:
+                beginning = tuple(encoding.ids[prefix : at + 1])
+                if beginning not in begun:
+                    begun.add(beginning)
+                    found[i] += shape.causal(at + 1, at + 1) + shape.projection
     return found
 
 
@@ -132,14 +146,23 @@ def _product_rate(sizes: tuple[int, int, int], device: str, dtype: str, seconds:
     right = torch.randn(k, n, device=device).to(getattr(torch, dtype))
     out = left @ right
     at_once = 16 if device.startswith("cuda") else 1
+    products = [lambda: torch.mm(left, right, out=out)]
+    if can_pack(right):
+        laid_out = packed(right.T, None)
+        products.append(lambda: laid_out(left))
+    return max(_kept_up(product, at_once, device, seconds) for product in products) * 2 * m * k * n
+
+
+def _kept_up(product: Callable[[], Any], at_once: int, device: str, seconds: float) -> float:
+    """How often a second."""
     synchronize(device)
     done, began = 0, time.perf_counter()
     while (took := time.perf_counter() - began) < seconds or not done:
         for _ in range(at_once):
-            torch.mm(left, right, out=out)
+            product()
         synchronize(device)
         done += at_once
-    return 2 * m * k * n * done / took
+    return done / took
 
 
 def synchronize(device: str) -> None:

@@ -92,18 +92,21 @@ def test_work_by_hand() -> None:
     read = 2 * 64 + 2 * 8 * 100
     encoding, everything = [Encoding(5)], [(0, 99)]
     assert needed("aul", shape, encoding, everything) == [through + 3 * read]
-    assert needed("pll", shape, encoding, everything) == [3 * (through + read)]
-    assert needed("classify", shape, encoding, everything) == [through + 2 * 64 + 2 * 8 * 3]
+    # The last layer for one of the five positions: queries and all that comes after them are spared for four.
+    to_one = through - 4 * (2 * (2 * 64 + 2 * 8 * 32) + 4 * 8 * 5)
+    assert needed("pll", shape, encoding, everything) == [3 * (to_one + read)]
+    assert needed("classify", shape, encoding, everything) == [to_one + 2 * 64 + 2 * 8 * 3]
 
 
 def test_what_neighbours_share_counts_once() -> None:
     shape = Shape(layers=2, width=8, inner=32, vocabulary=100)
-    # Two texts of five tokens; the last two (characters 2 to 4) are the description. The three before it, then its
+    # Texts of five tokens; the last two (characters 2 to 4) are the description. The three before it, then its
     # first token; each token looks at itself and at those before it, 2 x 8 x 2 x 2 = 64 for each.
-    texts, marks = [Encoding(5), Encoding(5), Encoding(5, first=7)], [(2, 4)] * 3
+    texts, marks = [Encoding(5), Encoding(5), Encoding(5), Encoding(5, first=7)], [(2, 4)] * 4
+    texts[1].ids[3] = 8  # begins otherwise; the third begins as the first does
     before = 3 * 3072 + 64 * (1 + 2 + 3) + 1600
     further = 3072 + 64 * 4 + 1600
-    assert needed("causal", shape, texts, marks).tolist() == [before + further, further, before + further]
+    assert needed("causal", shape, texts, marks).tolist() == [before + further, further, 0, before + further]
 
 
 def test_work_from_a_folder(folders: dict[str, Path]) -> None:

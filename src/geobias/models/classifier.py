@@ -7,6 +7,7 @@ each stands for itself, or there is only one, every label has a probability of i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -16,8 +17,9 @@ import transformers
 
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches
+from geobias.models.last_layer import LastLayer, last_layer
 from geobias.models.loading import LoadedModel, base_model
-from geobias.models.scorer import StreamingScorer, probability_columns
+from geobias.models.scorer import PROBE, StreamingScorer, probability_columns
 
 NO_TOKEN = -1  # an id that no token has
 
@@ -53,6 +55,26 @@ class Classifier(LoadedModel, StreamingScorer):
         """The language model that this classifier was made from, where its card tells; it may ask the hub."""
         return base_model(self.name, self.model.name_or_path)
 
+    def _settle(self) -> None:
+        super()._settle()
+        self.last_layer = self._tried_last_layer()
+
+    @torch.inference_mode()
+    def _tried_last_layer(self) -> LastLayer | None:
+        """The last layer, if all that the head reads is the first position of it."""
+        ids = torch.tensor([self.tokenizer(PROBE)["input_ids"]] * 2, device=self.device)
+        found = last_layer(self.model.base_model)
+        if found is None:
+            return None
+        plain = self.model(input_ids=ids).logits.float()
+        try:
+            with found.reading(torch.zeros_like(ids[:, 0])):
+                short = self.model(input_ids=ids).logits.float()
+        except Exception:  # a layer that only looks like one of those
+            return None
+        rounding = (1e-3 if self.dtype == "float32" else 0.05) * plain.abs().max()
+        return found if plain.shape == short.shape and (plain - short).abs().max() <= rounding else None
+
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         encodings, cut = self.encode(texts)
         lengths = np.array([len(encoding.ids) for encoding in encodings])
@@ -71,6 +93,8 @@ class Classifier(LoadedModel, StreamingScorer):
         kinds = np.array([encoding.type_ids for encoding in encodings])
         if kinds.any():  # XLNet and Funnel number their added tokens; other models take zeros for granted, or take none
             inputs["token_type_ids"] = self.tensor(kinds)
-        logits = self.model(**inputs).logits.double()
+        first = torch.zeros_like(inputs["input_ids"][:, 0])
+        with self.last_layer.reading(first) if self.last_layer else nullcontext():
+            logits = self.model(**inputs).logits.double()
         probabilities: torch.Tensor = logits.sigmoid() if self.multi_label else logits.softmax(1)
         return probabilities.cpu().numpy()

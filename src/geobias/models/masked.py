@@ -26,6 +26,8 @@ from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches
 from geobias.models.composing import SAMPLED, Composed, ComposedRows, composed
 from geobias.models.language import Answered, LanguageModel, LanguageScorer
+from geobias.models.last_layer import LastLayer, last_layer
+from geobias.models.scorer import PROBE
 from geobias.prompts.lazy import SomeTexts
 from geobias.prompts.templates import Sentences, unmark
 
@@ -44,6 +46,31 @@ class MaskedLM(LanguageModel):
 
     def scorer(self, method: str | None = None) -> MaskedScorer:
         return MaskedScorer(self, method)
+
+    def _settle(self) -> None:
+        super()._settle()
+        self.last_layer = self._tried_last_layer()
+
+    @torch.inference_mode()
+    def states_at(self, ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        """The last hidden layer of each text at one position."""
+        if self.last_layer is None:
+            return self.states(ids)[torch.arange(len(ids), device=ids.device), positions]
+        with self.last_layer.reading(positions):
+            return self.states(ids)[:, 0]
+
+    def _tried_last_layer(self) -> LastLayer | None:
+        """The last layer, if it gives at single positions what it gives among all."""
+        ids = torch.tensor([self.tokenizer(PROBE)["input_ids"]] * 2, device=self.device)
+        positions = torch.tensor([1, 2], device=self.device)
+        self.last_layer = None
+        plain = self.states_at(ids, positions)
+        self.last_layer = last_layer(self._core())
+        try:
+            found = self.states_at(ids, positions)
+        except Exception:  # a layer that only looks like one of those
+            return None
+        return self.last_layer if self._alike(plain.float(), found) else None
 
     @torch.inference_mode()
     def states_and_attention(self, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -225,5 +252,4 @@ class MaskedScorer(LanguageScorer):
 
     def _state_at(self, inputs: np.ndarray, positions: np.ndarray) -> torch.Tensor:
         """The hidden state of each row at its one position."""
-        hidden = self.lm.states(self.lm.tensor(inputs))
-        return hidden[torch.arange(len(inputs), device=hidden.device), self.lm.tensor(positions)]
+        return self.lm.states_at(self.lm.tensor(inputs), self.lm.tensor(positions))
