@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.models.packing import can_pack, packed
+from geobias.models.layers import can_pack, packed
 from geobias.prompts.templates import unmark
 
 

@@ -122,8 +122,8 @@ def minicons_causal(folder: str, device: str, dtype: str) -> Ready:
 
 CLASSIFY = [
     Way("names paper's way", names_classify, (NAMES_BATCH,)),
-    Way("pipeline, default", pipeline),
-    Way("pipeline, best batch size", pipeline, (8, 32, 128), (32, 256, 1024)),
+    Way("pipeline as it comes", pipeline),
+    Way("pipeline at its best batch size", pipeline, (8, 32, 128), (32, 256, 1024)),
     Way("plain loop", plain_classify, (8, 32, 128), (64, 256, 1024)),
     Way("geobias", geobias_classify),
 ]

@@ -25,7 +25,7 @@ SENTENCES = Sentences(TEMPLATES, REGIONS, WORDS)
 
 @pytest.fixture
 def all_composed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geobias.models.masked.SAMPLED", -1000)  # however few there are
+    monkeypatch.setattr("geobias.models.language_scorer.SAMPLED", -1000)  # however few there are
 
 
 @pytest.mark.parametrize("kind", MASKED)

@@ -27,9 +27,13 @@ import transformers
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches, like_length_batches
 from geobias.models.beginnings import alike
-from geobias.models.language import Answered, LanguageModel, LanguageScorer
+from geobias.models.branches import Branches, as_mask, branches
+from geobias.models.causal_templates import TemplateBranches, begun_parts
+from geobias.models.composing import Composed, OfTemplate
+from geobias.models.language import LanguageModel
+from geobias.models.language_scorer import Answered, LanguageScorer
 from geobias.models.scorer import PROBE
-from geobias.prompts.templates import unmark
+from geobias.prompts.templates import Sentences, unmark
 
 BETWEEN_TEXTS = "<|endoftext|>"
 SAME = 1e-3
@@ -52,6 +56,7 @@ class CausalLM(LanguageModel):
         super()._settle()
         self._check_direction()
         self.keeps_beginnings = self._can_keep_beginnings()
+        self.reads_branches = self._can_read_branches()
 
     def scorer(self, method: str | None = None) -> CausalScorer:
         return CausalScorer(self, method)
@@ -68,6 +73,35 @@ class CausalLM(LanguageModel):
         """
         output = self._core()(input_ids=self.tensor(ids), past_key_values=before, use_cache=True)
         return output.last_hidden_state, output.past_key_values
+
+    @torch.inference_mode()
+    def read_branches(self, begun: np.ndarray, tree: Branches) -> torch.Tensor:
+        """The last hidden layer of beginnings of one length, and behind each one of the tree's nodes."""
+        ids = np.concatenate([begun, np.tile(tree.nodes, (len(begun), 1))], axis=1)
+        length = begun.shape[1]
+        hidden: torch.Tensor = self._core()(
+            input_ids=self.tensor(ids),
+            position_ids=self.tensor(np.tile(tree.positions(length), (len(ids), 1))),
+            attention_mask=as_mask(tree.sight(length), self.model.dtype, self.device).expand(len(ids), 1, -1, -1),
+            use_cache=False,
+        ).last_hidden_state
+        return hidden
+
+    def _can_read_branches(self) -> bool:
+        """Whether two ends of a text, read behind its beginning as a tree, give what they give by themselves."""
+        ids = self.tokenizer(PROBE, add_special_tokens=False)["input_ids"]
+        start, ends = ids[:2], [ids[2:], [ids[2], *ids[:2]], ids[3:]]
+        tree = branches(ends, [0] * len(ends))
+        try:
+            hidden = self.read_branches(np.array([start]), tree)[0]
+        except Exception:  # not every architecture takes such masks or positions, and each refuses in its own way
+            return False
+        for end in ends:
+            alone = self.states(self.tensor(np.array([[*start, *end[:-1]]])))[0, 1:]
+            places = [2 + tree.node(end[:at]) for at in range(len(end))]
+            if not (hidden[places] - alone).abs().max() <= self._rounding * alone.abs().max():
+                return False
+        return True
 
     def _check_direction(self) -> None:
         """Some architectures of that name look at what comes later: their numbers would be too good to be true."""
@@ -118,6 +152,27 @@ class CausalScorer(LanguageScorer):
         self.looks_back_only = self.needs_mark  # what stands after the marked part changes nothing
         self.begin = lm.begin
         self.has_special = False  # whether "<|im_start|>" in a text is that token, and not these letters
+        self.composes = lm.reads_branches
+
+    def _parts_of_template(self, sentences: Sentences, template: int) -> Composed | None:
+        return begun_parts(self.lm, self.begin, sentences, template, split_special_tokens=not self.has_special)
+
+    def _composed(self, texts: Sequence[str]) -> list[OfTemplate] | None:
+        templates = super()._composed(texts)
+        fit = templates is not None and all(self._branches(one).serves(one) for one in templates)
+        return templates if fit else None
+
+    def _branches(self, one: OfTemplate) -> TemplateBranches:
+        return TemplateBranches(self.lm, one.parts, whole=not self.needs_mark)
+
+    def _composed_batches(self, templates: list[OfTemplate]) -> Iterator[Answered]:
+        begun = (
+            (some, self._begun(regions, scores))
+            for one in templates
+            for some, regions, scores in self._branches(one).batches(one)
+        )
+        for some, answer in self._read_late(begun):
+            yield some, self._rows(*answer.T)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[Answered]:
         read = _Texts(self, texts)
@@ -128,12 +183,15 @@ class CausalScorer(LanguageScorer):
         kind = np.where(shared > 0, shared, [-len(read.inputs[at]) for at in start])
         for some in equal_length_batches(kind, cost, budget):
             positions = np.concatenate([np.arange(start[run], stop[run]) for run in some])
-            run_of = np.repeat(np.arange(len(some)), (stop - start)[some])
-            total = self._totals(read, positions, run_of, int(shared[some[0]]))
+            total = self.lm.fitting(
+                some, lambda runs: self._totals(read, start[runs], stop[runs], int(shared[runs[0]]))
+            )
             yield positions, self._rows(total, read.tokens[positions], read.unknown[positions], read.cut[positions])
 
-    def _totals(self, read: _Texts, texts: np.ndarray, run_of: np.ndarray, shared: int) -> np.ndarray:
-        """The sum over each text's counted tokens of their log P. `shared` first tokens are those of the text's run."""
+    def _totals(self, read: _Texts, start: np.ndarray, stop: np.ndarray, shared: int) -> np.ndarray:
+        """For the texts of some runs the sum over counted tokens of their log P. Runs share their first tokens."""
+        texts = np.concatenate([np.arange(*run) for run in zip(start, stop, strict=True)])
+        run_of = np.repeat(np.arange(len(start)), stop - start)
         states: list[torch.Tensor] = []
         kept, begun = None, 0  # how many states come from the shared beginnings
         if shared:
@@ -159,7 +217,8 @@ class CausalScorer(LanguageScorer):
         if not len(which):
             return np.zeros(len(texts))
         needed, which = np.unique(which, return_inverse=True)
-        values = self.lm.log_probabilities(torch.cat(states)[self.lm.tensor(needed)], which.reshape(-1), targets)
+        states_read = torch.cat(states)[self.lm.tensor(needed)]
+        values = self.lm.log_probabilities(states_read, which.reshape(-1), targets).cpu().numpy()
         return np.bincount(owner, weights=values, minlength=len(texts))
 
 

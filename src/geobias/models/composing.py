@@ -32,16 +32,30 @@ class Part:
 
 @dataclass(frozen=True)
 class Composed:
-    """Sentences of one template: before[region] + words[word] + after[region]; the ends that a tokenizer adds."""
+    """Sentences of one template: before[region] + words[word] + after[region]; the ends that a tokenizer adds.
+
+    `blanks` says how many tokens of each word are the blank before it.
+    """
 
     before: Part
     words: Part
     after: Part
+    blanks: np.ndarray
     added_before: int
     added_after: int
 
     def lengths(self, regions: np.ndarray, words: np.ndarray) -> np.ndarray:
         return self.before.lengths[regions] + self.words.lengths[words] + self.after.lengths[regions]
+
+
+@dataclass(frozen=True)
+class OfTemplate:
+    """Some sentences of one template: where they stand among those asked, their regions and their words."""
+
+    parts: Composed
+    at: np.ndarray
+    regions: np.ndarray
+    words: np.ndarray
 
 
 class ComposedRows:
@@ -92,9 +106,10 @@ def composed(tokenise: Tokenise, sentences: Sentences, template: int, *, longest
     if by_region is None or by_word is None:
         return None
     found = Composed(
-        _part([before for before, _, _ in by_region]),
-        _part([word for _, word, _ in by_word]),
-        _part([after for _, _, after in by_region]),
+        _part([before for before, *_ in by_region]),
+        _part([word for _, word, *_ in by_word]),
+        _part([after for _, _, after, _ in by_region]),
+        np.array([blanks for *_, blanks in by_word]),
         *_added(tokenise([unmark(sentences.at(template, 0, 0))[0]])[0]),
     )
     if (found.before.lengths + found.after.lengths).max() + found.words.lengths.max() > longest:
@@ -105,27 +120,29 @@ def composed(tokenise: Tokenise, sentences: Sentences, template: int, *, longest
     pairs = [divmod(int(at), words) for at in sample]
     plain = tokenise([unmark(sentences.at(template, region, word))[0] for region, word in pairs])
     for (region, word), encoding in zip(pairs, plain, strict=True):
-        before, _, after = by_region[region]
+        before, _, after, _ = by_region[region]
         if encoding.ids != [*before, *by_word[word][1], *after]:
             return None
     return found
 
 
-def _cut_at_word(tokenise: Tokenise, marked: Sequence[str]) -> list[tuple[list[int], list[int], list[int]]] | None:
-    """Each sentence's ids before, in and after its marked word; None if one is too long for the model."""
+def _cut_at_word(tokenise: Tokenise, marked: Sequence[str]) -> list[tuple[list[int], list[int], list[int], int]] | None:
+    """Each sentence's ids before, in and after its marked word, and how many of the second are the blank before it.
+
+    None if one is too long for the model.
+    """
     plain = [unmark(text) for text in marked]
     found = []
     for encoding, (text, start, end) in zip(tokenise([text for text, _, _ in plain]), plain, strict=True):
-        start = len(
-            text[:start].rstrip()
-        )  # the blank before a word is a part of its first token, or a token of its own
+        blank = len(text[:start].rstrip())  # the blank before a word is a part of its first token, or one of its own
         offsets = np.array(encoding.offsets).reshape(-1, 2)
         own = np.array(encoding.special_tokens_mask) == 0
-        inside = np.flatnonzero(own & (offsets[:, 1] > start) & (offsets[:, 0] < end))
+        inside = np.flatnonzero(own & (offsets[:, 1] > blank) & (offsets[:, 0] < end))
         if encoding.overflowing or not len(inside):
             return None
         first, last = int(inside[0]), int(inside[-1]) + 1
-        found.append((encoding.ids[:first], encoding.ids[first:last], encoding.ids[last:]))
+        blanks = int((offsets[inside, 1] <= start).sum())
+        found.append((encoding.ids[:first], encoding.ids[first:last], encoding.ids[last:], blanks))
     return found
 
 

@@ -6,8 +6,7 @@ into log-probabilities of the whole vocabulary runs here, on the positions that 
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, ClassVar
 
@@ -16,15 +15,12 @@ import torch
 
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches
+from geobias.models.layers import MOST_BYTES, replaced
 from geobias.models.loading import LoadedModel
-from geobias.models.packing import MOST_BYTES, replaced
 from geobias.models.projection import Projection, log_sum
-from geobias.models.scorer import LIKELIHOOD_COLUMNS, PROBE, Scorer, StreamingScorer
+from geobias.models.scorer import PROBE, Scorer
 
 LOGITS_HELD = {"cpu": 2**21, "cuda": 2**29}  # numbers of the projection at once: what a cache holds, or a GPU wants
-
-
-Answered = tuple[np.ndarray, np.ndarray]
 
 
 class LanguageModel(LoadedModel):
@@ -86,14 +82,17 @@ class LanguageModel(LoadedModel):
         return torch.cat([self._log_p(some, torch.arange(len(some), device=self.device), at) for some, at in parts])
 
     @torch.inference_mode()
-    def log_probabilities(self, states: torch.Tensor, which: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """log P of each target at state `which`; there may be many targets at one state."""
-        values = np.empty(len(targets))
-        for start in range(0, len(states), self._slice):
-            here = np.flatnonzero((which >= start) & (which < start + self._slice))
-            rows, columns = self.tensor(which[here] - start), self.tensor(targets[here])
-            values[here] = self._log_p(states[start : start + self._slice], rows, columns).double().cpu().numpy()
-        return values
+    def log_probabilities(self, states: torch.Tensor, which: np.ndarray, targets: np.ndarray) -> torch.Tensor:
+        """log P of each target at state `which`, in float64; there may be many targets at one state."""
+        order = np.argsort(which, kind="stable")
+        rows, columns = self.tensor(which[order]), self.tensor(targets[order])
+        starts = range(0, len(states), self._slice)
+        cuts = np.searchsorted(which[order], [*starts, len(states)])
+        values = torch.empty(len(targets), dtype=torch.float64, device=self.device)
+        for start, first, last in zip(starts, cuts[:-1], cuts[1:], strict=True):
+            some = states[start : start + self._slice]
+            values[first:last] = self._log_p(some, rows[first:last] - start, columns[first:last]).double()
+        return torch.empty_like(values).scatter_(0, self.tensor(order), values)
 
     @property
     def _slice(self) -> int:
@@ -161,35 +160,3 @@ class LanguageModel(LoadedModel):
     def _alike(self, plain: torch.Tensor, other: torch.Tensor) -> bool:
         tolerance = 1e-3 if self.dtype == "float32" else 0.1
         return plain.shape == other.shape and torch.allclose(plain, other.float(), rtol=tolerance, atol=tolerance)
-
-
-class LanguageScorer(StreamingScorer):
-    """One way of asking one language model; columns beside the score: tokens counted, unknown ones, tokens cut off."""
-
-    columns = LIKELIHOOD_COLUMNS
-    attention: str | None = None  # the one that this way of asking needs
-
-    def __init__(self, lm: LanguageModel, method: str | None) -> None:
-        self.lm = lm
-        self.method = lm.checked(method)
-        self.needs_mark = self.method in ("conditional", "answer")
-
-    @property
-    def fingerprint(self) -> str | None:
-        return self.lm.identity_of(self.method)
-
-    def to(self, device: str) -> None:
-        self.lm.to(device)
-
-    def batches(self, texts: Sequence[str]) -> Iterator[Answered]:
-        with self.lm.fast(attention=self.attention):
-            yield from self._batches(texts)
-
-    @abstractmethod
-    def _batches(self, texts: Sequence[str]) -> Iterator[Answered]:
-        """Positions among the texts, and rows of scores, as they come."""
-
-    def _rows(self, total: np.ndarray, tokens: np.ndarray, unknown: np.ndarray, cut: np.ndarray) -> np.ndarray:
-        """From the sum over each text's tokens, which is the score by `sum`; by all other methods it is their mean."""
-        score = total if self.method == "sum" else total / np.maximum(tokens, 1)
-        return np.column_stack([np.where(tokens == 0, np.nan, score), tokens, unknown, cut])  # no token, no score

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from geobias.models.packing import replaced
+from geobias.models.layers import replaced
 
 Compute = Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]  # a layer, all states, those that are read
 

@@ -21,7 +21,7 @@ from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
 from geobias.errors import InputError
 from geobias.models.attention import attention_by, faster_attention
-from geobias.models.packing import PackedLayers
+from geobias.models.layers import FastLayers
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, GGUF, PROBE
 
 REMEMBERED = 60  # seconds for which an answer of the hub is taken for granted
@@ -63,7 +63,7 @@ class LoadedModel:
         self.device = next(self.model.parameters()).device
         self.token_budget = TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])  # tokens that go through together
         self.attention = faster_attention(self.model, self.device)
-        self.layers = PackedLayers(self.model)
+        self.layers = FastLayers(self.model)
 
     @contextmanager
     def fast(self, *, attention: str | None = None) -> Iterator[None]:

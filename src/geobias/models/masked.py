@@ -14,9 +14,9 @@ tokenizer adds ([CLS], </s>, ...) never count.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -24,14 +24,13 @@ import transformers
 
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches
-from geobias.models.composing import SAMPLED, Composed, ComposedRows, composed
-from geobias.models.language import Answered, LanguageModel, LanguageScorer
+from geobias.models.composing import ComposedRows, OfTemplate
+from geobias.models.language import LanguageModel
+from geobias.models.language_scorer import Answered, LanguageScorer
 from geobias.models.last_layer import LastLayer, last_layer
 from geobias.models.scorer import PROBE
-from geobias.prompts.lazy import SomeTexts
-from geobias.prompts.templates import Sentences, unmark
+from geobias.prompts.templates import unmark
 
-BATCHES_AHEAD = 8  # handed to a device before the answers of the first are read
 BATCHES_COMPARED = 4  # batches of masked texts looked through together for equal ones
 
 
@@ -100,16 +99,10 @@ class MaskedScorer(LanguageScorer):
         super().__init__(lm, method)
         self.composes = self.method == "aul"
         self.attention = "eager" if self.method == "aula" else None  # others do not tell what they attend to
-        self._parts_of: Sentences | None = None  # a worker is asked for one block of sentences piece by piece
-        self._parts: dict[int, Composed | None] = {}
         if self.method in ("pll", "pll-word", "conditional") and lm.tokenizer.mask_token_id is None:
             raise InputError(f"{lm.name} has no mask token, which the score {self.method!r} needs; try --score aul.")
 
     def _batches(self, texts: Sequence[str]) -> Iterator[Answered]:
-        parts = self._composed(texts)
-        return self._tokenised_rows(texts) if parts is None else self._composed_rows(parts)
-
-    def _tokenised_rows(self, texts: Sequence[str]) -> Iterator[Answered]:
         encoded = self._encode(texts)
         masked = self.method not in ("aul", "aula")
         passes = encoded.tokens if masked else np.ones(len(texts), dtype=np.int64)
@@ -119,47 +112,15 @@ class MaskedScorer(LanguageScorer):
             found = self.lm.fitting(batch, lambda some: total(encoded, some))
             yield batch, self._rows(found, encoded.tokens[batch], encoded.unknown[batch], encoded.cut[batch])
 
-    def _composed(self, texts: Sequence[str]) -> list[tuple[np.ndarray, ComposedRows]] | None:
-        """Template sentences from the tokens of their parts, template by template; None where that cannot be done."""
-        if not (self.composes and isinstance(texts, SomeTexts) and isinstance(texts.of, Sentences)):
-            return None
-        known = self._parts if self._parts_of is texts.of else {}
-        if not known and len(texts) <= sum(texts.of.shape) + SAMPLED:  # few of many, and as soon tokenised
-            return None
-        self._parts_of, self._parts = texts.of, known
-        template, region, word = texts.coordinates
-        found = []
-        for one in np.unique(template).tolist():
-            if one not in known:
-                known[one] = composed(lambda some: self.lm.encode(some)[0], texts.of, one, longest=self.lm.max_length)
-            parts = known[one]
-            if parts is None:
-                return None
-            at = np.flatnonzero(template == one)
-            found.append((at, ComposedRows(parts, region[at], word[at], self.lm.device)))
-        return found
+    def _composed_batches(self, templates: list[OfTemplate]) -> Iterator[Answered]:
+        return self._read_late(self._begun_batches(templates))
 
-    def _composed_rows(self, templates: list[tuple[np.ndarray, ComposedRows]]) -> Iterator[Answered]:
-        """Answers are read some batches late: a device has work while the last ones are kept and the next are made."""
-        waiting: deque[tuple[np.ndarray, Callable[[], np.ndarray]]] = deque()
-        ahead = BATCHES_AHEAD if self.lm.device.type == "cuda" else 0
-        for at, rows in templates:
+    def _begun_batches(self, templates: list[OfTemplate]) -> Iterator[tuple[np.ndarray, Callable[[], np.ndarray]]]:
+        for one in templates:
+            rows = ComposedRows(one.parts, one.regions, one.words, self.lm.device)
+            scores = partial(self._sentence_scores, rows)
             for batch in equal_length_batches(rows.lengths, rows.lengths, self.lm.token_budget):
-                waiting.append((at[batch], self._begun(rows, batch)))
-                if len(waiting) > ahead:
-                    some, answer = waiting.popleft()
-                    yield some, answer()
-        for some, answer in waiting:
-            yield some, answer()
-
-    def _begun(self, rows: ComposedRows, batch: np.ndarray) -> Callable[[], np.ndarray]:
-        """Start a batch, and give what will have its answer. Where memory does not suffice it is had at once."""
-        try:
-            answer = self._sentence_scores(rows, batch)
-            return lambda: answer.cpu().numpy()
-        except torch.OutOfMemoryError:
-            found = self.lm.fitting(batch, lambda some: self._sentence_scores(rows, some).cpu().numpy())
-            return lambda: found
+                yield one.at[batch], self._begun(batch, scores)
 
     @torch.inference_mode()
     def _sentence_scores(self, rows: ComposedRows, batch: np.ndarray) -> torch.Tensor:
@@ -247,7 +208,7 @@ class MaskedScorer(LanguageScorer):
                 for part in np.split(distinct, range(0, len(distinct), rows_at_once)[1:])
             ]
         )
-        values = self.lm.log_probabilities(states, which, ids[np.arange(len(ids)), position])
+        values = self.lm.log_probabilities(states, which, ids[np.arange(len(ids)), position]).cpu().numpy()
         return np.bincount(row, weights=values, minlength=len(texts))
 
     def _state_at(self, inputs: np.ndarray, positions: np.ndarray) -> torch.Tensor:

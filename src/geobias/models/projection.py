@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.nn.functional import linear, pad
 
-from geobias.models.packing import Product, can_pack, packed, version
+from geobias.models.layers import Product, can_pack, packed, version
 
 try:
     import triton

@@ -22,7 +22,8 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches
-from geobias.models.language import Answered, LanguageModel, LanguageScorer
+from geobias.models.language import LanguageModel
+from geobias.models.language_scorer import Answered, LanguageScorer
 from geobias.prompts.templates import unmark
 
 SENTINEL = "<extra_id_0>"  # T5's first mask
@@ -97,7 +98,12 @@ class Seq2SeqScorer(LanguageScorer):
         lengths = np.array([[len(source), len(target)] for source, target in zip(read, written, strict=True)])
         shapes = lengths @ [2**20, 1] if len(lengths) else np.empty(0, dtype=np.int64)
         for some in equal_length_batches(shapes, lengths.sum(axis=1) if len(lengths) else shapes, self.lm.token_budget):
-            total = self._totals([read[i] for i in some], [written[i] for i in some], [counted[i] for i in some])
+            total = self.lm.fitting(
+                some,
+                lambda these: self._totals(
+                    [read[i] for i in these], [written[i] for i in these], [counted[i] for i in these]
+                ),
+            )
             yield some, self._rows(total, tokens[some], unknown[some], cut[some])
 
     def _answers(self, plain: Sequence[tuple[str, int, int]]) -> tuple[list[Asked], np.ndarray]:
@@ -138,5 +144,5 @@ class Seq2SeqScorer(LanguageScorer):
         encoded = self.lm.states(self.lm.tensor(sources))[self.lm.tensor(which_source.reshape(-1))]
         place = np.concatenate(counted)
         states = self.lm.written(encoded, targets)[self.lm.tensor(owner), self.lm.tensor(place)]
-        values = self.lm.log_probabilities(states, np.arange(len(owner)), targets[owner, place])
+        values = self.lm.log_probabilities(states, np.arange(len(owner)), targets[owner, place]).cpu().numpy()
         return np.bincount(owner, weights=values, minlength=len(counted))

@@ -1,4 +1,4 @@
-"""Weights laid out for the processor: the same numbers, also after training, and nothing of it left behind."""
+"""Faster layers: the same numbers, also after training, and nothing of them left behind."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from geobias.models import packing
-from geobias.models.packing import PackedLayers, can_pack
+from geobias.models import layers
+from geobias.models.layers import FastLayers, can_pack
 from geobias.models.scorer import load_weights
 
 TEXTS = ["People in France are kind.", "People in Nigeria are hard-working.", "The lazy dog."]
@@ -24,7 +24,8 @@ def test_the_same_numbers(small_models: dict[str, Path], kind: str) -> None:
     assert lm.layers.bytes > 0
     packed = lm.scorer().score(TEXTS)[:, 0]
     assert len(lm.layers.products) == len(lm.layers.layers)
-    lm.layers.layers = []
+    assert len(lm.layers.activations) == (2 if kind in ("gpt2", "albert") else 0)
+    lm.layers.layers, lm.layers.activations = [], []
     np.testing.assert_allclose(lm.scorer().score(TEXTS)[:, 0], packed, atol=1e-5)
 
 
@@ -58,7 +59,7 @@ def test_a_scorer_that_was_used_can_be_sent(small_models: dict[str, Path]) -> No
 
 
 def test_no_copies_of_a_large_model(small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "MOST_BYTES", 100)
+    monkeypatch.setattr(layers, "MOST_BYTES", 100)
     lm = load_weights(small_models["bert"])
-    assert PackedLayers(lm.model).layers == []
+    assert FastLayers(lm.model).layers == []
     assert lm.scorer("aul").score(TEXTS).shape == (3, 4)
