@@ -55,7 +55,7 @@ def test_as_whole_sentences(kind: str, method: str, small_models: dict[str, Path
     some = np.random.default_rng(1).permutation(len(sentences))[:80]
     tokenised: list[str] = []
     encode = lm.encode
-    lm.encode = lambda texts, **more: tokenised.extend(texts) or encode(texts, **more)
+    lm.encode = lambda texts, **more: tokenised.extend(texts) or encode(texts, **more)  # type: ignore[func-returns-value]
     np.testing.assert_allclose(scorer.score(SomeTexts(sentences, some)), whole[some], atol=2e-5)
     if kind != "bloom":
         assert len(tokenised) == 2 * (len(REGIONS) + len(WORDS) + 1 + len(REGIONS) * len(WORDS))  # parts and a sample
@@ -67,7 +67,7 @@ def test_all_words_of_a_region_in_one_pass(small_models: dict[str, Path], monkey
     sentences = Sentences(TEMPLATES[:1], REGIONS, WORDS, marked=True)
     seen: list[int] = []
     read = lm.read_branches
-    monkeypatch.setattr(lm, "read_branches", lambda begun, tree: seen.append(len(begun)) or read(begun, tree))
+    monkeypatch.setattr(lm, "read_branches", lambda begun, tree: seen.append(len(begun)) or read(begun, tree))  # type: ignore[func-returns-value]
     monkeypatch.setattr(lm, "states", None)
     scorer.score(SomeTexts(sentences, np.arange(len(sentences))))
     assert sum(seen) == len(REGIONS)
