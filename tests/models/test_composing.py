@@ -43,6 +43,24 @@ def test_composed_sentences_score_as_whole_ones(kind: str, small_models: dict[st
 
 
 @pytest.mark.parametrize("kind", MASKED)
+def test_masked_words_of_composed_sentences_score_as_in_whole_ones(
+    kind: str, small_models: dict[str, Path], all_composed: None
+) -> None:
+    lm = load_masked(small_models[kind])
+    scorer = lm.scorer("conditional")
+    sentences = Sentences(TEMPLATES, REGIONS, WORDS, marked=True)
+    whole = scorer.score(list(sentences))
+    some = np.random.default_rng(1).permutation(len(sentences))[:80]
+    assert scorer._composed(SomeTexts(sentences, some)) is not None
+    for budget in (lm.token_budget, 40):
+        lm.token_budget = budget
+        np.testing.assert_allclose(scorer.score(SomeTexts(sentences, some)), whole[some], atol=1e-5)
+    few = np.arange(0, len(sentences), len(WORDS))  # a word for each region
+    assert scorer._composed(SomeTexts(sentences, few)) is None
+    np.testing.assert_allclose(scorer.score(SomeTexts(sentences, few)), whole[few], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", MASKED)
 def test_the_ids_are_the_tokenizers_own(kind: str, small_models: dict[str, Path]) -> None:
     lm = load_masked(small_models[kind])
     for template in range(len(TEMPLATES)):

@@ -28,8 +28,8 @@ from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches, like_length_batches
 from geobias.models.beginnings import alike
 from geobias.models.branches import Branches, as_mask, branches
-from geobias.models.causal_templates import TemplateBranches, begun_parts
-from geobias.models.composing import Composed, OfTemplate
+from geobias.models.causal_templates import BranchingWords, begun_parts
+from geobias.models.composing import Composed
 from geobias.models.language import LanguageModel
 from geobias.models.language_scorer import Answered, LanguageScorer
 from geobias.models.scorer import PROBE
@@ -157,22 +157,8 @@ class CausalScorer(LanguageScorer):
     def _parts_of_template(self, sentences: Sentences, template: int) -> Composed | None:
         return begun_parts(self.lm, self.begin, sentences, template, split_special_tokens=not self.has_special)
 
-    def _composed(self, texts: Sequence[str]) -> list[OfTemplate] | None:
-        templates = super()._composed(texts)
-        fit = templates is not None and all(self._branches(one).serves(one) for one in templates)
-        return templates if fit else None
-
-    def _branches(self, one: OfTemplate) -> TemplateBranches:
-        return TemplateBranches(self.lm, one.parts, whole=not self.needs_mark)
-
-    def _composed_batches(self, templates: list[OfTemplate]) -> Iterator[Answered]:
-        begun = (
-            (some, self._begun(regions, scores))
-            for one in templates
-            for some, regions, scores in self._branches(one).batches(one)
-        )
-        for some, answer in self._read_late(begun):
-            yield some, self._rows(*answer.T)
+    def _words(self, parts: Composed) -> BranchingWords:
+        return BranchingWords(self.lm, parts, whole=not self.needs_mark)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[Answered]:
         read = _Texts(self, texts)

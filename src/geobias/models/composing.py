@@ -65,10 +65,10 @@ class ComposedRows:
         self.parts, self.regions, self.words, self.device = parts, regions, words, device
         self.lengths = parts.lengths(regions, words)
         self.before, self.word, self.after = (
-            torch.from_numpy(part.ids).to(device) for part in (parts.before, parts.words, parts.after)
+            torch.from_numpy(one.ids).to(device) for one in (parts.before, parts.words, parts.after)
         )
         self.before_length, self.word_length = (
-            torch.from_numpy(part.lengths).to(device) for part in (parts.before, parts.words)
+            torch.from_numpy(one.lengths).to(device) for one in (parts.before, parts.words)
         )
 
     def ids(self, batch: np.ndarray) -> tuple[torch.Tensor, slice]:
@@ -106,9 +106,9 @@ def composed(tokenise: Tokenise, sentences: Sentences, template: int, *, longest
     if by_region is None or by_word is None:
         return None
     found = Composed(
-        _part([before for before, *_ in by_region]),
-        _part([word for _, word, *_ in by_word]),
-        _part([after for _, _, after, _ in by_region]),
+        part([before for before, *_ in by_region]),
+        part([word for _, word, *_ in by_word]),
+        part([after for _, _, after, _ in by_region]),
         np.array([blanks for *_, blanks in by_word]),
         *_added(tokenise([unmark(sentences.at(template, 0, 0))[0]])[0]),
     )
@@ -152,7 +152,8 @@ def _added(encoding: Any) -> tuple[int, int]:
     return int(own[0]), len(encoding.ids) - int(own[-1]) - 1
 
 
-def _part(rows: Sequence[Sequence[int]]) -> Part:
+def part(rows: Sequence[Sequence[int]]) -> Part:
+    """Rows of ids, filled up."""
     lengths = np.array([len(row) for row in rows])
     ids = np.zeros((len(rows), int(lengths.max(initial=1))), dtype=np.int64)
     for at, row in enumerate(rows):

@@ -12,6 +12,7 @@ import torch
 from geobias.models.composing import SAMPLED, Composed, OfTemplate, composed
 from geobias.models.language import LanguageModel
 from geobias.models.scorer import LIKELIHOOD_COLUMNS, StreamingScorer
+from geobias.models.template_words import TemplateWords
 from geobias.prompts.lazy import SomeTexts, chosen
 from geobias.prompts.templates import Sentences
 
@@ -59,6 +60,16 @@ class LanguageScorer(StreamingScorer):
 
     def _composed_batches(self, templates: list[OfTemplate]) -> Iterator[Answered]:
         """The same for template sentences."""
+        begun = (
+            (some, self._begun(regions, scores))
+            for one in templates
+            for some, regions, scores in self._words(one.parts).batches(one)
+        )
+        for some, answer in self._read_late(begun):
+            yield some, self._rows(*answer.T)
+
+    def _words(self, parts: Composed) -> TemplateWords:
+        """How this model is asked about all words of a template."""
         raise NotImplementedError
 
     def _composed(self, texts: Sequence[str]) -> list[OfTemplate] | None:
@@ -79,7 +90,11 @@ class LanguageScorer(StreamingScorer):
                 return None
             at = np.flatnonzero(template == one)
             found.append(OfTemplate(parts, at, region[at], word[at]))
-        return found
+        return found if all(self._serves(one) for one in found) else None
+
+    def _serves(self, one: OfTemplate) -> bool:
+        """Whether these sentences are sooner read together."""
+        return self._words(one.parts).serves(one)
 
     def _parts_of_template(self, sentences: Sentences, template: int) -> Composed | None:
         return composed(lambda some: self.lm.encode(some)[0], sentences, template, longest=self.lm.max_length)

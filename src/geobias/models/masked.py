@@ -24,10 +24,11 @@ import transformers
 
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches
-from geobias.models.composing import ComposedRows, OfTemplate
+from geobias.models.composing import Composed, ComposedRows, OfTemplate
 from geobias.models.language import LanguageModel
 from geobias.models.language_scorer import Answered, LanguageScorer
 from geobias.models.last_layer import LastLayer, last_layer
+from geobias.models.masked_templates import MaskedWords
 from geobias.models.scorer import PROBE
 from geobias.prompts.templates import unmark
 
@@ -97,7 +98,7 @@ class MaskedScorer(LanguageScorer):
 
     def __init__(self, lm: MaskedLM, method: str | None) -> None:
         super().__init__(lm, method)
-        self.composes = self.method == "aul"
+        self.composes = self.method in ("aul", "conditional")
         self.attention = "eager" if self.method == "aula" else None  # others do not tell what they attend to
         if self.method in ("pll", "pll-word", "conditional") and lm.tokenizer.mask_token_id is None:
             raise InputError(f"{lm.name} has no mask token, which the score {self.method!r} needs; try --score aul.")
@@ -112,7 +113,15 @@ class MaskedScorer(LanguageScorer):
             found = self.lm.fitting(batch, lambda some: total(encoded, some))
             yield batch, self._rows(found, encoded.tokens[batch], encoded.unknown[batch], encoded.cut[batch])
 
+    def _words(self, parts: Composed) -> MaskedWords:
+        return MaskedWords(self.lm, parts)
+
+    def _serves(self, one: OfTemplate) -> bool:
+        return self.method == "aul" or super()._serves(one)
+
     def _composed_batches(self, templates: list[OfTemplate]) -> Iterator[Answered]:
+        if self.method != "aul":
+            return super()._composed_batches(templates)
         return self._read_late(self._begun_batches(templates))
 
     def _begun_batches(self, templates: list[OfTemplate]) -> Iterator[tuple[np.ndarray, Callable[[], np.ndarray]]]:
