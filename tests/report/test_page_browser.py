@@ -40,7 +40,7 @@ def opened(browser: Browser, file: Path, **options: Any) -> Iterator[Page]:
     """The page once it is drawn. Whatever it complained of or asked the network for is an error at the end."""
     context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, "reduced_motion": "reduce"} | options)
     page, complaints, asked = context.new_page(), list[str](), list[str]()
-    page.set_default_timeout(10000)
+    page.set_default_timeout(60_000)  # cores may be busy with other tests
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
