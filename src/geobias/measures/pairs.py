@@ -66,17 +66,16 @@ def _weight_totals(weights: np.ndarray) -> np.ndarray:
 
 def distances(points: np.ndarray, others: np.ndarray) -> np.ndarray:
     """The Euclidean distance of each point to each other one, to within rounding however near they are."""
-    sizes = np.einsum("ij,ij->i", points, points)[:, None] + np.einsum("ij,ij->i", others, others)
-    squares = sizes - 2 * (points @ others.T)
-    sizes *= NEAR
-    near = squares < sizes
-    if near.mean() > OFTEN_NEAR:
+    size, other_size = (np.einsum("ij,ij->i", some, some)[:, None] for some in (points, others))
+    # |a|² + |b|² - 2ab as one product, so that nothing as large as all pairs is written but the result.
+    left = np.hstack([-2 * points, size, np.ones_like(size)])
+    squares = left @ np.hstack([others, np.ones_like(other_size), other_size]).T
+    near = np.flatnonzero(squares < NEAR * (size + other_size.max()))  # and a few that are not
+    if len(near) > OFTEN_NEAR * squares.size:
         return cdist(points, others)
-    np.maximum(squares, 0.0, out=squares)
-    found = np.sqrt(squares, out=squares)
-    row, column = np.nonzero(near)
-    found[row, column] = np.linalg.norm(points[row] - others[column], axis=1)
-    return found
+    row, column = np.divmod(near, len(others))
+    squares[row, column] = ((points[row] - others[column]) ** 2).sum(axis=1)
+    return np.sqrt(squares, out=squares)
 
 
 def _weighted_sums(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -88,7 +87,7 @@ def _weighted_sums(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
     def block(start: int) -> np.ndarray:
         stop = min(start + rows, n)
         apart = distances(centred[start:stop], centred[start:])
-        apart[np.arange(stop - start)[:, None] >= np.arange(n - start)] = 0.0  # each pair once
+        apart[np.tril_indices(stop - start)] = 0.0  # each pair once
         return np.einsum("ij,ij->j", weights[start:stop], apart @ weights[start:])
 
     return np.sum(in_threads(block, range(0, n - 1, rows)), axis=0)
