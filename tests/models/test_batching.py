@@ -1,8 +1,12 @@
 from __future__ import annotations
 
-import numpy as np
+import threading
 
-from geobias.models.batching import equal_length_batches
+import numpy as np
+import pytest
+
+from geobias.models import batching
+from geobias.models.batching import equal_length_batches, prepared_ahead
 
 
 def test_batches_hold_one_length_within_the_budget_and_everything_once() -> None:
@@ -27,3 +31,30 @@ def test_costs_may_differ_within_one_length() -> None:
 
 def test_nothing_gives_no_batch() -> None:
     assert list(equal_length_batches(np.array([], dtype=np.int64), np.array([], dtype=np.int64), 20)) == []
+
+
+def test_shares_are_made_one_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "AT_ONCE", 3)
+    made: list[list[str]] = []
+    second = threading.Event()
+
+    def prepare(texts: list[str]) -> str:
+        made.append(texts)
+        if len(made) == 2:
+            second.set()
+        return "".join(texts)
+
+    shares = prepared_ahead("abcdefg", prepare)
+    assert next(shares) == (0, "abc")
+    assert second.wait(5)  # while the first is worked on, and no more than that one
+    assert made == [["a", "b", "c"], ["d", "e", "f"]]
+    assert list(shares) == [(3, "def"), (6, "g")]
+    assert list(prepared_ahead([], prepare)) == []
+
+
+def test_a_share_that_cannot_be_made_is_told_when_its_turn_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "AT_ONCE", 1)
+    shares = prepared_ahead(["1", "x"], lambda texts: int(texts[0]))
+    assert next(shares) == (0, 1)
+    with pytest.raises(ValueError, match="'x'"):
+        next(shares)

@@ -83,15 +83,12 @@ def test_what_does_not_compose_is_tokenised_whole(small_models: dict[str, Path],
     """A tokenizer that writes a word otherwise after another region."""
     lm = load_masked(small_models["bert"])
 
-    class Fickle:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(lm_tokenizer, name)
+    encode = lm.encode
 
-        def __call__(self, texts: Any, **more: Any) -> Any:
-            changed = [text.replace("Chad are kind", "Chad are quick") for text in texts]
-            return lm_tokenizer(changed, **more)
+    def fickle(texts: Any, **more: Any) -> Any:
+        return encode([text.replace("Chad are kind", "Chad are quick") for text in texts], **more)
 
-    lm_tokenizer, lm.tokenizer = lm.tokenizer, Fickle()
+    lm.encode = fickle  # type: ignore[method-assign]
     assert composed(lambda some: lm.encode(some)[0], SENTENCES, 0, longest=40) is None
     scorer = lm.scorer("aul")
     np.testing.assert_allclose(

@@ -17,7 +17,7 @@ from geobias.audits.placebo import PLACES, Invented, ask_invented, invented_name
 from geobias.audits.regions_inference import Inference, infer
 from geobias.audits.wording import Substitutes, Wording, checked_ablations, substitutes, wordings
 from geobias.audits.wording import to_dict as wording_dict
-from geobias.engine.ask import Answers, ask
+from geobias.engine.ask import Answers, ask, store_of
 from geobias.errors import InputError
 from geobias.measures.herb import (
     FORMS,
@@ -273,10 +273,10 @@ def answer(asked: Question, scorer: Scorer, *, progress: bool | None = None) -> 
     sentences = asked.sentences(marked=marked)
     model = model_identity(scorer)
     label = f"{model['name']} {model['score']}"
-    said = ask(scorer, sentences, label=label, progress=progress)
-    work, invented = {"sentences_scored": said.scored}, None
-    bare = ask(scorer, [mark(name) for name in names] if marked else names, label=label, progress=progress)
-    work["names_scored"] = bare.scored
+    store = store_of(scorer, label)
+    said = ask(scorer, sentences, label=label, progress=progress, store=store)
+    bare = ask(scorer, [mark(name) for name in names] if marked else names, label=label, progress=progress, store=store)
+    work, invented = {"sentences_scored": said.scored, "names_scored": bare.scored}, None
     tokens = None if (counted := bare.column("tokens")) is None else _with_root(counted)
     if asked.invented:
         invented, work["placebo_sentences_scored"] = ask_invented(asked, scorer, tokens, label, progress=progress)

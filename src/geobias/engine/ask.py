@@ -23,8 +23,7 @@ from geobias.engine.store import ScoreStore, text_keys
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import Scorer
 from geobias.progress import progress_bar
-from geobias.prompts.lazy import LazyTexts, SomeTexts, chosen
-from geobias.prompts.templates import Sentences
+from geobias.prompts.lazy import LazyTexts, chosen
 
 if TYPE_CHECKING:
     from geobias.engine.cluster import Cluster
@@ -74,15 +73,29 @@ class Answers:
         return self.scores[:, list(self.columns).index(name)] if name in self.columns else None
 
 
-def ask(scorer: Scorer, texts: Sequence[str], *, label: str = "scoring", progress: bool | None = None) -> Answers:
+def store_of(scorer: Scorer, label: str) -> ScoreStore:
+    """What is known of a scorer's answers now."""
+    return ScoreStore(scorer.fingerprint, scorer.columns, name=label)
+
+
+def ask(
+    scorer: Scorer,
+    texts: Sequence[str],
+    *,
+    label: str = "scoring",
+    progress: bool | None = None,
+    store: ScoreStore | None = None,
+) -> Answers:
     """The scorer's answer to every text. `progress` shows a bar; by default only on a terminal.
+
+    Who asks several times about texts of different kinds opens the store once, and need not wait for it again.
 
     Texts without a number are told when all others are kept. A scorer may have two methods more: `ask_before(asked)`,
     which, where answers are paid, may have other scorers asked through the store first, and `check_answers(texts,
     scores)`, which may refuse what is known in the end.
     """
     first, which = distinct(texts)
-    store = ScoreStore(scorer.fingerprint, scorer.columns, name=label)
+    store = store or store_of(scorer, label)
     scores = store.lookup(chosen(texts, first))
     missing = np.flatnonzero(np.isnan(scores[:, 0]))
     paid = getattr(scorer, "paid", False)
@@ -149,8 +162,7 @@ class _Keeper:
 def answers_here(scorer: Scorer, texts: Sequence[str], asked: np.ndarray) -> Iterator[Part]:
     """The answers as they come: batch by batch from a scorer that streams, share by share from any other."""
     if hasattr(scorer, "batches"):
-        block = texts.of if isinstance(texts, SomeTexts) else texts
-        size = len(asked) if getattr(scorer, "composes", False) and isinstance(block, Sentences) else LARGEST_SHARE
+        size = len(asked) if getattr(scorer, "takes_everything", False) else LARGEST_SHARE
         for start in range(0, len(asked), max(size, 1)):
             share = chosen(texts, asked[start : start + size])
             for some, answer in scorer.batches(share):

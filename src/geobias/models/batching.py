@@ -1,13 +1,36 @@
-"""What goes through a model together: sequences of one length, or nearly one.
+"""What goes through a model together: sequences of one length, or nearly one; and what is made ready meanwhile.
 
 A padded row costs work and can change a score in the last digits; equal lengths need neither padding nor mask.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
+
+from geobias.prompts.lazy import chosen
+
+AT_ONCE = 65536  # texts tokenised together
+
+Prepared = TypeVar("Prepared")
+
+
+def prepared_ahead(texts: Sequence[str], prepare: Callable[[list[str]], Prepared]) -> Iterator[tuple[int, Prepared]]:
+    """Share by share what `prepare` makes of the texts, and where the share begins; the next one is made meanwhile."""
+    starts = range(0, len(texts), AT_ONCE)
+
+    def made(start: int) -> Prepared:
+        return prepare(list(chosen(texts, np.arange(start, min(start + AT_ONCE, len(texts))))))
+
+    with ThreadPoolExecutor(1) as beside:
+        waiting = [beside.submit(made, start) for start in starts[:1]]
+        for start in starts:
+            ready = waiting.pop().result()
+            waiting += [beside.submit(made, after) for after in starts[start // AT_ONCE + 1 :][:1]]
+            yield start, ready
 
 
 def equal_length_batches(lengths: np.ndarray, costs: np.ndarray, budget: int) -> Iterator[np.ndarray]:

@@ -155,15 +155,17 @@ class CausalScorer(LanguageScorer):
         self.composes = lm.reads_branches
 
     def _parts_of_template(self, sentences: Sentences, template: int) -> Composed | None:
-        return begun_parts(self.lm, self.begin, sentences, template, split_special_tokens=not self.has_special)
+        return begun_parts(self.lm, self.begin, sentences, template, knows_special=self.has_special)
 
     def _words(self, parts: Composed) -> BranchingWords:
         return BranchingWords(self.lm, parts, whole=not self.needs_mark)
 
-    def _batches(self, texts: Sequence[str]) -> Iterator[Answered]:
-        read = _Texts(self, texts)
+    def _prepared(self, texts: list[str]) -> _Texts:
+        return _Texts(self, texts)
+
+    def _batches(self, read: _Texts) -> Iterator[Answered]:
         budget = self.lm.token_budget
-        start, stop, shared = alike(read.inputs, budget) if self.lm.keeps_beginnings else _each_alone(len(texts))
+        start, stop, shared = alike(read.inputs, budget) if self.lm.keeps_beginnings else _each_alone(len(read.inputs))
         cost = np.array([read.cost(*run) for run in zip(start, stop, shared, strict=True)])
         # Texts that share nothing are put together by their own length.
         kind = np.where(shared > 0, shared, [-len(read.inputs[at]) for at in start])
@@ -218,7 +220,7 @@ class _Texts:
             [text for text, _, _ in plain],
             special=False,
             reserve=len(begin),
-            split_special_tokens=not scorer.has_special,
+            knows_special=scorer.has_special,
         )
         self.ids, first, last = [], [], []
         for encoding, (_, start, end) in zip(encodings, plain, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,16 @@ if TYPE_CHECKING:
     from geobias.models.causal import CausalLM
 
 
-def begun_parts(lm: CausalLM, begin: list[int], sentences: Sentences, template: int, **how: Any) -> Composed | None:
+def begun_parts(
+    lm: CausalLM, begin: list[int], sentences: Sentences, template: int, *, knows_special: bool
+) -> Composed | None:
     """The parts of one template's sentences, each behind the tokens that begin a text."""
     longest = lm.max_length - len(begin)
-    parts = composed(
-        lambda some: lm.encode(some, special=False, reserve=len(begin), **how)[0], sentences, template, longest=longest
-    )
+
+    def tokenise(some: Sequence[str]) -> list[Any]:
+        return lm.encode(some, special=False, reserve=len(begin), knows_special=knows_special)[0]
+
+    parts = composed(tokenise, sentences, template, longest=longest)
     if parts is None:
         return None
     first = np.tile(np.array(begin, dtype=np.int64), (len(parts.before.ids), 1))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.batching import equal_length_batches
+from geobias.models.batching import equal_length_batches, prepared_ahead
 from geobias.models.last_layer import LastLayer, last_layer
 from geobias.models.loading import LoadedModel, base_model
 from geobias.models.scorer import PROBE, StreamingScorer, probability_columns
@@ -29,6 +29,7 @@ class Classifier(LoadedModel, StreamingScorer):
 
     auto_class = transformers.AutoModelForSequenceClassification
     kind = "classifier"
+    takes_everything = True
 
     def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
         super().__init__(name, model, tokenizer, fingerprint=fingerprint)
@@ -76,21 +77,26 @@ class Classifier(LoadedModel, StreamingScorer):
         return found if plain.shape == short.shape and (plain - short).abs().max() <= rounding else None
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        with self.fast():
+            for start, (encodings, cut, lengths) in prepared_ahead(texts, self._prepared):
+                probabilities = partial(self._probabilities, encodings)
+                for batch in equal_length_batches(lengths, lengths, self.token_budget):
+                    yield start + batch, np.column_stack([self.fitting(batch, probabilities), cut[batch]])
+
+    def _prepared(self, texts: list[str]) -> tuple[list[Any], np.ndarray, np.ndarray]:
+        """The texts as tokens, how many of each were cut off, and how many there are."""
         encodings, cut = self.encode(texts)
         lengths = np.array([len(encoding.ids) for encoding in encodings])
         if not lengths.all():
             text = texts[int(np.argmin(lengths))]
             raise InputError(f"{self.name} finds no token in the text {text[:60]!r}: leave it out.")
-        with self.fast():
-            for batch in equal_length_batches(lengths, lengths, self.token_budget):
-                found = self.fitting(batch, lambda some: self._probabilities([encodings[i] for i in some]))
-                yield batch, np.column_stack([found, cut[batch]])
+        return encodings, cut, lengths
 
     @torch.inference_mode()
-    def _probabilities(self, encodings: list[Any]) -> np.ndarray:
+    def _probabilities(self, encodings: list[Any], some: np.ndarray) -> np.ndarray:
         """Texts x labels. Taken in float64, so that rows sum to one whatever the precision of the model."""
-        inputs = {"input_ids": self.tensor(np.array([encoding.ids for encoding in encodings]))}
-        kinds = np.array([encoding.type_ids for encoding in encodings])
+        inputs = {"input_ids": self.tensor(np.array([encodings[i].ids for i in some]))}
+        kinds = np.array([encodings[i].type_ids for i in some])
         if kinds.any():  # XLNet and Funnel number their added tokens; other models take zeros for granted, or take none
             inputs["token_type_ids"] = self.tensor(kinds)
         first = torch.zeros_like(inputs["input_ids"][:, 0])

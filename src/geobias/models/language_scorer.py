@@ -5,19 +5,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
+from geobias.models.batching import prepared_ahead
 from geobias.models.composing import SAMPLED, Composed, OfTemplate, composed
 from geobias.models.language import LanguageModel
 from geobias.models.scorer import LIKELIHOOD_COLUMNS, StreamingScorer
 from geobias.models.template_words import TemplateWords
-from geobias.prompts.lazy import SomeTexts, chosen
+from geobias.prompts.lazy import SomeTexts
 from geobias.prompts.templates import Sentences
 
 BATCHES_AHEAD = 8  # handed to a GPU before the answers of the first are read
-AT_ONCE = 65536  # texts tokenised together
 
 Answered = tuple[np.ndarray, np.ndarray]
 
@@ -26,6 +27,7 @@ class LanguageScorer(StreamingScorer):
     """One way of asking one language model; columns beside the score: tokens counted, unknown ones, tokens cut off."""
 
     columns = LIKELIHOOD_COLUMNS
+    takes_everything = True
     attention: str | None = None  # the one that this way of asking needs
 
     def __init__(self, lm: LanguageModel, method: str | None) -> None:
@@ -49,14 +51,17 @@ class LanguageScorer(StreamingScorer):
             if templates is not None:
                 yield from self._composed_batches(templates)
                 return
-            for start in range(0, len(texts), AT_ONCE):
-                share = list(chosen(texts, np.arange(start, min(start + AT_ONCE, len(texts)))))
+            for start, share in prepared_ahead(texts, self._prepared):
                 for some, answer in self._batches(share):
                     yield start + some, answer
 
     @abstractmethod
-    def _batches(self, texts: Sequence[str]) -> Iterator[Answered]:
-        """Positions among the texts, and rows of scores, as they come."""
+    def _prepared(self, texts: list[str]) -> Any:
+        """The texts as tokens, ready to be read."""
+
+    @abstractmethod
+    def _batches(self, prepared: Any) -> Iterator[Answered]:
+        """Positions among those texts, and rows of scores, as they come."""
 
     def _composed_batches(self, templates: list[OfTemplate]) -> Iterator[Answered]:
         """The same for template sentences."""

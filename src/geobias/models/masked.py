@@ -103,10 +103,9 @@ class MaskedScorer(LanguageScorer):
         if self.method in ("pll", "pll-word", "conditional") and lm.tokenizer.mask_token_id is None:
             raise InputError(f"{lm.name} has no mask token, which the score {self.method!r} needs; try --score aul.")
 
-    def _batches(self, texts: Sequence[str]) -> Iterator[Answered]:
-        encoded = self._encode(texts)
+    def _batches(self, encoded: _Encoded) -> Iterator[Answered]:
         masked = self.method not in ("aul", "aula")
-        passes = encoded.tokens if masked else np.ones(len(texts), dtype=np.int64)
+        passes = encoded.tokens if masked else np.ones_like(encoded.tokens)
         total = self._masked_total if masked else self._unmasked_total
         budget = self.lm.token_budget * (BATCHES_COMPARED if masked else 1)
         for batch in equal_length_batches(encoded.lengths, encoded.lengths * passes, budget):
@@ -144,7 +143,7 @@ class MaskedScorer(LanguageScorer):
         unknown = (targets == (-1 if unknown_id is None else unknown_id)).sum(1).double()
         return torch.stack([mean, torch.full_like(mean, tokens), unknown, torch.zeros_like(mean)], 1)
 
-    def _encode(self, texts: Sequence[str]) -> _Encoded:
+    def _prepared(self, texts: list[str]) -> _Encoded:
         plain = [unmark(text) for text in texts]
         batch, cut = self.lm.encode([text for text, _, _ in plain])
         ids, counted, mask_end = [], [], []

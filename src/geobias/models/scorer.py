@@ -45,7 +45,8 @@ class Scorer(Protocol):
     `fingerprint` stands for everything the numbers depend on besides the text: weights, method, precision, cut
     length. Scores are kept under it; with None they are kept for this run alone. The first of the `columns` is the
     score; a scorer may add what it saw on the way (number of tokens, tokens cut off).
-    A scorer that has a method `batches(texts)`, yielding positions and rows as they come, is handed many texts at once.
+    A scorer that has a method `batches(texts)`, yielding positions and rows as they come, is handed many texts at
+    once; all of them, if it has `takes_everything = True`.
     A scorer that looks at a marked part of the text only (see `prompts.templates`) has `needs_mark = True`.
     One whose answers cost money has `paid = True`: each is kept on disk as soon as it comes.
     One that can use a GPU has a method `to(device)`: workers of a cluster get a copy, and move it there.

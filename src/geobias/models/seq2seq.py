@@ -84,13 +84,15 @@ class Seq2SeqScorer(LanguageScorer):
         if self.method not in ("aul", "answer") and lm.mask is None:
             raise InputError(f"{lm.name} has no mask token, which the score {self.method!r} needs; try --score aul.")
 
-    def _batches(self, texts: Sequence[str]) -> Iterator[Answered]:
+    def _prepared(self, texts: list[str]) -> tuple[list[Asked], np.ndarray]:
         plain = [unmark(text) for text in texts]
         if self.method == "answer":
-            asked, cut = self._answers(plain)
-        else:
-            encodings, cut = self.lm.encode([text for text, _, _ in plain], reserve=1)
-            asked = [self._asked(encoding, *span) for encoding, (_, *span) in zip(encodings, plain, strict=True)]
+            return self._answers(plain)
+        encodings, cut = self.lm.encode([text for text, _, _ in plain], reserve=1)
+        return [self._asked(encoding, *span) for encoding, (_, *span) in zip(encodings, plain, strict=True)], cut
+
+    def _batches(self, prepared: tuple[list[Asked], np.ndarray]) -> Iterator[Answered]:
+        asked, cut = prepared
         read, written, counted = zip(*asked, strict=True) if asked else ((), (), ())
         tokens = np.array([len(positions) for positions in counted])
         unknown_id = self.lm.tokenizer.unk_token_id
