@@ -97,6 +97,8 @@ def measured(
             for name, worker in workers.items():
                 took[name].append(worker.ask("time", count=found[name]["texts"], seconds=seconds)["seconds"])
         memory = {name: worker.ask("used") for name, worker in workers.items()}
+        ours = workers.get(results.OURS)
+        profile = ours.ask("profile", count=found[results.OURS]["texts"])["profile"] if ours else []
     finally:
         for worker in workers.values():
             worker.close()
@@ -128,6 +130,7 @@ def measured(
         "needed": float(cost.mean()),
         "differences": differences,
         "left_out": left_out,
+        "profile": profile,
         "rows": rows,
     }
 

@@ -57,6 +57,11 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
+def short(kernel: str) -> str:
+    """The name of a kernel without the types that it was made for."""
+    return f"`{kernel.replace('void ', '').partition('<')[0].partition('(')[0][:60]}`"
+
+
 def title(table: dict[str, Any]) -> str:
     return f"{TITLES[table['work']]}, {table['model']}, {table['device']}, {table['dtype']}"
 
@@ -73,6 +78,9 @@ def remarks(table: dict[str, Any]) -> list[str]:
         f"Largest difference between ways, float32: {largest:.1e}. "
         f"Matrix rate: {table['matrix_rate'] / 1e9:,.0f} GFLOP/s. A text needs {table['needed'] / 1e9:.2f} GFLOP."
     )
+    if table.get("profile"):
+        most = ", ".join(f"{short(name)} {100 * share:.0f} %" for name, share in table["profile"])
+        lines.append(f"Where the time of geobias goes: {most}.")
     lines += [f"Left out: {name} ({why})." for name, why in table["left_out"].items()]
     return lines
 

@@ -148,12 +148,12 @@ def geobias(method: str) -> Any:
 
 AUL = [
     Way("HERB's way", herb, (HERB_BATCH,), reads_all=True),
-    Way("plain loop", plain_aul, (16, 64, 256), (256, 1024, 4096), reads_all=True),
-    Way("geobias", geobias("aul")),
+    Way("plain loop", plain_aul, (16, 64, 256), (256, 1024, 4096), reads_all=True, sorts=True),
+    Way("geobias", geobias("aul"), sorts=True),
 ]
 PLL = [
     Way("names paper's way", names_pll, (1,), reads_all=True),
     Way("minicons", minicons_pll, (1, 2, 8), (1, 8, 32), reads_all=True),
-    Way("plain loop", plain_pll, (16, 64, 128), (64, 256, 1024), counts="masked copies", reads_all=True),
-    Way("geobias", geobias("pll")),
+    Way("plain loop", plain_pll, (16, 64, 128), (64, 256, 1024), counts="masked copies", reads_all=True, sorts=True),
+    Way("geobias", geobias("pll"), sorts=True),
 ]

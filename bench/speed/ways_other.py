@@ -124,11 +124,11 @@ CLASSIFY = [
     Way("names paper's way", names_classify, (NAMES_BATCH,)),
     Way("pipeline as it comes", pipeline),
     Way("pipeline at its best batch size", pipeline, (8, 32, 128), (32, 256, 1024)),
-    Way("plain loop", plain_classify, (8, 32, 128), (64, 256, 1024)),
-    Way("geobias", geobias_classify),
+    Way("plain loop", plain_classify, (8, 32, 128), (64, 256, 1024), sorts=True),
+    Way("geobias", geobias_classify, sorts=True),
 ]
 CAUSAL = [
-    Way("plain loop", plain_causal, (16, 64, 256), (256, 1024, 4096), reads_all=True),
+    Way("plain loop", plain_causal, (16, 64, 256), (256, 1024, 4096), reads_all=True, sorts=True),
     Way("minicons", minicons_causal, (1, 16, 64), (16, 112, 1024), reads_all=True),
-    Way("geobias", geobias("conditional")),
+    Way("geobias", geobias("conditional"), sorts=True),
 ]

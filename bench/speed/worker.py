@@ -27,6 +27,7 @@ from geobias.prompts.lazy import chosen
 MOST_TEXTS = 512 * 112  # handed over at once: what the engine does with a long list, too
 LOGITS_HELD = 4e9  # bytes: batch sizes that would need more for the vocabulary projection are not tried
 PILOT_SECONDS = 1.0
+KERNELS_SHOWN = 6
 MOST_TEXTS_GPU = 8192 * 112
 MANY = {"aul": 4, "pll": 4, "classify": 8, "causal": 4}  # units at least: enough to sort by length, and for a batch
 
@@ -37,7 +38,8 @@ class Row:
     def __init__(self, way: Way, parts: Parts, work: str, folder: str, device: str) -> None:
         self.way, self.folder, self.device = way, folder, device
         self.texts, self.unit = parts.texts(work), parts.unit(work)
-        self.least = self.unit * MANY[work]
+        batch = -(-max(way.candidates(device)) // self.unit)
+        self.least = self.unit * (MANY[work] if way.sorts else max(1, batch))
         self.most = (MOST_TEXTS_GPU if device.startswith("cuda") else MOST_TEXTS) // self.unit * self.unit
         self.work = work
         self.ready: Ready | None = None
@@ -83,6 +85,23 @@ class Row:
             took += timed(self._score, texts, self.device)
             rounds += 1
         return {"seconds": took / rounds}
+
+    def profile(self, count: int) -> dict[str, Any]:
+        """The kernels that take most of the time, and their shares of it."""
+        import torch
+
+        device = torch.profiler.ProfilerActivity.CUDA if self.device.startswith("cuda") else None
+        activities = [torch.profiler.ProfilerActivity.CPU, *([device] if device else [])]
+        with torch.profiler.profile(activities=activities) as profile:
+            timed(self._score, self._some(count), self.device)
+        took = {
+            event.key: event.self_device_time_total if device else event.self_cpu_time_total
+            for event in profile.key_averages()
+            if not device or "CUDA" in str(event.device_type)
+        }
+        total = sum(took.values())
+        most = sorted(took, key=lambda key: -took[key])[:KERNELS_SHOWN]
+        return {"profile": [[name, took[name] / total] for name in most]}
 
     def used(self) -> dict[str, Any]:
         peak = self.memory.peak()
