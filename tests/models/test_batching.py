@@ -11,7 +11,7 @@ from geobias.models.batching import equal_length_batches, prepared_ahead
 
 def test_batches_hold_one_length_within_the_budget_and_everything_once() -> None:
     lengths = np.random.default_rng(0).integers(1, 9, size=500)
-    batches = list(equal_length_batches(lengths, lengths, 20))
+    batches = list(equal_length_batches(lengths, lengths, lambda: 20))
     assert sorted(np.concatenate(batches)) == list(range(500))
     for batch in batches:
         assert len(set(lengths[batch])) == 1
@@ -20,17 +20,17 @@ def test_batches_hold_one_length_within_the_budget_and_everything_once() -> None
 
 
 def test_a_sequence_longer_than_the_budget_goes_alone() -> None:
-    batches = list(equal_length_batches(np.array([50, 50]), np.array([50, 50]), 20))
+    batches = list(equal_length_batches(np.array([50, 50]), np.array([50, 50]), lambda: 20))
     assert [len(batch) for batch in batches] == [1, 1]
 
 
 def test_costs_may_differ_within_one_length() -> None:
-    batches = list(equal_length_batches(np.full(5, 3), np.array([5, 5, 10, 11, 1]), 10))
+    batches = list(equal_length_batches(np.full(5, 3), np.array([5, 5, 10, 11, 1]), lambda: 10))
     assert [list(batch) for batch in batches] == [[0, 1], [2], [3], [4]]
 
 
 def test_nothing_gives_no_batch() -> None:
-    assert list(equal_length_batches(np.array([], dtype=np.int64), np.array([], dtype=np.int64), 20)) == []
+    assert list(equal_length_batches(np.array([], dtype=np.int64), np.array([], dtype=np.int64), lambda: 20)) == []
 
 
 def test_shares_are_made_one_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,3 +58,11 @@ def test_a_share_that_cannot_be_made_is_told_when_its_turn_comes(monkeypatch: py
     assert next(shares) == (0, 1)
     with pytest.raises(ValueError, match="'x'"):
         next(shares)
+
+
+def test_a_budget_that_falls_counts_for_the_next_batch() -> None:
+    left = [6, 2]
+    batches = equal_length_batches(np.ones(8, dtype=int), np.ones(8, dtype=int), lambda: left[0])
+    assert len(next(batches)) == 6
+    left.pop(0)
+    assert len(next(batches)) == 2

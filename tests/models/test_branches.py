@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers
 
 from geobias.models.branches import BEGINNING, branches
 from geobias.models.composing import Composed
@@ -24,6 +25,13 @@ METHODS = ("mean", "sum", "conditional")
 @pytest.fixture(autouse=True)
 def all_composed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("geobias.models.language_scorer.SAMPLED", -1000)  # however few there are
+
+
+def loaded(folder: Path) -> Any:
+    """A model that takes trees of this size, though no text is as long."""
+    lm: Any = load_weights(folder)
+    lm.max_length = 400
+    return lm
 
 
 def test_a_tree_by_hand() -> None:
@@ -47,7 +55,7 @@ def test_a_tree_by_hand() -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "bloom"])
 def test_as_whole_sentences(kind: str, method: str, small_models: dict[str, Path]) -> None:
-    lm: Any = load_weights(small_models[kind])
+    lm = loaded(small_models[kind])
     assert lm.reads_branches == (kind != "bloom")  # whose positions are in its mask
     scorer = lm.scorer(method)
     sentences = Sentences(TEMPLATES, REGIONS, WORDS, marked=method == "conditional")
@@ -62,7 +70,7 @@ def test_as_whole_sentences(kind: str, method: str, small_models: dict[str, Path
 
 
 def test_all_words_of_a_region_in_one_pass(small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    lm: Any = load_weights(small_models["gpt2"])
+    lm = loaded(small_models["gpt2"])
     scorer = lm.scorer("conditional")
     sentences = Sentences(TEMPLATES[:1], REGIONS, WORDS, marked=True)
     seen: list[int] = []
@@ -75,7 +83,7 @@ def test_all_words_of_a_region_in_one_pass(small_models: dict[str, Path], monkey
 
 @pytest.mark.parametrize("budget", [1, 60, 150, 10_000])
 def test_whatever_goes_together(budget: int, small_models: dict[str, Path]) -> None:
-    lm: Any = load_weights(small_models["llama"])
+    lm = loaded(small_models["llama"])
     sentences = Sentences(TEMPLATES, REGIONS, WORDS)
     whole = lm.scorer("mean").score(list(sentences))
     lm.token_budget = budget
@@ -84,8 +92,9 @@ def test_whatever_goes_together(budget: int, small_models: dict[str, Path]) -> N
 
 
 def test_memory_that_does_not_suffice(small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    lm: Any = load_weights(small_models["gpt2"])
+    lm = loaded(small_models["gpt2"])
     sentences = Sentences(TEMPLATES, REGIONS, WORDS, marked=True)
+    sentences_read = list(Sentences(TEMPLATES, REGIONS, WORDS))
     read, states = lm.read_branches, lm.states
 
     def at_most(compute: Any, rows: int) -> Any:
@@ -103,14 +112,20 @@ def test_memory_that_does_not_suffice(small_models: dict[str, Path], monkeypatch
     found = scorer.score(SomeTexts(sentences, np.arange(len(sentences))))
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert lm.token_budget < budget
+    whole = lm.scorer("mean")
+    by_mean = whole.score(sentences_read)
+    lm.token_budget, goes_on = budget, lm.read
+    monkeypatch.setattr(lm, "read", at_most(goes_on, 2))
+    np.testing.assert_allclose(whole.score(sentences_read), by_mean, atol=1e-5)
+    assert lm.token_budget < budget
     lm.token_budget, lm.keeps_beginnings = budget, False
     monkeypatch.setattr(lm, "states", at_most(states, 3))
     np.testing.assert_allclose(scorer.score(list(sentences)), expected, atol=1e-5)
-    assert lm.token_budget < budget
+    assert budget // 128 < lm.token_budget < budget  # it falls as far as it must, and no further
 
 
 def test_a_few_words_and_regions_after_the_word_are_read_one_by_one(small_models: dict[str, Path]) -> None:
-    lm: Any = load_weights(small_models["gpt2"])
+    lm = loaded(small_models["gpt2"])
     scorer = lm.scorer("mean")
     sentences = Sentences(["The {description} dog of {region}."], REGIONS, WORDS)
     everything = SomeTexts(sentences, np.arange(len(sentences)))
@@ -121,3 +136,46 @@ def test_a_few_words_and_regions_after_the_word_are_read_one_by_one(small_models
     assert scorer._composed(one_word_each) is None
     everything = SomeTexts(sentences, np.arange(len(sentences)))
     assert isinstance(scorer._composed(everything)[0].parts, Composed)
+
+
+@pytest.mark.parametrize("window", [20, 40])
+def test_models_that_do_not_look_back_far(window: int, small_models: dict[str, Path], tmp_path: Path) -> None:
+    """A mask of one's own replaces the window of such a model, so that a tree must fit into it."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(small_models["llama"])
+    config = transformers.MistralConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        intermediate_size=24,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        sliding_window=window,
+        max_position_embeddings=200,
+    )
+    torch.manual_seed(3)
+    model = transformers.MistralForCausalLM(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    model.save_pretrained(tmp_path)
+    tokenizer.model_max_length = 200
+    tokenizer.save_pretrained(tmp_path)
+    lm: Any = load_weights(tmp_path)
+    assert lm.reads_branches and lm.longest_tree == window
+    sentences = Sentences(["The quick dog jumps over people in {region}, who are {description}."], REGIONS, WORDS)
+    scorer = lm.scorer("mean")
+    found = scorer.score(SomeTexts(sentences, np.arange(len(sentences))))[:, 0]
+    for text, score in zip(sentences, found, strict=True):
+        ids = tokenizer(text, return_tensors="pt")["input_ids"]
+        with torch.no_grad():
+            table = model.eval()(ids).logits[0].double().log_softmax(-1)
+        assert score == pytest.approx(float(table[:-1].gather(1, ids[0, 1:, None]).mean()), abs=1e-5)
+
+
+def test_a_word_at_the_very_beginning_is_read_one_by_one(small_models: dict[str, Path]) -> None:
+    lm = loaded(small_models["gpt2"])
+    scorer = lm.scorer("conditional")
+    scorer.begin = []
+    sentences = Sentences(["{description} dogs of {region}."], REGIONS, WORDS, marked=True)
+    found = scorer.score(SomeTexts(sentences, np.arange(len(sentences))))
+    np.testing.assert_allclose(found, scorer.score(list(sentences)), atol=1e-5)

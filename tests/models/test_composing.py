@@ -96,6 +96,21 @@ def test_what_does_not_compose_is_tokenised_whole(small_models: dict[str, Path],
     )
 
 
+@pytest.mark.parametrize("changed", [("are lazy.", "are lazy the"), ("Guinea are", "Guinea and")])
+def test_what_a_single_word_or_region_changes_is_noticed(
+    changed: tuple[str, str], small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few sentences are compared: each word and each region was tokenised in one."""
+    monkeypatch.setattr(composing, "SAMPLED", 0)
+    lm = load_masked(small_models["bert"])
+
+    def tokenise(some: Any) -> Any:
+        return lm.encode([text.replace(*changed) for text in some])[0]
+
+    assert composed(lambda some: lm.encode(some)[0], SENTENCES, 0, longest=40) is not None
+    assert (composed(tokenise, SENTENCES, 0, longest=40) is None) == (changed[0] == "are lazy.")
+
+
 def test_sentences_that_are_cut_off_are_not_composed(small_models: dict[str, Path]) -> None:
     lm = load_masked(small_models["bert"])
     long = Sentences(TEMPLATES[:1], ["France", "People in France and " * 20], WORDS)

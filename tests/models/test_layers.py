@@ -11,6 +11,7 @@ import torch
 
 from geobias.models import layers
 from geobias.models.layers import FastLayers, can_pack
+from geobias.models.projection import Projection
 from geobias.models.scorer import load_weights
 
 TEXTS = ["People in France are kind.", "People in Nigeria are hard-working.", "The lazy dog."]
@@ -63,3 +64,35 @@ def test_no_copies_of_a_large_model(small_models: dict[str, Path], monkeypatch: 
     lm = load_weights(small_models["bert"])
     assert FastLayers(lm.model).layers == []
     assert lm.scorer("aul").score(TEXTS).shape == (3, 4)
+
+
+def test_changes_that_torch_does_not_count(small_models: dict[str, Path]) -> None:
+    lm = load_weights(small_models["bert"])
+    lm.scorer("aul").score(TEXTS)
+    for parameter in lm.model.parameters():
+        parameter.data.mul_(1.3)
+    changed = lm.scorer("aul").score(TEXTS)[:, 0]
+    lm.to("cpu")
+    np.testing.assert_allclose(lm.scorer("aul").score(TEXTS)[:, 0], changed, atol=1e-6)
+
+
+def test_what_others_put_into_a_layer_stays(small_models: dict[str, Path]) -> None:
+    lm = load_weights(small_models["bert"])
+    layer = lm.layers.layers[0]
+    own = layer.forward = type(layer).forward.__get__(layer)
+    lm.scorer("aul").score(TEXTS)
+    assert layer.forward is own
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+def test_no_probability_is_above_one(dtype: str) -> None:
+    """A target far above all others has probability 1, rounded as the sum is rounded."""
+    torch.manual_seed(1)
+    layer = torch.nn.Linear(96, 5000).to(getattr(torch, dtype))
+    targets = torch.randint(5000, (64,))
+    with torch.inference_mode():
+        states = (400 * layer.weight[targets]).to(layer.weight.dtype)
+        found = Projection(layer, packs=True).log_p(states, torch.arange(64), targets)
+        table = layer(states).float().log_softmax(1)[torch.arange(64), targets]
+    assert table.min() > -1e-3
+    np.testing.assert_allclose(found, table, atol=1e-4)

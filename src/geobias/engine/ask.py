@@ -104,14 +104,15 @@ def ask(
     cluster = None if paid else _cluster.get()  # a server is called from here, whoever computes
     answers = answers_here if cluster is None else cluster.answers
     with progress_bar(label, len(missing), progress) as advance, _Keeper(store, wait=paid) as keeper:
-        parts = answers(scorer, texts, first[missing])
-        for some, answer in _kept_in_time(parts, 0.0 if paid else SECONDS_AT_RISK):
-            fine = np.isfinite(answer[:, 0].astype(np.float64))
-            rows = missing[some[fine]]
-            if len(rows):
-                keeper.keep(chosen(texts, first[rows]), answer[fine])
-                scores[rows] = answer[fine]
-            advance(len(some))
+        parts = _kept_in_time(answers(scorer, texts, first[missing]), 0.0 if paid else SECONDS_AT_RISK)
+        with _closed(parts):  # a scorer is left as it was, whatever happens here
+            for some, answer in parts:
+                fine = np.isfinite(answer[:, 0].astype(np.float64))
+                rows = missing[some[fine]]
+                if len(rows):
+                    keeper.keep(chosen(texts, first[rows]), answer[fine])
+                    scores[rows] = answer[fine]
+                advance(len(some))
     store.tidy()
     _refuse_without_number(texts, first[np.isnan(scores[:, 0])])
     if hasattr(scorer, "check_answers"):
@@ -165,8 +166,9 @@ def answers_here(scorer: Scorer, texts: Sequence[str], asked: np.ndarray) -> Ite
         size = len(asked) if getattr(scorer, "takes_everything", False) else LARGEST_SHARE
         for start in range(0, len(asked), max(size, 1)):
             share = chosen(texts, asked[start : start + size])
-            for some, answer in scorer.batches(share):
-                yield start + some, _checked(scorer, chosen(share, some), answer)
+            with _closed(scorer.batches(share)) as batches:
+                for some, answer in batches:
+                    yield start + some, _checked(scorer, chosen(share, some), answer)
     else:
         for share_at in _shares(len(asked)):
             share = list(chosen(texts, asked[share_at]))
@@ -182,17 +184,27 @@ def _kept_in_time(parts: Iterator[Part], at_risk: float) -> Iterator[Part]:
     since = time.perf_counter()
     failure: BaseException | None = None
     try:
-        for part in parts:
-            waiting.append(part)
-            if time.perf_counter() - since >= at_risk:
-                yield _joined(waiting)
-                waiting, since = [], time.perf_counter()
+        with _closed(parts):
+            for part in parts:
+                waiting.append(part)
+                if time.perf_counter() - since >= at_risk:
+                    yield _joined(waiting)
+                    waiting, since = [], time.perf_counter()
     except (Exception, KeyboardInterrupt) as error:
         failure = error
     if waiting:
         yield _joined(waiting)
     if failure is not None:
         raise failure
+
+
+@contextmanager
+def _closed(parts: Iterator[Part]) -> Iterator[Iterator[Part]]:
+    """Parts that are ended here, also where nobody takes the last of them; a scorer's need not be a generator."""
+    try:
+        yield parts
+    finally:
+        getattr(parts, "close", lambda: None)()
 
 
 def _joined(parts: list[Part]) -> Part:

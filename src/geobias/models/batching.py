@@ -13,7 +13,7 @@ import numpy as np
 
 from geobias.prompts.lazy import chosen
 
-AT_ONCE = 65536  # texts tokenised together
+AT_ONCE = 32768  # texts tokenised together
 
 Prepared = TypeVar("Prepared")
 
@@ -33,15 +33,18 @@ def prepared_ahead(texts: Sequence[str], prepare: Callable[[list[str]], Prepared
             yield start, ready
 
 
-def equal_length_batches(lengths: np.ndarray, costs: np.ndarray, budget: int) -> Iterator[np.ndarray]:
-    """Positions of sequences of one length, in their order, at most `budget` of cost together (but at least one)."""
+def equal_length_batches(lengths: np.ndarray, costs: np.ndarray, budget: Callable[[], int]) -> Iterator[np.ndarray]:
+    """Positions of sequences of one length, in their order, at most `budget` of cost together (but at least one).
+
+    The budget is asked for every batch anew: it falls while memory does not suffice.
+    """
     for length in np.unique(lengths):
         group = np.flatnonzero(lengths == length)
         spent = np.cumsum(costs[group])
         start = 0
         while start < len(group):
             before = spent[start - 1] if start else 0
-            stop = max(start + 1, int(np.searchsorted(spent, before + budget, side="right")))
+            stop = max(start + 1, int(np.searchsorted(spent, before + budget(), side="right")))
             yield group[start:stop]
             start = stop
 

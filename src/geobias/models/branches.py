@@ -9,7 +9,7 @@ value is kept or copied, and regions whose beginnings are of one length differ i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ import torch
 BEGINNING = -1  # where the first token of a continuation is foretold: at the end of the beginning
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Branches:
     """Continuations as a tree of tokens. The last one of each is in no node: nothing is foretold after it."""
 
@@ -28,6 +28,7 @@ class Branches:
     read_at: np.ndarray
     tokens: np.ndarray
     owners: np.ndarray
+    _masks: dict[int, torch.Tensor] = field(default_factory=dict, repr=False)
 
     def node(self, path: Sequence[int]) -> int:
         """The node that these tokens lead to."""
@@ -49,6 +50,14 @@ class Branches:
             sees[at] = sees[beginning + parent]  # the last one of the beginning for BEGINNING
             sees[at, at] = True
         return sees
+
+    def mask(self, beginning: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+        """The same, to be added to the attention of all texts and heads of a model."""
+        if beginning not in self._masks:
+            hidden = torch.from_numpy(~self.sight(beginning))
+            added = torch.zeros(hidden.shape, dtype=dtype).masked_fill_(hidden, torch.finfo(dtype).min)
+            self._masks[beginning] = added[None, None].to(device)
+        return self._masks[beginning]
 
 
 def branches(continuations: Sequence[Sequence[int]], counted_from: Sequence[int]) -> Branches:
@@ -73,9 +82,3 @@ def branches(continuations: Sequence[Sequence[int]], counted_from: Sequence[int]
     read_at, read, owners = np.array(reads, dtype=np.int64).reshape(-1, 3).T
     node_ids, parent_ids, node_depths = (np.array(part, dtype=np.int64) for part in (nodes, parents, depths))
     return Branches(node_ids, parent_ids, node_depths, read_at, read, owners)
-
-
-def as_mask(sight: np.ndarray, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """To be added to the attention of all texts and heads."""
-    mask = torch.zeros(sight.shape, dtype=dtype).masked_fill_(torch.from_numpy(~sight), torch.finfo(dtype).min)
-    return mask[None, None].to(device)

@@ -27,7 +27,7 @@ import transformers
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches, like_length_batches
 from geobias.models.beginnings import alike
-from geobias.models.branches import Branches, as_mask, branches
+from geobias.models.branches import Branches, branches
 from geobias.models.causal_templates import BranchingWords, begun_parts
 from geobias.models.composing import Composed
 from geobias.models.language import LanguageModel
@@ -37,6 +37,8 @@ from geobias.prompts.templates import Sentences, unmark
 
 BETWEEN_TEXTS = "<|endoftext|>"
 SAME = 1e-3
+WINDOWS = ("sliding_window", "attention_chunk_size", "window_size")  # as configurations name them
+MOST_OF_A_TREE = 4096  # tokens: its mask has as many rows as columns
 
 
 class CausalLM(LanguageModel):
@@ -82,10 +84,17 @@ class CausalLM(LanguageModel):
         hidden: torch.Tensor = self._core()(
             input_ids=self.tensor(ids),
             position_ids=self.tensor(np.tile(tree.positions(length), (len(ids), 1))),
-            attention_mask=as_mask(tree.sight(length), self.model.dtype, self.device).expand(len(ids), 1, -1, -1),
+            attention_mask=tree.mask(length, self.model.dtype, self.device).expand(len(ids), 1, -1, -1),
             use_cache=False,
         ).last_hidden_state
         return hidden
+
+    @property
+    def longest_tree(self) -> int:
+        """The most tokens of a beginning and its branches: some models look back so far only, or by place in a row."""
+        config = self.model.config.get_text_config()
+        windows = (getattr(config, name, None) for name in WINDOWS)
+        return min(self.token_budget, self.max_length, MOST_OF_A_TREE, *(window for window in windows if window))
 
     def _can_read_branches(self) -> bool:
         """Whether two ends of a text, read behind its beginning as a tree, give what they give by themselves."""
@@ -152,7 +161,10 @@ class CausalScorer(LanguageScorer):
         self.looks_back_only = self.needs_mark  # what stands after the marked part changes nothing
         self.begin = lm.begin
         self.has_special = False  # whether "<|im_start|>" in a text is that token, and not these letters
-        self.composes = lm.reads_branches
+
+    @property
+    def composes(self) -> bool:
+        return self.lm.reads_branches
 
     def _parts_of_template(self, sentences: Sentences, template: int) -> Composed | None:
         return begun_parts(self.lm, self.begin, sentences, template, knows_special=self.has_special)
@@ -169,7 +181,7 @@ class CausalScorer(LanguageScorer):
         cost = np.array([read.cost(*run) for run in zip(start, stop, shared, strict=True)])
         # Texts that share nothing are put together by their own length.
         kind = np.where(shared > 0, shared, [-len(read.inputs[at]) for at in start])
-        for some in equal_length_batches(kind, cost, budget):
+        for some in equal_length_batches(kind, cost, self.lm.budget):
             positions = np.concatenate([np.arange(start[run], stop[run]) for run in some])
             total = self.lm.fitting(
                 some, lambda runs: self._totals(read, start[runs], stop[runs], int(shared[runs[0]]))

@@ -58,8 +58,9 @@ class BranchingWords(TemplateWords):
     def serves(self, some: OfTemplate) -> bool:
         after = self.parts.after
         same_end = (after.ids == after.ids[0]).all() and (after.lengths == after.lengths[0]).all()
-        longest = int(self.parts.before.lengths.max()) + len(self.tree.nodes)
-        return (same_end or not self.whole) and longest <= self.lm.token_budget and super().serves(some)
+        lengths = self.parts.before.lengths
+        fits = lengths.min() > 0 and lengths.max() + len(self.tree.nodes) <= self.lm.longest_tree
+        return bool(same_end or not self.whole) and bool(fits) and super().serves(some)
 
     @torch.inference_mode()
     def scores(self, regions: np.ndarray) -> torch.Tensor:

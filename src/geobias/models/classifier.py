@@ -80,7 +80,7 @@ class Classifier(LoadedModel, StreamingScorer):
         with self.fast():
             for start, (encodings, cut, lengths) in prepared_ahead(texts, self._prepared):
                 probabilities = partial(self._probabilities, encodings)
-                for batch in equal_length_batches(lengths, lengths, self.token_budget):
+                for batch in equal_length_batches(lengths, lengths, self.budget):
                     yield start + batch, np.column_stack([self.fitting(batch, probabilities), cut[batch]])
 
     def _prepared(self, texts: list[str]) -> tuple[list[Any], np.ndarray, np.ndarray]:

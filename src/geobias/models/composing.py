@@ -105,6 +105,11 @@ def composed(tokenise: Tokenise, sentences: Sentences, template: int, *, longest
     by_word = _cut_at_word(tokenise, [sentences.at(template, 0, word) for word in range(words)])
     if by_region is None or by_word is None:
         return None
+    # A word may be cut otherwise beside a certain region, or what stands around it beside a certain word.
+    around, inside = (by_region[0][0], by_region[0][2]), by_word[0][1]
+    same_around = all((before, after) == around for before, _, after, _ in by_word)
+    if not (same_around and all(ids == inside for _, ids, *_ in by_region)):
+        return None
     found = Composed(
         part([before for before, *_ in by_region]),
         part([word for _, word, *_ in by_word]),

@@ -67,7 +67,7 @@ class LanguageModel(LoadedModel):
         encodings, _ = self.encode(texts)
         lengths = np.array([len(encoding.ids) for encoding in encodings])
         rows: list[np.ndarray] = [np.empty(0)] * len(texts)
-        for some in equal_length_batches(lengths, lengths, self.token_budget):
+        for some in equal_length_batches(lengths, lengths, self.budget):
             hidden = self.states(self.tensor(np.array([encodings[i].ids for i in some])))
             own = self.tensor(np.array([encodings[i].special_tokens_mask for i in some]) == 0)[..., None]
             means = (hidden.double() * own).sum(1) / own.sum(1)

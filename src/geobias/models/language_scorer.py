@@ -13,6 +13,7 @@ import torch
 from geobias.models.batching import prepared_ahead
 from geobias.models.composing import SAMPLED, Composed, OfTemplate, composed
 from geobias.models.language import LanguageModel
+from geobias.models.loading import within_memory
 from geobias.models.scorer import LIKELIHOOD_COLUMNS, StreamingScorer
 from geobias.models.template_words import TemplateWords
 from geobias.prompts.lazy import SomeTexts
@@ -34,7 +35,6 @@ class LanguageScorer(StreamingScorer):
         self.lm = lm
         self.method = lm.checked(method)
         self.needs_mark = self.method in ("conditional", "answer")
-        self.composes = False  # whether template sentences are put together from the tokens of their parts
         self._parts_of: Sentences | None = None  # a worker is asked for one block of sentences piece by piece
         self._parts: dict[int, Composed | None] = {}
 
@@ -44,6 +44,11 @@ class LanguageScorer(StreamingScorer):
 
     def to(self, device: str) -> None:
         self.lm.to(device)
+
+    @property
+    def composes(self) -> bool:
+        """Whether template sentences are put together from the tokens of their parts."""
+        return False
 
     def batches(self, texts: Sequence[str]) -> Iterator[Answered]:
         with self.lm.fast(attention=self.attention):
@@ -118,12 +123,11 @@ class LanguageScorer(StreamingScorer):
 
     def _begun(self, some: np.ndarray, compute: Callable[[np.ndarray], torch.Tensor]) -> Callable[[], np.ndarray]:
         """Start a batch, and give what will have its answer. Where memory does not suffice it is had at once."""
-        try:
-            answer = compute(some)
+        answer = within_memory(compute, some)
+        if answer is not None:
             return lambda: answer.cpu().numpy()
-        except torch.OutOfMemoryError:
-            found = self.lm.fitting(some, lambda fewer: compute(fewer).cpu().numpy())
-            return lambda: found
+        found = self.lm.fitting(some, lambda fewer: compute(fewer).cpu().numpy())
+        return lambda: found
 
     def _rows(self, total: np.ndarray, tokens: np.ndarray, unknown: np.ndarray, cut: np.ndarray) -> np.ndarray:
         """From the sum over each text's tokens, which is the score by `sum`; by all other methods it is their mean."""

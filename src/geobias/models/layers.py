@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -20,13 +20,27 @@ from transformers.pytorch_utils import Conv1D
 MOST_BYTES = 1_500_000_000  # of copies, for one model
 ROWS = 1024  # the number of rows that the layout is chosen for; it serves any other
 
+LOOKED_AT = 997  # every so-manieth number of a weight tells whether it was changed
+
+Version = tuple[float, ...]
 Product = Callable[[torch.Tensor], torch.Tensor]
 
 
 def can_pack(weight: torch.Tensor) -> bool:
     """Whether there are such kernels for it."""
-    known = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-    return known and weight.device.type == "cpu" and weight.dtype == torch.float32
+    plain = type(weight) in (torch.Tensor, torch.nn.Parameter)
+    return plain and weight.device.type == "cpu" and weight.dtype == torch.float32 and _kernels_work()
+
+
+@cache
+@torch.inference_mode()
+def _kernels_work() -> bool:
+    """Whether this torch, on this processor, has them."""
+    weight = torch.arange(64.0).view(8, 8)
+    try:
+        return torch.equal(packed(weight, weight[0])(weight), torch.nn.functional.linear(weight, weight, weight[0]))
+    except Exception:  # they are no promise of torch's: each version and platform lacks them in its own way
+        return False
 
 
 def packed(weight: torch.Tensor, bias: torch.Tensor | None) -> Product:
@@ -40,19 +54,31 @@ def packed(weight: torch.Tensor, bias: torch.Tensor | None) -> Product:
     return product
 
 
-def version(weight: torch.Tensor) -> tuple[int, int]:
-    """Another one after every training step, and for every other weight."""
-    return weight.data_ptr(), weight._version
+def version(layer: Any) -> Version:
+    """Another one after every training step, and for every other layer.
+
+    Torch counts changes, but not all; on a processor some of the numbers are looked at besides.
+    """
+    found: list[float] = []
+    for one in (layer.weight, layer.bias):
+        if one is not None:
+            found += [one.data_ptr(), one._version]
+            if one.device.type == "cpu":
+                found.append(one.detach().reshape(-1)[::LOOKED_AT].double().sum().item())
+    return tuple(found)
 
 
 @contextmanager
 def replaced(module: Any, forward: Callable[..., Any]) -> Iterator[None]:
     """Let a module do something else for a while."""
+    before = vars(module).get("forward")  # what others put there
     module.forward = forward
     try:
         yield
     finally:
         del module.forward
+        if before is not None:
+            module.forward = before
 
 
 class FastLayers:
@@ -66,7 +92,7 @@ class FastLayers:
         if self.bytes > MOST_BYTES:
             self.layers, self.bytes = [], 0
         self.activations = [one for one in model.modules() if type(one) is NewGELUActivation]
-        self.products: dict[int, tuple[tuple[int, int], Product]] = {}
+        self.products: dict[int, tuple[Version, Product]] = {}
         self.in_use = False
 
     @contextmanager
@@ -87,7 +113,7 @@ class FastLayers:
             self.in_use = False
 
     def _product(self, at: int, layer: Any) -> Product:
-        now = version(layer.weight)
+        now = version(layer)
         if at not in self.products or self.products[at][0] != now:
             weight = layer.weight.T if isinstance(layer, Conv1D) else layer.weight
             self.products[at] = now, packed(weight, layer.bias)

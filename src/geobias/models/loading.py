@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext, redirect_stderr
 from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import huggingface_hub
 import numpy as np
@@ -27,6 +27,9 @@ from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, GGUF, PROBE
 REMEMBERED = 60  # seconds for which an answer of the hub is taken for granted
 NO_LIMIT = 2**20  # tokens, where neither tokenizer nor model names a limit
 TOKEN_BUDGET = {"cpu": 2048, "cuda": 131072}  # what passes between layers stays near the cache, or fills a GPU
+
+
+Result = TypeVar("Result")
 
 
 class LoadedModel:
@@ -71,23 +74,29 @@ class LoadedModel:
         with attention_by(self.model, attention or self.attention), self.layers.use():
             yield
 
-    def fitting(self, some: np.ndarray, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """What `compute` gives for some texts; where memory does not suffice in halves, and smaller batches after."""
-        try:
-            return compute(some)
-        except RuntimeError as error:
-            if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
-                raise
-            if len(some) < 2:
-                raise InputError(
-                    f"A single text is too long for the memory of {self.device}: --device cpu, --dtype bfloat16, or "
-                    "shorter texts."
-                ) from None
+    def fitting(
+        self, some: np.ndarray, compute: Callable[[np.ndarray], np.ndarray], budget: int | None = None
+    ) -> np.ndarray:
+        """What `compute` gives for some texts; where memory does not suffice in halves, and smaller batches after.
+
+        `budget` is what these were meant to fit into, if not what it is now.
+        """
+        found = within_memory(compute, some)
+        if found is not None:
+            return found
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
-        self.token_budget = max(1, self.token_budget // 2)
+        budget = budget or self.token_budget
+        if budget == 1 and len(some) == 1:
+            raise InputError(
+                f"A single text is too long for the memory of {self.device}: --device cpu, --dtype bfloat16, or "
+                "shorter texts."
+            )
+        smaller = max(1, budget // 2)
+        self.token_budget = min(self.token_budget, smaller)
         half = len(some) // 2
-        return np.concatenate([self.fitting(some[:half], compute), self.fitting(some[half:], compute)])
+        parts = [part for part in (some[:half], some[half:]) if len(part)]  # one alone may go through in parts itself
+        return np.concatenate([self.fitting(part, compute, smaller) for part in parts])
 
     def encode(
         self, texts: Sequence[str], *, special: bool = True, reserve: int = 0, knows_special: bool = True
@@ -101,13 +110,27 @@ class LoadedModel:
         tokenizer = self.tokenizer.backend_tokenizer
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length - reserve, direction=self.tokenizer.truncation_side)
-        tokenizer.encode_special_tokens = not knows_special
+        tokenizer.encode_special_tokens = self.tokenizer.split_special_tokens or not knows_special
         encodings = tokenizer.encode_batch(list(texts), add_special_tokens=special)
         cut = [sum(part.special_tokens_mask.count(0) for part in encoding.overflowing) for encoding in encodings]
         return encodings, np.array(cut)
 
+    def budget(self) -> int:
+        """How many tokens go through together now; fewer once memory did not suffice."""
+        return self.token_budget
+
     def tensor(self, array: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+
+def within_memory(compute: Callable[[np.ndarray], Result], some: np.ndarray) -> Result | None:
+    """What `compute` gives; None where memory does not suffice. Nothing of the try is left behind."""
+    try:
+        return compute(some)
+    except RuntimeError as error:
+        if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error):
+            return None
+        raise
 
 
 def resolve_device(device: str) -> str:

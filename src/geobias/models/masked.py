@@ -98,17 +98,20 @@ class MaskedScorer(LanguageScorer):
 
     def __init__(self, lm: MaskedLM, method: str | None) -> None:
         super().__init__(lm, method)
-        self.composes = self.method in ("aul", "conditional")
         self.attention = "eager" if self.method == "aula" else None  # others do not tell what they attend to
         if self.method in ("pll", "pll-word", "conditional") and lm.tokenizer.mask_token_id is None:
             raise InputError(f"{lm.name} has no mask token, which the score {self.method!r} needs; try --score aul.")
+
+    @property
+    def composes(self) -> bool:
+        return self.method in ("aul", "conditional")
 
     def _batches(self, encoded: _Encoded) -> Iterator[Answered]:
         masked = self.method not in ("aul", "aula")
         passes = encoded.tokens if masked else np.ones_like(encoded.tokens)
         total = self._masked_total if masked else self._unmasked_total
-        budget = self.lm.token_budget * (BATCHES_COMPARED if masked else 1)
-        for batch in equal_length_batches(encoded.lengths, encoded.lengths * passes, budget):
+        costs = encoded.lengths * passes // (BATCHES_COMPARED if masked else 1)
+        for batch in equal_length_batches(encoded.lengths, costs, self.lm.budget):
             found = self.lm.fitting(batch, lambda some: total(encoded, some))
             yield batch, self._rows(found, encoded.tokens[batch], encoded.unknown[batch], encoded.cut[batch])
 
@@ -127,7 +130,7 @@ class MaskedScorer(LanguageScorer):
         for one in templates:
             rows = ComposedRows(one.parts, one.regions, one.words, self.lm.device)
             scores = partial(self._sentence_scores, rows)
-            for batch in equal_length_batches(rows.lengths, rows.lengths, self.lm.token_budget):
+            for batch in equal_length_batches(rows.lengths, rows.lengths, self.lm.budget):
                 yield one.at[batch], self._begun(batch, scores)
 
     @torch.inference_mode()

@@ -37,7 +37,7 @@ class MaskedWords(TemplateWords):
             for at in range(parts.blanks[owner], length):
                 masked = (at, *word[:at], *[mask] * (length - at))
                 reads.append((contexts.setdefault(masked, len(contexts)), word[at], owner))
-        self.read_at, tokens, owners = np.array(reads, dtype=np.int64).T
+        self.read_at, tokens, owners = np.array(reads, dtype=np.int64).reshape(-1, 3).T
         super().__init__(lm, parts, tokens, owners)
         self.places = np.array([at for at, *_ in contexts])
         self.contexts = replace(parts, words=part([masked for _, *masked in contexts]))
@@ -53,7 +53,7 @@ class MaskedWords(TemplateWords):
         rows = ComposedRows(self.contexts, regions[region], context, self.lm.device)
         at = self.parts.before.lengths[regions[region]] + self.places[context]
         states: torch.Tensor | None = None
-        for some in equal_length_batches(rows.lengths, rows.lengths, self.lm.token_budget):
+        for some in equal_length_batches(rows.lengths, rows.lengths, self.lm.budget):
             found = self.lm.states_at(rows.ids(some)[0], self.lm.tensor(at[some]))
             if states is None:
                 states = found.new_empty(len(region), found.shape[1])

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.nn.functional import linear, pad
 
-from geobias.models.layers import Product, can_pack, packed, version
+from geobias.models.layers import Product, Version, can_pack, packed, version
 
 try:
     import triton
@@ -31,7 +31,7 @@ class Projection:
         self.layer = layer
         self.packs = packs and can_pack(layer.weight)
         self.words_at_once = layer.weight.shape[0] if layer.weight.is_cuda else WORDS_AT_ONCE
-        self._slices: tuple[tuple[int, int], list[Product]] | None = None
+        self._slices: tuple[Version, list[Product]] | None = None
 
     def __call__(self, states: torch.Tensor) -> torch.Tensor:
         """All the numbers."""
@@ -42,23 +42,27 @@ class Projection:
         if states.is_cuda:
             logits = self.slices()[0](states)
             return logits[rows, targets].float() - log_sum(logits)[rows]
-        total = log_sum(self.slices()[0](states))
-        for product in self.slices()[1:]:
-            total = torch.logaddexp(total, log_sum(product(states)))
-        # The few numbers that are read one by one, so that the many need not be kept.
-        own = torch.linalg.vecdot(states[rows], self.layer.weight[targets]).float()
-        if self.layer.bias is not None:
-            own += self.layer.bias[targets]
+        products = self.slices()
+        order = targets.argsort()  # so that the targets of each slice stand together
+        ends = torch.arange(1, len(products) + 1) * self.words_at_once
+        cuts = [0, *torch.searchsorted(targets[order], ends).tolist()]
+        own = torch.empty(len(targets))
+        total = torch.full((len(states),), float("-inf"))
+        for k, product in enumerate(products):
+            logits = product(states)
+            total = torch.logaddexp(total, log_sum(logits))
+            here = order[cuts[k] : cuts[k + 1]]
+            own[here] = logits[rows[here], targets[here] - k * self.words_at_once].float()
         return own - total[rows]
 
     def slices(self) -> list[Product]:
         """The projection to some words after the others; made anew when it was trained."""
-        now = version(self.layer.weight)
+        now = version(self.layer)
         if self._slices is None or self._slices[0] != now:
             weight, bias = self.layer.weight.detach(), self.layer.bias
             bias = torch.zeros_like(weight[:, 0]) if bias is None else bias.detach()
-            if weight.is_cuda:  # filled up with impossible words
-                missing = -len(weight) % ALIGNED
+            missing = -len(weight) % ALIGNED if weight.is_cuda else 0
+            if missing:  # filled up with impossible words
                 weight, bias = pad(weight, (0, 0, 0, missing)), pad(bias, (0, missing), value=float("-inf"))
             parts = zip(weight.split(self.words_at_once), bias.split(self.words_at_once), strict=True)
             self._slices = now, [(packed if self.packs else _plain)(*part) for part in parts]

@@ -99,7 +99,7 @@ class Seq2SeqScorer(LanguageScorer):
         unknown = np.array([(row[at] == unknown_id).sum() for row, at in zip(written, counted, strict=True)])
         lengths = np.array([[len(source), len(target)] for source, target in zip(read, written, strict=True)])
         shapes = lengths @ [2**20, 1] if len(lengths) else np.empty(0, dtype=np.int64)
-        for some in equal_length_batches(shapes, lengths.sum(axis=1) if len(lengths) else shapes, self.lm.token_budget):
+        for some in equal_length_batches(shapes, lengths.sum(axis=1) if len(lengths) else shapes, self.lm.budget):
             total = self.lm.fitting(
                 some,
                 lambda these: self._totals(

@@ -59,7 +59,7 @@ class TemplateWords(ABC):
             which, row = sentences(these)
             return self.scores(regions[these])[self.lm.tensor(row), self.lm.tensor(some.words[which])]
 
-        for these in equal_length_batches(*self.alike(regions), self.lm.token_budget):
+        for these in equal_length_batches(*self.alike(regions), self.lm.budget):
             yield some.at[sentences(these)[0]], these, scores
 
     def _rows(self, values: torch.Tensor) -> torch.Tensor:
