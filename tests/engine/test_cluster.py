@@ -157,7 +157,7 @@ def test_nothing_is_lost_or_doubled_in_the_store(tmp_path: Path) -> None:
 def test_texts_that_kill_every_worker_end_the_run_with_a_sentence(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(GeobiasError, match="3 workers have died of the same 16 texts"):
         list(cluster.answers(Deadly(tmp_path, times=99), ["x" * n for n in range(300)], np.arange(300)))
-    assert len(list(tmp_path.iterdir())) == 3
+    assert 3 <= len(list(tmp_path.iterdir())) <= 6  # another worker may have died of other texts meanwhile
 
 
 class Choosy(Deadly):
