@@ -12,9 +12,10 @@ audit: .venv/installed  ## both audits on the models that ship inside
 test: .venv/installed lint  ## every test
 	$(BIN)/pytest -n 2
 
-bench: .venv/installed  ## its speed beside what people use today, into bench/RESULTS.md; a quarter of an hour on two cores
+bench: .venv/installed  ## its speed beside what people use today, into bench/RESULTS.md; three quarters of an hour on two cores
 	$(BIN)/pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m bench.speed --seconds 3 --json bench/results/cpu.json
+	$(BIN)/python -m bench.speed.cluster --seconds 15 --json bench/results/ray.json
 	$(BIN)/python -m bench.speed.results
 
 test-models: .venv/installed  ## the same with a real causal model, on this machine and behind a real server; ten minutes

@@ -13,7 +13,6 @@ import argparse
 import json
 import os
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -26,7 +25,7 @@ import ray
 import torch
 
 from bench.speed import work
-from bench.speed.__main__ import machine, versions
+from bench.speed.__main__ import machine, typed, versions
 from bench.speed.worker import wall
 from geobias.engine.ask import ask, computing
 from geobias.models.scorer import Scorer, load_classifier, load_weights
@@ -49,9 +48,10 @@ def main() -> None:
     run = {
         "machine": machine("cpu", CORES),
         "date": wall(),
-        "command": "python -m bench.speed.cluster " + " ".join(sys.argv[1:]),
+        "command": typed("bench.speed.cluster"),
         "versions": versions() | {"ray": ray.__version__},
-        "tables": [
+        "tables": [],
+        "cluster": [
             measured("aul", "embedded/lm", lm.scorer("aul"), parts.texts("aul"), options.seconds),
             measured("classify", "embedded/sentiment", classifier, parts.texts("classify"), options.seconds),
         ],

@@ -119,6 +119,8 @@ def page(runs: Sequence[dict[str, Any]]) -> str:
             parts.append("\n".join([*lines, "", *(f"{line}  " for line in remarks(table)), ""]))
         if "world" in run:
             parts.append(world(run["world"]))
+        if "cluster" in run:
+            parts.append(cluster(run["cluster"]))
     return "\n".join(parts)
 
 
@@ -136,6 +138,19 @@ def world(found: dict[str, Any]) -> str:
     )
 
 
+def cluster(found: Sequence[dict[str, Any]]) -> str:
+    lines = ["### One process with two threads, and Ray with two workers on the same two cores", ""]
+    lines += ["| work | model | " + " | ".join(f"{row['way']}, texts/s" for row in found[0]["rows"]) + " | Ray takes |"]
+    lines += ["|---|---|---:|---:|---:|"]
+    for table in found:
+        rates = " | ".join(number(row["per_second"]) for row in table["rows"])
+        name = TITLES[table["work"]]
+        lines.append(f"| {name} | {table['model']} | {rates} | {100 * table['slower']:+.1f} % time |")
+    furthest = max(table["difference"] for table in found)
+    lines += ["", f"Both warm. Largest difference between the two: {furthest:.1e}.", ""]
+    return "\n".join(lines)
+
+
 def main(arguments: Sequence[str]) -> None:
     files = list(arguments)
     out = RESULTS
@@ -145,7 +160,8 @@ def main(arguments: Sequence[str]) -> None:
         del files[at : at + 2]
     found = [Path(file) for file in files] or sorted(RUNS.glob("*.json"))
     runs = [json.loads(file.read_text(encoding="utf-8")) for file in found]
-    out.write_text(page(runs), encoding="utf-8")
+    bounds = (RUNS / "bounds.md").read_text(encoding="utf-8")
+    out.write_text(f"{page(runs)}\n{bounds}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -151,6 +151,7 @@ def test_results(tmp_path: Path) -> None:
         "needed": 2e9,
         "differences": {"HERB's way": 0.0, "geobias": 2e-6},
         "left_out": {"minicons": "No module named 'minicons'"},
+        "profile": [["void gemm<float, 8>(int)", 0.9], ["aten::exp_", 0.06]],
         "rows": [
             {"way": "HERB's way", "per_second": 20.0, "share": 0.2, **row},
             {"way": "geobias", "per_second": 150.0, "share": 0.75, **row, "size": 0},
@@ -162,6 +163,15 @@ def test_results(tmp_path: Path) -> None:
         "versions": {"torch": "2.0"},
         "command": "python -m bench.speed",
         "tables": [table],
+        "cluster": [
+            {
+                "work": "aul",
+                "model": "embedded/lm",
+                "slower": -0.05,
+                "difference": 2e-7,
+                "rows": [{"way": "in process", "per_second": 100.0}, {"way": "Ray", "per_second": 105.0}],
+            }
+        ],
     }
     (tmp_path / "run.json").write_text(json.dumps(run), encoding="utf-8")
     results.main([str(tmp_path / "run.json"), "--out", str(tmp_path / "RESULTS.md")])
@@ -169,5 +179,8 @@ def test_results(tmp_path: Path) -> None:
     assert "| HERB's way | 112 | 20.0 | 1.00 | 20.0 | 1,500 | 2,000 |" in page
     assert "| geobias |  | 150 | 7.50 | 75.0 | 1,500 | 2,000 |" in page
     assert "geobias: 7.50 x HERB's way." in page
+    assert "Where the time of geobias goes: `gemm` 90 %, `aten::exp_` 6 %." in page
+    assert "| AUL of templates | embedded/lm | 100 | 105 | -5.0 % time |" in page
+    assert "## What bounds it" in page
     assert "Left out: minicons (No module named 'minicons')." in page
     assert "## A machine, 2 threads" in page and "torch 2.0" in page
