@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from geobias.engine.ask import ask
 from geobias.models import layers
 from geobias.models.layers import FastLayers, can_pack
 from geobias.models.projection import Projection
@@ -96,3 +97,22 @@ def test_no_probability_is_above_one(dtype: str) -> None:
         table = layer(states).float().log_softmax(1)[torch.arange(64), targets]
     assert table.min() > -1e-3
     np.testing.assert_allclose(found, table, atol=1e-4)
+
+
+def test_a_failure_elsewhere_leaves_the_model_as_it_was(
+    small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever holds the error holds all that was under way when it came."""
+    lm = load_weights(small_models["bert"])
+
+    def full(*_: object) -> None:
+        assert lm.layers.in_use
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("geobias.engine.ask.SECONDS_AT_RISK", 0.0)
+    monkeypatch.setattr("geobias.engine.ask._Keeper.keep", full)
+    lm.token_budget = 1
+    with pytest.raises(OSError, match="No space") as held:
+        ask(lm.scorer("aul"), TEXTS)
+    assert held.value and not lm.layers.in_use
+    assert not any("forward" in vars(layer) for layer in lm.layers.layers)
