@@ -52,6 +52,13 @@ def test_shares_are_made_one_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(prepared_ahead([], prepare)) == []
 
 
+def test_shares_of_long_texts_hold_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "AT_ONCE", 3)
+    monkeypatch.setattr(batching, "CHARACTERS_AT_ONCE", 5)
+    shares = list(prepared_ahead(["a" * 9, "b", "c", "d", "ee", "fff", "g"], "".join))
+    assert shares == [(0, "a" * 9), (1, "bcd"), (4, "eefff"), (6, "g")]
+
+
 def test_a_share_that_cannot_be_made_is_told_when_its_turn_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batching, "AT_ONCE", 1)
     shares = prepared_ahead(["1", "x"], lambda texts: int(texts[0]))

@@ -13,24 +13,32 @@ import numpy as np
 
 from geobias.prompts.lazy import chosen
 
-AT_ONCE = 32768  # texts tokenised together
+AT_ONCE = 32768  # texts tokenised together,
+CHARACTERS_AT_ONCE = 2**23  # or fewer, if they are long: a token takes some hundred bytes until it is read
 
 Prepared = TypeVar("Prepared")
 
 
 def prepared_ahead(texts: Sequence[str], prepare: Callable[[list[str]], Prepared]) -> Iterator[tuple[int, Prepared]]:
     """Share by share what `prepare` makes of the texts, and where the share begins; the next one is made meanwhile."""
-    starts = range(0, len(texts), AT_ONCE)
 
-    def made(start: int) -> Prepared:
-        return prepare(list(chosen(texts, np.arange(start, min(start + AT_ONCE, len(texts))))))
+    def made(start: int) -> tuple[Prepared, int]:
+        share: list[str] = []
+        size = 0
+        for text in chosen(texts, np.arange(start, min(start + AT_ONCE, len(texts)))):
+            share.append(text)
+            size += len(text)
+            if size >= CHARACTERS_AT_ONCE:
+                break
+        return prepare(share), start + len(share)
 
     with ThreadPoolExecutor(1) as beside:
-        waiting = [beside.submit(made, start) for start in starts[:1]]
-        for start in starts:
-            ready = waiting.pop().result()
-            waiting += [beside.submit(made, after) for after in starts[start // AT_ONCE + 1 :][:1]]
+        start, waiting = 0, beside.submit(made, 0) if len(texts) else None
+        while waiting is not None:
+            ready, after = waiting.result()
+            waiting = beside.submit(made, after) if after < len(texts) else None
             yield start, ready
+            start = after
 
 
 def equal_length_batches(lengths: np.ndarray, costs: np.ndarray, budget: Callable[[], int]) -> Iterator[np.ndarray]:

@@ -176,8 +176,10 @@ class CausalScorer(LanguageScorer):
         return _Texts(self, texts)
 
     def _batches(self, read: _Texts) -> Iterator[Answered]:
-        budget = self.lm.token_budget
-        start, stop, shared = alike(read.inputs, budget) if self.lm.keeps_beginnings else _each_alone(len(read.inputs))
+        if self.lm.keeps_beginnings:
+            start, stop, shared = alike(read.inputs, self.lm.token_budget)
+        else:
+            start, stop, shared = _each_alone(len(read.inputs))
         cost = np.array([read.cost(*run) for run in zip(start, stop, shared, strict=True)])
         # Texts that share nothing are put together by their own length.
         kind = np.where(shared > 0, shared, [-len(read.inputs[at]) for at in start])
