@@ -7,11 +7,17 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["OMP_NUM_THREADS"] = "1"  # for models this small a second thread only waits
+# What Triton brings along is interpreted for good if it is when first imported; beside a GPU, models then do without.
+os.environ["TRITON_INTERPRET"] = "1"
+with suppress(ImportError):  # not everywhere
+    import triton  # noqa: F401
+del os.environ["TRITON_INTERPRET"]
 
 import pytest
 import torch

@@ -110,7 +110,7 @@ def test_a_failure_elsewhere_leaves_the_model_as_it_was(
         raise OSError("No space left on device")
 
     monkeypatch.setattr("geobias.engine.ask.SECONDS_AT_RISK", 0.0)
-    monkeypatch.setattr("geobias.engine.ask._Keeper.keep", full)
+    monkeypatch.setattr("geobias.engine.ask.Keeper.keep", full)
     lm.token_budget = 1
     with pytest.raises(OSError, match="No space") as held:
         ask(lm.scorer("aul"), TEXTS)

@@ -16,8 +16,8 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.batching import equal_length_batches, prepared_ahead
-from geobias.models.last_layer import LastLayer, last_layer
+from geobias.models.batching import Ragged, equal_length_batches, prepared_ahead
+from geobias.models.last_layer import LastLayer, at_first, last_layer
 from geobias.models.loading import LoadedModel, base_model
 from geobias.models.scorer import PROBE, StreamingScorer, probability_columns
 
@@ -69,7 +69,7 @@ class Classifier(LoadedModel, StreamingScorer):
             return None
         plain = self.model(input_ids=ids).logits.float()
         try:
-            with found.reading(torch.zeros_like(ids[:, 0])):
+            with found.reading(at_first):
                 short = self.model(input_ids=ids).logits.float()
         except Exception:  # a layer that only looks like one of those
             return None
@@ -78,29 +78,28 @@ class Classifier(LoadedModel, StreamingScorer):
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         with self.fast():
-            for start, (encodings, cut, lengths) in prepared_ahead(texts, self._prepared):
-                probabilities = partial(self._probabilities, encodings)
-                for batch in equal_length_batches(lengths, lengths, self.budget):
+            for start, (ids, kinds, cut) in prepared_ahead(texts, self._prepared):
+                probabilities = partial(self._probabilities, ids, kinds)
+                for batch in equal_length_batches(ids.lengths, ids.lengths, self.budget):
                     yield start + batch, np.column_stack([self.fitting(batch, probabilities), cut[batch]])
 
-    def _prepared(self, texts: list[str]) -> tuple[list[Any], np.ndarray, np.ndarray]:
-        """The texts as tokens, how many of each were cut off, and how many there are."""
+    def _prepared(self, texts: list[str]) -> tuple[Ragged, Ragged, np.ndarray]:
+        """The texts as tokens, the kinds of these tokens, and how many of each text were cut off."""
         encodings, cut = self.encode(texts)
-        lengths = np.array([len(encoding.ids) for encoding in encodings])
-        if not lengths.all():
-            text = texts[int(np.argmin(lengths))]
+        ids = Ragged(encoding.ids for encoding in encodings)
+        if not ids.lengths.all():
+            text = texts[int(np.argmin(ids.lengths))]
             raise InputError(f"{self.name} finds no token in the text {text[:60]!r}: leave it out.")
-        return encodings, cut, lengths
+        return ids, Ragged(encoding.type_ids for encoding in encodings), cut
 
     @torch.inference_mode()
-    def _probabilities(self, encodings: list[Any], some: np.ndarray) -> np.ndarray:
+    def _probabilities(self, ids: Ragged, kinds: Ragged, some: np.ndarray) -> np.ndarray:
         """Texts x labels. Taken in float64, so that rows sum to one whatever the precision of the model."""
-        inputs = {"input_ids": self.tensor(np.array([encodings[i].ids for i in some]))}
-        kinds = np.array([encodings[i].type_ids for i in some])
-        if kinds.any():  # XLNet and Funnel number their added tokens; other models take zeros for granted, or take none
-            inputs["token_type_ids"] = self.tensor(kinds)
-        first = torch.zeros_like(inputs["input_ids"][:, 0])
-        with self.last_layer.reading(first) if self.last_layer else nullcontext():
+        inputs = {"input_ids": self.tensor(ids.of(some))}
+        of_kind = kinds.of(some)
+        if of_kind.any():  # XLNet and Funnel number their added tokens; others take zeros for granted, or take none
+            inputs["token_type_ids"] = self.tensor(of_kind)
+        with self.last_layer.reading(at_first) if self.last_layer else nullcontext():
             logits = self.model(**inputs).logits.double()
         probabilities: torch.Tensor = logits.sigmoid() if self.multi_label else logits.softmax(1)
         return probabilities.cpu().numpy()

@@ -140,14 +140,13 @@ def _cut_at_word(tokenise: Tokenise, marked: Sequence[str]) -> list[tuple[list[i
     found = []
     for encoding, (text, start, end) in zip(tokenise([text for text, _, _ in plain]), plain, strict=True):
         blank = len(text[:start].rstrip())  # the blank before a word is a part of its first token, or one of its own
-        offsets = np.array(encoding.offsets).reshape(-1, 2)
-        own = np.array(encoding.special_tokens_mask) == 0
-        inside = np.flatnonzero(own & (offsets[:, 1] > blank) & (offsets[:, 0] < end))
-        if encoding.overflowing or not len(inside):
+        ids, offsets, special = encoding.ids, encoding.offsets, encoding.special_tokens_mask
+        inside = [i for i, (a, b) in enumerate(offsets) if b > blank and a < end and not special[i]]
+        if encoding.overflowing or not inside:
             return None
-        first, last = int(inside[0]), int(inside[-1]) + 1
-        blanks = int((offsets[inside, 1] <= start).sum())
-        found.append((encoding.ids[:first], encoding.ids[first:last], encoding.ids[last:], blanks))
+        first, last = inside[0], inside[-1] + 1
+        blanks = sum(offsets[i][1] <= start for i in inside)
+        found.append((ids[:first], ids[first:last], ids[last:], blanks))
     return found
 
 

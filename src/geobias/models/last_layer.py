@@ -1,8 +1,9 @@
 """The last layer for the positions that are read alone.
 
 Whoever reads one position of a text (a masked token, a classifier's first one) needs the keys and values of all others
-there, and nothing else: five sixths of that layer's work can be left out. It takes knowing how a layer is built; for a
-model of another build, and for one whose head looks further, there is none.
+there, and nothing else: five sixths of that layer's work can be left out. So can some of it where all of a text's own
+tokens are read, but not those that a tokenizer adds. It takes knowing how a layer is built; for a model of another
+build, and for one whose head looks further, there is none.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
+from geobias.models import kernels
 from geobias.models.layers import replaced
 
 Compute = Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]  # a layer, all states, those that are read
+Choose = Callable[[torch.Tensor], torch.Tensor]  # texts x tokens x width to texts x fewer x width
 
 
 class LastLayer:
@@ -26,15 +29,19 @@ class LastLayer:
         self.layer, self.compute = layer, compute
 
     @contextmanager
-    def reading(self, positions: torch.Tensor) -> Iterator[None]:
-        """Inside, the model gives each text's state at one position, as if it were all of the text."""
+    def reading(self, choose: Choose) -> Iterator[None]:
+        """Inside, the model gives those states of each text that are chosen, as if they were all of it."""
 
         def forward(states: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-            read = states[torch.arange(len(states), device=states.device), positions]
-            return self.compute(self.layer, states, read[:, None])
+            return self.compute(self.layer, states, choose(states))
 
         with replaced(self.layer, forward):
             yield
+
+
+def at_first(states: torch.Tensor) -> torch.Tensor:
+    """The choice of a text's first state."""
+    return states[:, :1]
 
 
 def last_layer(core: Any) -> LastLayer | None:
@@ -65,7 +72,9 @@ def _as_distilbert(layer: Any, states: torch.Tensor, read: torch.Tensor) -> torc
 
 def _attended(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, heads: int) -> torch.Tensor:
     """texts x tokens x width in, and out."""
-    parts = (one.unflatten(-1, (heads, -1)).transpose(1, 2) for one in (query, key, value))
+    parts = [one.unflatten(-1, (heads, -1)).transpose(1, 2) for one in (query, key, value)]
+    if kernels.attends(parts[0], parts[1]):
+        return kernels.attention_within(*parts).flatten(-2)
     return scaled_dot_product_attention(*parts).transpose(1, 2).flatten(-2)
 
 

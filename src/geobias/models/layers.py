@@ -2,7 +2,8 @@
 
 Linear ones on a processor: their weights are laid out for its matrix kernels once, and not anew in every product.
 oneDNN, which comes with torch, has these kernels; they take a copy of the weights, so very large models do without.
-And GPT-2's activation: one step instead of eight, each of which would read and write everything.
+GPT-2's activation: one step instead of eight, each of which would read and write everything. And what a GPU can do in
+one pass (`fused`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import torch
 from torch.nn.functional import gelu
 from transformers.activations import NewGELUActivation
 from transformers.pytorch_utils import Conv1D
+
+from geobias.models.fused import fused_layers
 
 MOST_BYTES = 1_500_000_000  # of copies, for one model
 ROWS = 1024  # the number of rows that the layout is chosen for; it serves any other
@@ -92,6 +95,7 @@ class FastLayers:
         if self.bytes > MOST_BYTES:
             self.layers, self.bytes = [], 0
         self.activations = [one for one in model.modules() if type(one) is NewGELUActivation]
+        self.fused = fused_layers(model)
         self.products: dict[int, tuple[Version, Product]] = {}
         self.in_use = False
 
@@ -108,6 +112,8 @@ class FastLayers:
                     stand_ins.enter_context(replaced(layer, self._product(at, layer)))
                 for activation in self.activations:
                     stand_ins.enter_context(replaced(activation, partial(gelu, approximate="tanh")))
+                for layer, forward in self.fused:
+                    stand_ins.enter_context(replaced(layer, forward))
                 yield
         finally:
             self.in_use = False

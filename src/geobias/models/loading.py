@@ -7,7 +7,7 @@ import importlib.util
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stderr
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -64,15 +64,21 @@ class LoadedModel:
     def _settle(self) -> None:
         """Whatever depends on the device that the model is on."""
         self.device = next(self.model.parameters()).device
+        if self.device.type == "cuda":
+            torch.cuda.set_device(self.device)  # measures are computed there, too
         self.token_budget = TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])  # tokens that go through together
-        self.attention = faster_attention(self.model, self.device)
+        self.attention = faster_attention(self.model)
         self.layers = FastLayers(self.model)
 
     @contextmanager
     def fast(self, *, attention: str | None = None) -> Iterator[None]:
         """Inside, the model computes as fast as it can here, or with the attention that is asked for."""
-        with attention_by(self.model, attention or self.attention), self.layers.use():
+        with self._on_its_device(), attention_by(self.model, attention or self.attention), self.layers.use():
             yield
+
+    def _on_its_device(self) -> AbstractContextManager[Any]:
+        """Kernels of our own start on the GPU that is the current one."""
+        return torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext()
 
     def fitting(
         self, some: np.ndarray, compute: Callable[[np.ndarray], np.ndarray], budget: int | None = None

@@ -23,11 +23,11 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.batching import equal_length_batches
+from geobias.models.batching import Ragged, equal_length_batches
 from geobias.models.composing import Composed, ComposedRows, OfTemplate
 from geobias.models.language import LanguageModel
 from geobias.models.language_scorer import Answered, LanguageScorer
-from geobias.models.last_layer import LastLayer, last_layer
+from geobias.models.last_layer import Choose, LastLayer, last_layer
 from geobias.models.masked_templates import MaskedWords
 from geobias.models.scorer import PROBE
 from geobias.prompts.templates import unmark
@@ -54,10 +54,16 @@ class MaskedLM(LanguageModel):
     @torch.inference_mode()
     def states_at(self, ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         """The last hidden layer of each text at one position."""
+        text = torch.arange(len(ids), device=ids.device)
+        return self.chosen_states(ids, lambda states: states[text, positions][:, None])[:, 0]
+
+    @torch.inference_mode()
+    def chosen_states(self, ids: torch.Tensor, choose: Choose) -> torch.Tensor:
+        """Some states of the last hidden layer."""
         if self.last_layer is None:
-            return self.states(ids)[torch.arange(len(ids), device=ids.device), positions]
-        with self.last_layer.reading(positions):
-            return self.states(ids)[:, 0]
+            return choose(self.states(ids))
+        with self.last_layer.reading(choose):
+            return self.states(ids)
 
     def _tried_last_layer(self) -> LastLayer | None:
         """The last layer, if it gives at single positions what it gives among all."""
@@ -84,10 +90,9 @@ class MaskedLM(LanguageModel):
 class _Encoded:
     """Texts as token ids, and for each which positions count and up to where the masks of `method` reach."""
 
-    ids: list[np.ndarray]
+    ids: Ragged
     counted: list[np.ndarray]
     mask_end: list[np.ndarray]
-    lengths: np.ndarray
     tokens: np.ndarray
     unknown: np.ndarray
     cut: np.ndarray
@@ -110,8 +115,8 @@ class MaskedScorer(LanguageScorer):
         masked = self.method not in ("aul", "aula")
         passes = encoded.tokens if masked else np.ones_like(encoded.tokens)
         total = self._masked_total if masked else self._unmasked_total
-        costs = encoded.lengths * passes // (BATCHES_COMPARED if masked else 1)
-        for batch in equal_length_batches(encoded.lengths, costs, self.lm.budget):
+        costs = encoded.ids.lengths * passes // (BATCHES_COMPARED if masked else 1)
+        for batch in equal_length_batches(encoded.ids.lengths, costs, self.lm.budget):
             found = self.lm.fitting(batch, lambda some: total(encoded, some))
             yield batch, self._rows(found, encoded.tokens[batch], encoded.unknown[batch], encoded.cut[batch])
 
@@ -137,7 +142,7 @@ class MaskedScorer(LanguageScorer):
     def _sentence_scores(self, rows: ComposedRows, batch: np.ndarray) -> torch.Tensor:
         """AUL of sentences of one length, with the columns beside it."""
         ids, own = rows.ids(batch)
-        hidden = self.lm.states(ids)[:, own]
+        hidden = self.lm.chosen_states(ids, lambda states: states[:, own])
         targets = ids[:, own]
         tokens = targets.shape[1]
         values = self.lm.log_p(hidden.reshape(-1, hidden.shape[-1]), targets.reshape(-1)).double()
@@ -149,24 +154,24 @@ class MaskedScorer(LanguageScorer):
     def _prepared(self, texts: list[str]) -> _Encoded:
         plain = [unmark(text) for text in texts]
         batch, cut = self.lm.encode([text for text, _, _ in plain])
-        ids, counted, mask_end = [], [], []
+        rows, counted, mask_end, unknown = [], [], [], []
+        unknown_id = self.lm.tokenizer.unk_token_id
         for encoding, (_, start, end) in zip(batch, plain, strict=True):
             own = np.array(encoding.special_tokens_mask) == 0
             if self.method == "conditional":
                 offsets = np.array(encoding.offsets)
                 own &= (offsets[:, 1] > start) & (offsets[:, 0] < end)
             positions = np.flatnonzero(own)
-            ids.append(np.array(encoding.ids))
+            rows.append(encoding.ids)
             counted.append(positions)
+            unknown.append(np.count_nonzero(np.array(rows[-1])[positions] == unknown_id))
             mask_end.append(self._mask_ends(positions, encoding.word_ids))
-        unknown_id = self.lm.tokenizer.unk_token_id
         return _Encoded(
-            ids,
+            Ragged(rows),
             counted,
             mask_end,
-            lengths=np.array([len(row) for row in ids]),
             tokens=np.array([len(positions) for positions in counted]),
-            unknown=np.array([(row[at] == unknown_id).sum() for row, at in zip(ids, counted, strict=True)]),
+            unknown=np.array(unknown),
             cut=cut,
         )
 
@@ -182,7 +187,7 @@ class MaskedScorer(LanguageScorer):
 
     def _unmasked_total(self, encoded: _Encoded, texts: np.ndarray) -> np.ndarray:
         """Sum over each text's tokens of their (weighed) log P, from one pass over the texts as they are."""
-        ids = np.stack([encoded.ids[text] for text in texts])
+        ids = encoded.ids.of(texts)
         read = np.zeros(ids.shape, dtype=bool)
         for row, text in enumerate(texts):
             read[row, encoded.counted[text]] = True
@@ -207,7 +212,7 @@ class MaskedScorer(LanguageScorer):
             return np.zeros(len(texts))
         position = np.concatenate([encoded.counted[text] for text in texts])
         end = np.concatenate([encoded.mask_end[text] for text in texts])
-        ids = np.stack([encoded.ids[text] for text in texts])[row]
+        ids = encoded.ids.of(texts)[row]
         column = np.arange(ids.shape[1])
         masked = (column >= position[:, None]) & (column < end[:, None])
         inputs = np.where(masked, self.lm.tokenizer.mask_token_id, ids)

@@ -1,8 +1,8 @@
 """The projection to the vocabulary, and the logarithm of the sum over it.
 
 Nearly all of the numbers that a vocabulary of 30,000 or 250,000 words makes are needed for their sum only. A processor
-makes them for some thousand words at a time, so that they never leave its cache; a GPU for all, and sums them by one
-small kernel that reads each number once and keeps no copy of them in higher precision.
+makes them for some thousand words at a time, so that they never leave its cache; a GPU sums them as it makes them, and
+writes none down; one that cannot do that makes and keeps them all.
 """
 
 from __future__ import annotations
@@ -12,13 +12,8 @@ from typing import Any
 import torch
 from torch.nn.functional import linear, pad
 
+from geobias.models import kernels
 from geobias.models.layers import Product, Version, can_pack, packed, version
-
-try:
-    import triton
-    import triton.language as tl
-except ImportError:  # no GPU here, or none that Triton knows
-    triton = None
 
 ALIGNED = 64  # matrix units of a GPU want vocabularies of whole multiples of so many
 WORDS_AT_ONCE = 2048  # on a processor
@@ -32,6 +27,7 @@ class Projection:
         self.packs = packs and can_pack(layer.weight)
         self.words_at_once = layer.weight.shape[0] if layer.weight.is_cuda else WORDS_AT_ONCE
         self._slices: tuple[Version, list[Product]] | None = None
+        self.sums_unwritten = self._can_sum_unwritten()
 
     def __call__(self, states: torch.Tensor) -> torch.Tensor:
         """All the numbers."""
@@ -39,6 +35,8 @@ class Projection:
 
     def log_p(self, states: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """log P of each target at the state of that row; there may be many targets at one state."""
+        if self.sums_unwritten and len(targets):
+            return self._log_p_unwritten(states, rows, targets)
         if states.is_cuda:
             logits = self.slices()[0](states)
             return logits[rows, targets].float() - log_sum(logits)[rows]
@@ -55,12 +53,33 @@ class Projection:
             own[here] = logits[rows[here], targets[here] - k * self.words_at_once].float()
         return own - total[rows]
 
+    def _log_p_unwritten(self, states: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        weight, bias = self._weight_and_bias()
+        own = kernels.projected_at(states, weight, bias, rows, targets)
+        return own - kernels.projected_log_sum(states, weight, bias)[rows]
+
+    @torch.inference_mode()
+    def _can_sum_unwritten(self) -> bool:
+        """Where it may, it is tried."""
+        weight = self.layer.weight
+        if not kernels.sums_best_unwritten(weight):
+            return False
+        states, first = weight[:2], torch.arange(2, device=weight.device)
+        try:
+            found = self._log_p_unwritten(states, first, first)
+        except Exception:  # a compiler of its own, and as many ways to fail
+            return False
+        return torch.allclose(found, self(states).float().log_softmax(-1)[first, first], rtol=0.01, atol=0.05)
+
+    def _weight_and_bias(self) -> tuple[torch.Tensor, torch.Tensor]:
+        weight, bias = self.layer.weight.detach(), self.layer.bias
+        return weight, torch.zeros_like(weight[:, 0]) if bias is None else bias.detach()
+
     def slices(self) -> list[Product]:
         """The projection to some words after the others; made anew when it was trained."""
         now = version(self.layer)
         if self._slices is None or self._slices[0] != now:
-            weight, bias = self.layer.weight.detach(), self.layer.bias
-            bias = torch.zeros_like(weight[:, 0]) if bias is None else bias.detach()
+            weight, bias = self._weight_and_bias()
             missing = -len(weight) % ALIGNED if weight.is_cuda else 0
             if missing:  # filled up with impossible words
                 weight, bias = pad(weight, (0, 0, 0, missing)), pad(bias, (0, missing), value=float("-inf"))
@@ -78,25 +97,4 @@ def _plain(weight: torch.Tensor, bias: torch.Tensor) -> Product:
 
 def log_sum(logits: torch.Tensor) -> torch.Tensor:
     """log of the sum of exp over each row, in float32."""
-    if triton is None or not logits.is_cuda:
-        return logits.float().logsumexp(1)
-    found = torch.empty(len(logits), dtype=torch.float32, device=logits.device)
-    _log_sum_kernel[(len(logits),)](logits, found, logits.shape[1], logits.stride(0), BLOCK=8192, num_warps=8)
-    return found
-
-
-if triton is not None:
-
-    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-    def _log_sum_kernel(logits, found, words, stride, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
-        """One row: a running maximum and a running sum, block by block."""
-        row = tl.program_id(0).to(tl.int64)
-        largest = -float("inf")
-        total = 0.0
-        for start in range(0, words, BLOCK):
-            at = start + tl.arange(0, BLOCK)
-            some = tl.load(logits + row * stride + at, mask=at < words, other=-float("inf")).to(tl.float32)
-            higher = tl.maximum(largest, tl.max(some, axis=0))
-            total = total * tl.exp(largest - higher) + tl.sum(tl.exp(some - higher), axis=0)
-            largest = higher
-        tl.store(found + row, largest + tl.log(total))
+    return kernels.log_sum(logits) if kernels.ready(logits) else logits.float().logsumexp(1)

@@ -1,0 +1,269 @@
+"""Kernels for GPUs, in Triton: what torch does in several passes over the same numbers, in one.
+
+Between its matrix products a model spends its time reading and writing. Short texts make it worse: attention kernels
+work on blocks of 64 or 128 tokens, so a sentence of ten leaves most of a block empty. With TRITON_INTERPRET=1 they run
+on a processor, slowly: that is how they are tested.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+import torch
+
+try:
+    import triton
+    import triton.language as tl
+except ImportError:  # no GPU here, or none that Triton knows
+    triton = None
+try:
+    from triton.tools.tensor_descriptor import TensorDescriptor
+except ImportError:  # an older Triton
+    TensorDescriptor = None
+
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+BLOCKS = (64, 128)  # tokens that attention looks at together
+SMALLEST = 16  # numbers that a product is made of at least
+LOG2_E = 1.4426950408889634
+
+
+def ready(numbers: torch.Tensor) -> bool:
+    """Whether the kernels can be had where these numbers are."""
+    return triton is not None and (numbers.is_cuda or INTERPRETED) and _compiles(numbers.device)
+
+
+@cache
+def _compiles(device: torch.device) -> bool:
+    """Triton needs a C compiler, and a GPU that is not too old."""
+    try:
+        return bool(log_sum(torch.zeros(1, 2, device=device)).isfinite().all())
+    except Exception:  # it fails in as many ways as there are machines
+        return False
+
+
+def sums_best_unwritten(weight: torch.Tensor) -> bool:
+    """Whether `projected_log_sum` is for this projection: NVIDIA's newer GPUs are fast at it, in half precision."""
+    half = weight.dtype in (torch.bfloat16, torch.float16)
+    if not ready(weight) or TensorDescriptor is None or torch.version.hip or not half or weight.shape[1] % 8:
+        return False
+    return INTERPRETED or torch.cuda.get_device_capability(weight.device) >= (9, 0)
+
+
+def attends(query: torch.Tensor, key: torch.Tensor) -> bool:
+    """Whether `attention_within` is for texts of this length; longer ones fill torch's own blocks."""
+    return ready(query) and key.shape[2] <= _longest(query.device, query.dtype, query.shape[3])
+
+
+@cache
+def _longest(device: torch.device, dtype: torch.dtype, width: int) -> int:
+    """The largest block that this GPU has room for; large ones of float32 are slow, and slow to compile."""
+    longest = 0
+    for block in BLOCKS if dtype.itemsize == 2 else BLOCKS[:1]:
+        states = torch.ones(1, 1, block, width, dtype=dtype, device=device)
+        try:
+            attention_within(states, states, states)
+        except Exception:  # as above
+            break
+        longest = block
+    return longest
+
+
+def added_norm(states: torch.Tensor, added: torch.Tensor | None, norm: Any) -> torch.Tensor:
+    """A layer's normalisation of the states, or of the sum of the two."""
+    states = states.contiguous()
+    added = states if added is None else added.contiguous()
+    width = states.shape[-1]
+    found = torch.empty_like(states)
+    _norm_kernel[(states.numel() // width,)](
+        states,
+        added,
+        norm.weight,
+        norm.bias,
+        found,
+        width,
+        norm.eps,
+        ADDS=added is not states,
+        BLOCK=triton.next_power_of_2(width),
+    )
+    return found
+
+
+def attention_within(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scale: float | None = None
+) -> torch.Tensor:
+    """texts x heads x tokens x width in, texts x tokens x heads x width out; for texts that it `attends` to.
+
+    There may be fewer queries than keys.
+    """
+    texts, heads, asked, width = query.shape
+    tokens = key.shape[2]
+    found = torch.empty(texts, asked, heads, width, dtype=query.dtype, device=query.device)
+    block = next(size for size in BLOCKS if tokens <= size)
+    together = block // tokens
+    strides = [stride for one in (query, key, value, found.transpose(1, 2)) for stride in one.stride()[:3]]
+    _attention_kernel[(heads, triton.cdiv(texts, together))](
+        *(query, key, value, found, *strides, texts, asked, tokens, together),
+        (width**-0.5 if scale is None else scale) * LOG2_E,
+        USED=width,
+        BLOCK=block,
+        WIDTH=max(SMALLEST, triton.next_power_of_2(width)),
+    )
+    return found
+
+
+def log_sum(logits: torch.Tensor) -> torch.Tensor:
+    """log of the sum of exp over each row, in float32."""
+    found = torch.empty(len(logits), dtype=torch.float32, device=logits.device)
+    _log_sum_kernel[(len(logits),)](logits, found, logits.shape[1], logits.stride(0), BLOCK=8192, num_warps=8)
+    return found
+
+
+def projected_log_sum(states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """The same for states before their projection, whose numbers are never written down."""
+    rows, words, width = 128, 256, 64
+    states = states.contiguous()
+    programs = torch.cuda.get_device_properties(states.device).multi_processor_count if states.is_cuda else 2
+    found = torch.empty(len(states), triton.cdiv(len(weight), words), dtype=torch.float32, device=states.device)
+    _projected_log_sum_kernel[(programs,)](
+        TensorDescriptor.from_tensor(states, [rows, width]),
+        TensorDescriptor.from_tensor(weight, [words, width]),
+        *(bias, found, len(states), len(weight), states.shape[1]),
+        **{"ROWS": rows, "WORDS": words, "WIDTH": width, "TOGETHER": 8, "PROGRAMS": programs},
+        num_warps=8,
+    )
+    return found.logsumexp(1)
+
+
+def projected_at(
+    states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, rows: torch.Tensor, words: torch.Tensor
+) -> torch.Tensor:
+    """The numbers of single words at single states, in float32."""
+    states = states.contiguous()
+    found = torch.empty(len(rows), dtype=torch.float32, device=states.device)
+    width = states.shape[1]
+    block = triton.next_power_of_2(width)
+    _projected_at_kernel[(len(rows),)](states, weight, bias, rows, words, found, width, BLOCK=block, num_warps=2)
+    return found
+
+
+if triton is not None:
+
+    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+    def _norm_kernel(states, added, weight, bias, found, width, eps, ADDS: tl.constexpr, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+        """One row."""
+        row = tl.program_id(0).to(tl.int64) * width
+        at = tl.arange(0, BLOCK)
+        inside = at < width
+        own = tl.load(states + row + at, mask=inside, other=0.0).to(tl.float32)
+        if ADDS:
+            own += tl.load(added + row + at, mask=inside, other=0.0).to(tl.float32)
+        apart = tl.where(inside, own - tl.sum(own, axis=0) / width, 0.0)
+        scaled = apart * tl.rsqrt(tl.sum(apart * apart, axis=0) / width + eps)
+        times = tl.load(weight + at, mask=inside, other=0.0).to(tl.float32)
+        plus = tl.load(bias + at, mask=inside, other=0.0).to(tl.float32)
+        tl.store(found + row + at, (scaled * times + plus).to(found.dtype.element_ty), mask=inside)
+
+    @triton.jit(do_not_specialize=["texts", "asked", "tokens", "together"])  # type: ignore[untyped-decorator, unused-ignore]
+    def _attention_kernel(  # type: ignore[no-untyped-def]
+        query,
+        key,
+        value,
+        found,
+        query_text,
+        query_head,
+        query_token,
+        key_text,
+        key_head,
+        key_token,
+        value_text,
+        value_head,
+        value_token,
+        found_text,
+        found_head,
+        found_token,
+        texts,
+        asked,
+        tokens,
+        together,
+        scale,
+        USED: tl.constexpr,
+        BLOCK: tl.constexpr,
+        WIDTH: tl.constexpr,
+    ):
+        """One head of as many texts as fit into a block; every token looks at those of its own text."""
+        head = tl.program_id(0)
+        row = tl.arange(0, BLOCK)
+        column = tl.arange(0, WIDTH)[None, :]
+        first = tl.program_id(1).to(tl.int64) * together
+        asker, teller = row // asked, row // tokens  # the text of a query, and that of a key and its value
+        known = (teller < together) & (first + teller < texts)
+        text, token, inside = (first + teller)[:, None], (row % tokens)[:, None], known[:, None] & (column < USED)
+        keys = tl.load(key + text * key_text + head * key_head + token * key_token + column, inside, 0.0)
+        values = tl.load(value + text * value_text + head * value_head + token * value_token + column, inside, 0.0)
+        wanted = (asker < together) & (first + asker < texts)
+        text, token, inside = (first + asker)[:, None], (row % asked)[:, None], wanted[:, None] & (column < USED)
+        queries = tl.load(query + text * query_text + head * query_head + token * query_token + column, inside, 0.0)
+        looks = tl.dot(queries, tl.trans(keys), input_precision="ieee") * scale
+        looks = tl.where((asker[:, None] == teller[None, :]) & known[None, :], looks, -1e30)
+        looks = tl.exp2(looks - tl.max(looks, axis=1)[:, None])
+        looks = (looks / tl.sum(looks, axis=1)[:, None]).to(values.dtype)
+        seen = tl.dot(looks, values, input_precision="ieee").to(values.dtype)
+        tl.store(found + text * found_text + head * found_head + token * found_token + column, seen, mask=inside)
+
+    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+    def _log_sum_kernel(logits, found, words, stride, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+        """One row: a running maximum and a running sum, block by block."""
+        row = tl.program_id(0).to(tl.int64)
+        largest = -float("inf")
+        total = 0.0
+        for start in range(0, words, BLOCK):
+            at = start + tl.arange(0, BLOCK)
+            some = tl.load(logits + row * stride + at, mask=at < words, other=-float("inf")).to(tl.float32)
+            higher = tl.maximum(largest, tl.max(some, axis=0))
+            total = total * tl.exp(largest - higher) + tl.sum(tl.exp(some - higher), axis=0)
+            largest = higher
+        tl.store(found + row, largest + tl.log(total))
+
+    @triton.jit(do_not_specialize=["count"])  # type: ignore[untyped-decorator, unused-ignore]
+    def _projected_log_sum_kernel(  # type: ignore[no-untyped-def]
+        states,
+        weight,
+        bias,
+        found,
+        count,
+        vocabulary,
+        inner,
+        ROWS: tl.constexpr,
+        WORDS: tl.constexpr,
+        WIDTH: tl.constexpr,
+        TOGETHER: tl.constexpr,
+        PROGRAMS: tl.constexpr,
+    ):
+        """Tiles of some rows and some words; a few rows go with all words first, and then stay in the cache."""
+        down, across = tl.cdiv(count, ROWS), tl.cdiv(vocabulary, WORDS)
+        for tile in tl.range(tl.program_id(0), down * across, PROGRAMS, flatten=True):
+            above = tile // (TOGETHER * across) * TOGETHER
+            within = tile % (TOGETHER * across)
+            height = tl.minimum(down - above, TOGETHER)
+            first_row, block = (above + within % height) * ROWS, within // height
+            logits = tl.zeros((ROWS, WORDS), dtype=tl.float32)
+            for start in range(0, inner, WIDTH):
+                some, others = states.load([first_row, start]), weight.load([block * WORDS, start])
+                logits = tl.dot(some, tl.trans(others), logits, input_precision="ieee")
+            word = block * WORDS + tl.arange(0, WORDS)
+            logits += tl.load(bias + word, mask=word < vocabulary, other=-float("inf")).to(tl.float32)[None, :]
+            largest = tl.max(logits, axis=1)
+            total = tl.sum(tl.exp(logits - largest[:, None]), axis=1)
+            row = first_row + tl.arange(0, ROWS)
+            tl.store(found + row.to(tl.int64) * across + block, largest + tl.log(total), mask=row < count)
+
+    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+    def _projected_at_kernel(states, weight, bias, rows, words, found, width, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+        """One word at one state."""
+        at = tl.arange(0, BLOCK)
+        row, word = tl.load(rows + tl.program_id(0)), tl.load(words + tl.program_id(0))
+        state = tl.load(states + row * width + at, mask=at < width, other=0.0).to(tl.float32)
+        own = tl.load(weight + word * width + at, mask=at < width, other=0.0).to(tl.float32)
+        tl.store(found + tl.program_id(0), tl.sum(state * own, axis=0) + tl.load(bias + word).to(tl.float32))
