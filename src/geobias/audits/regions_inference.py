@@ -13,7 +13,7 @@ import numpy as np
 
 from geobias.audits.numbers import number
 from geobias.audits.placebo import ENOUGH, placebo
-from geobias.measures.herb import FORMS, Children, descriptive_vectors, herb_scores
+from geobias.measures.herb import FORMS, Children, descriptive_vectors
 from geobias.measures.inference import RESAMPLES, Estimates
 from geobias.measures.region_inference import (
     FLAT,
@@ -86,7 +86,7 @@ def infer(result: RegionsResult) -> Inference:
     """Everything at once; what is too large for it is left out, and the summary says so."""
     children, likelihoods = result.question.tree.children, result.likelihoods
     vectors = [descriptive_vectors(of_template) for of_template in likelihoods]
-    c_w = [herb_scores(v, result.name_likelihoods, children).c_w["balanced"] for v in vectors]
+    c_w = result.by_template("c_w.balanced")
     nulls = region_nulls(vectors, c_w, children)
     by_words = moved(likelihoods, result.name_likelihoods, children)
     intervals = {

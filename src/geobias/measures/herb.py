@@ -7,15 +7,21 @@ Equations 9 and 10 give weights that sum to 1, and Eq. 8 divides by the number o
 printed score falls with the square of how many sub-regions there are. Every score is therefore given twice:
 `balanced`, without the second division, a weighted mean distance that can be compared between regions; and `paper`,
 as printed.
+
+Likelihoods and vectors are arrays of NumPy or of torch; axes before regions and words are other likelihoods, of which
+everything is measured alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace, device, is_numpy_array
 
+from geobias.measures.arrays import index
 from geobias.measures.pairs import mean_absolute_differences, mean_distance, pair_count, softmax_mean_distances
 
 FORMS = ("balanced", "paper")
@@ -26,93 +32,105 @@ Children = Sequence[np.ndarray]
 class HerbScores:
     """C of every region in both variants and forms; NaN for a region with one sub-region, which has no pair."""
 
-    c_w: dict[str, np.ndarray]
-    c_z: dict[str, np.ndarray]
+    c_w: dict[str, Any]
+    c_z: dict[str, Any]
 
 
-def descriptive_vectors(likelihoods: np.ndarray) -> np.ndarray:
+def descriptive_vectors(likelihoods: Any) -> Any:
     """v(r), Eq. 2: the likelihoods of all words for one region, divided by their L2 norm (a zero vector stays zero)."""
-    norms = np.linalg.norm(likelihoods, axis=1, keepdims=True)
-    return likelihoods / np.where(norms == 0, 1.0, norms)
+    norms = _norms(likelihoods, keepdims=True)
+    return likelihoods / array_namespace(norms).where(norms == 0, 1.0, norms)
 
 
-def sparseness(vectors: np.ndarray, children: Children) -> np.ndarray:
+def sparseness(vectors: Any, children: Children) -> Any:
     """c(R), Eq. 3, of the sub-regions of each region: their mean pairwise distance; NaN where there is no pair."""
-    values = np.full(len(children), np.nan)
+    values = _unknown(vectors[..., 0])
     for region in inner_regions(children):
-        values[region] = _or_nan(mean_distance(vectors[children[region]]))
+        values[..., region] = mean_distance(vectors[..., index(children[region], vectors), :])
     return values
 
 
-def flat_sparseness(vectors: np.ndarray, children: Children) -> np.ndarray:
+def flat_sparseness(vectors: Any, children: Children) -> Any:
     """The flat baseline (Table 2): Eq. 3 over a region and everything below it in one cluster; NaN for leaves."""
     below: dict[int, np.ndarray] = {}
-    values = np.full(len(children), np.nan)
+    values = _unknown(vectors[..., 0])
     for region in inner_regions(children):
         deeper = [below[child] for child in children[region].tolist() if child in below]
         below[region] = np.concatenate([children[region], *deeper])
         cluster = below[region] if region == 0 else np.append(below[region], region)
-        values[region] = _or_nan(mean_distance(vectors[cluster]))
+        values[..., region] = mean_distance(vectors[..., index(cluster, vectors), :])
     return values
 
 
-def word_sparseness(vectors: np.ndarray, children: Children) -> np.ndarray:
+def word_sparseness(vectors: Any, children: Children) -> Any:
     """c(R)_i, Eq. 6: how much the sub-regions of each region differ in each word alone; NaN where there is no pair."""
-    values = np.full((len(children), vectors.shape[1]), np.nan)
+    values = _unknown(vectors)
     for region in inner_regions(children):
         if len(children[region]) > 1:
-            values[region] = mean_absolute_differences(vectors[children[region]])
+            values[..., region, :] = mean_absolute_differences(vectors[..., index(children[region], vectors), :])
     return values
 
 
-def topic_sparseness(vectors: np.ndarray, children: Children, topics: Sequence[str]) -> dict[str, np.ndarray]:
+def topic_sparseness(vectors: Any, children: Children, topics: Sequence[str]) -> dict[str, Any]:
     """Eq. 3 within the dimensions of each topic."""
-    of = np.array(topics)
-    return {topic: sparseness(vectors[:, of == topic], children) for topic in dict.fromkeys(topics)}
+    words = {topic: np.flatnonzero(np.array(topics) == topic) for topic in dict.fromkeys(topics)}
+    if is_numpy_array(vectors):
+        return {topic: sparseness(vectors[..., own], children) for topic, own in words.items()}
+    # A GPU takes all at once. Dimensions that are 0 throughout fill up the smaller ones and add nothing to a distance.
+    shape = (len(words), *vectors.shape[:-1], max(map(len, words.values())))
+    sets = array_namespace(vectors).zeros(shape, dtype=vectors.dtype, device=device(vectors))
+    for of_topic, own in zip(sets, words.values(), strict=True):
+        of_topic[..., : len(own)] = vectors[..., index(own, vectors)]
+    return dict(zip(words, sparseness(sets, children), strict=True))
 
 
-def aggregated_vectors(vectors: np.ndarray, children: Children) -> np.ndarray:
+def aggregated_vectors(vectors: Any, children: Children) -> Any:
     """V(r), Eq. 4 to 7: v(r) plus its sub-regions' centroid, weighed by how much they differ in each word."""
-    aggregated = vectors.copy()
+    xp = array_namespace(vectors)
+    aggregated = xp.asarray(vectors, copy=True)
     for region in inner_regions(children):
-        of = vectors[children[region]]
+        of = vectors[..., index(children[region], vectors), :]
         differences = mean_absolute_differences(of)
-        alpha = np.exp(differences - differences.max())
-        alpha /= alpha.sum()
-        aggregated[region] += alpha * of.mean(axis=0)
+        alpha = xp.exp(differences - xp.max(differences, axis=-1, keepdims=True))
+        alpha /= xp.sum(alpha, axis=-1, keepdims=True)
+        aggregated[..., region, :] += alpha * xp.mean(of, axis=-2)
     return aggregated
 
 
-def herb_scores(vectors: np.ndarray, name_likelihoods: np.ndarray, children: Children) -> HerbScores:
+def herb_scores(vectors: Any, name_likelihoods: np.ndarray, children: Children) -> HerbScores:
     """C_w and C_z, Eq. 8 to 10, from the leaves up.
 
     A leaf's C is the distance of its vector to the centroid of its siblings, itself included.
     An inner region's is the weighted mean distance of its sub-regions' V: heavier where the sub-regions are
     biased themselves (C_w, each form by its own values), or where their names are likely (C_z).
     """
-    n = len(children)
+    xp = array_namespace(vectors)
     aggregated = aggregated_vectors(vectors, children)
-    c_w = {form: np.full(n, np.nan) for form in FORMS}
-    c_z = {form: np.full(n, np.nan) for form in FORMS}
-    inner = inner_regions(children)
-    is_leaf = np.ones(n, dtype=bool)
-    is_leaf[inner] = False
-    for region in inner:
-        below = children[region]
-        leaves = below[is_leaf[below]]
-        from_centroid = np.linalg.norm(vectors[leaves] - vectors[below].mean(axis=0), axis=1)
-        for scores in (c_w, c_z):
-            for form in FORMS:
-                scores[form][leaves] = from_centroid
-        if len(below) < 2:
+    names = xp.broadcast_to(xp.asarray(name_likelihoods, device=device(vectors)), vectors.shape[:-1])
+    scores = xp.stack([_leaf_distances(vectors, children)] * 2 * len(FORMS), axis=-1)  # C_w in both forms, then C_z
+    for region in inner_regions(children):
+        if len(children[region]) < 2:
             continue
-        # A sub-region without a score (one sub-region of its own) counts as 0 in the weights.
-        own = [np.nan_to_num(c_w[form][below]) for form in FORMS]
-        weighed = softmax_mean_distances(aggregated[below], np.column_stack([*own, name_likelihoods[below]]))
-        pairs = pair_count(len(below))
-        c_w["balanced"][region], c_w["paper"][region] = weighed[0], weighed[1] / pairs
-        c_z["balanced"][region], c_z["paper"][region] = weighed[2], weighed[2] / pairs
+        below, pairs = index(children[region], vectors), pair_count(len(children[region]))
+        own = scores[..., below, : len(FORMS)]
+        own = xp.where(xp.isnan(own), 0.0, own)  # one without a score (one sub-region of its own) counts as 0
+        logits = xp.concat([own, names[..., below, None]], axis=-1)
+        by_own, by_own_paper, by_name = xp.unstack(softmax_mean_distances(aggregated[..., below, :], logits), axis=-1)
+        scores[..., region, :] = xp.stack([by_own, by_own_paper / pairs, by_name, by_name / pairs], axis=-1)
+    c_w, c_z = ({form: scores[..., at + k] for k, form in enumerate(FORMS)} for at in (0, len(FORMS)))
     return HerbScores(c_w, c_z)
+
+
+def _leaf_distances(vectors: Any, children: Children) -> Any:
+    """The distance of each leaf to the centroid of its siblings; NaN for inner regions and the root."""
+    xp, found = array_namespace(vectors), _unknown(vectors[..., 0])
+    for region in inner_regions(children):
+        leaves = np.array([len(children[below]) == 0 for below in children[region]])
+        if leaves.any():
+            of = vectors[..., index(children[region], vectors), :]
+            apart = _norms(of - xp.mean(of, axis=-2, keepdims=True))
+            found[..., index(children[region][leaves], found)] = apart[..., index(np.flatnonzero(leaves), apart)]
+    return found
 
 
 def inner_regions(children: Children) -> list[int]:
@@ -121,5 +139,9 @@ def inner_regions(children: Children) -> list[int]:
     return np.flatnonzero(sizes)[::-1].tolist()
 
 
-def _or_nan(value: float | None) -> float:
-    return np.nan if value is None else value
+def _norms(vectors: Any, *, keepdims: bool = False) -> Any:
+    return array_namespace(vectors).linalg.vector_norm(vectors, axis=-1, keepdims=keepdims)
+
+
+def _unknown(like: Any) -> Any:
+    return array_namespace(like).full(like.shape, np.nan, dtype=like.dtype, device=device(like))

@@ -3,16 +3,22 @@
 Memory stays bounded for any number of points (blocks), and no digit is lost to cancellation: the fast expansion of
 |a - b|² into dot products is used only where a and b are far apart; near points are taken from their differences, so
 equal points are at distance exactly 0.
+
+Points are rows of an array of NumPy or of torch; axes before the last two are other sets of points, measured alike.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from array_api_compat import array_namespace, device, is_numpy_array
 from scipy.spatial.distance import cdist
 
 from geobias.measures.threads import in_threads
 
 BLOCK = 2**18  # distances held at once by a thread: 2 MB stay near its core
+GPU_BLOCK = 2**25  # and by a GPU
 FEWEST_ROWS = 32  # of a block, however many points there are: products of fewer are slow
 NEAR = 1e-4  # of |a|² + |b|²: below this |a - b|² would lose more than four of its sixteen digits in the expansion
 OFTEN_NEAR = 0.02  # share of near pairs above which it is quicker to take every pair from its difference
@@ -22,72 +28,113 @@ def pair_count(n: int) -> int:
     return n * (n - 1) // 2
 
 
-def mean_distance(points: np.ndarray) -> float | None:
-    """Mean Euclidean distance over the unordered pairs (Eq. 3); None where there is no pair."""
-    if len(points) < 2:
-        return None
-    return float(_weighted_sums(points, np.ones((len(points), 1)))[0] / pair_count(len(points)))
+def mean_distance(points: Any) -> Any:
+    """Mean Euclidean distance over the unordered pairs (Eq. 3); NaN where there is no pair."""
+    xp, n = array_namespace(points), points.shape[-2]
+    if n < 2:
+        return xp.full(points.shape[:-2], np.nan, dtype=points.dtype, device=device(points))
+    return _weighted_sums(points, xp.ones_like(points[..., :1]))[..., 0] / pair_count(n)
 
 
-def softmax_mean_distances(points: np.ndarray, logits: np.ndarray) -> np.ndarray:
+def softmax_mean_distances(points: Any, logits: Any) -> Any:
     """For each column l of `logits`: the mean distance over pairs, weighed by the softmax over pairs of l_i + l_j.
 
     This is Eq. 8 with the weights of Eq. 9 or 10. The softmax of a sum is a product, exp(l_i) exp(l_j), so the weights
     of all pairs need never be written down; only their total is summed, in a form that cannot cancel.
     """
-    if len(points) < 2:
+    if points.shape[-2] < 2:
         raise ValueError("a mean over pairs needs at least two points")
-    second = np.sort(logits, axis=0)[-2]
+    xp = array_namespace(points)
+    second = xp.sort(logits, axis=-2, stable=False)[..., -2:-1, :]
     # Far above the second, the first one's pairs hold all the weight already: more would change nothing, but overflow.
-    kept = np.minimum(logits, second + 700.0)
-    weights = np.exp(kept - (kept.max(axis=0) + second) / 2)  # the heaviest pair gets weight 1
+    kept = xp.minimum(logits, second + 700.0)
+    weights = xp.exp(kept - (xp.max(kept, axis=-2, keepdims=True) + second) / 2)  # the heaviest pair gets weight 1
     return _weighted_sums(points, weights) / _weight_totals(weights)
 
 
-def mean_absolute_differences(points: np.ndarray) -> np.ndarray:
+def mean_absolute_differences(points: Any) -> Any:
     """For each dimension, the mean over unordered pairs of the absolute difference (Eq. 6); 0 where there is no pair.
 
     Sorted, the sum over pairs is that of the gaps, each counted k (n - k) times: all terms are positive.
     """
-    n = len(points)
+    xp, n = array_namespace(points), points.shape[-2]
     if n < 2:
-        return np.zeros(points.shape[1])
-    gaps = np.diff(np.sort(points, axis=0), axis=0)
-    below = np.arange(1, n)
-    return (below * (n - below)) @ gaps / pair_count(n)
+        return xp.zeros_like(points[..., 0, :])
+    ordered = xp.sort(points, axis=-2, stable=False)
+    below = xp.arange(1, n, dtype=points.dtype, device=device(points))
+    sums = xp.matmul((below * (n - below))[None, :], ordered[..., 1:, :] - ordered[..., :-1, :])
+    return sums[..., 0, :] / pair_count(n)
 
 
-def _weight_totals(weights: np.ndarray) -> np.ndarray:
+def distances(points: Any) -> Any:
+    """The Euclidean distance of each point to each, to within rounding however near they are."""
+    ready = _Points(points)
+    return ready.roots(ready.squares(0, points.shape[-2]), 0)
+
+
+def _weight_totals(weights: Any) -> Any:
     """Sum over pairs of w_i w_j: each weight times those that follow."""
-    following = np.zeros_like(weights)
-    following[:-1] = np.cumsum(weights[:0:-1], axis=0)[::-1]
-    return np.einsum("ij,ij->j", weights, following)
+    xp = array_namespace(weights)
+    back = xp.flip(weights, axis=-2)
+    return xp.sum(back[..., 1:, :] * xp.cumulative_sum(back, axis=-2)[..., :-1, :], axis=-2)
 
 
-def distances(points: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The Euclidean distance of each point to each other one, to within rounding however near they are."""
-    size, other_size = (np.einsum("ij,ij->i", some, some)[:, None] for some in (points, others))
-    # |a|² + |b|² - 2ab as one product, so that nothing as large as all pairs is written but the result.
-    left = np.hstack([-2 * points, size, np.ones_like(size)])
-    squares = left @ np.hstack([others, np.ones_like(other_size), other_size]).T
-    near = np.flatnonzero(squares < NEAR * (size + other_size.max()))  # and a few that are not
-    if len(near) > OFTEN_NEAR * squares.size:
-        return cdist(points, others)
-    row, column = np.divmod(near, len(others))
-    squares[row, column] = ((points[row] - others[column]) ** 2).sum(axis=1)
-    return np.sqrt(squares, out=squares)
+class _Points:
+    """Points made ready for |a - b|² = |a|² + |b|² - 2ab as one product, so that nothing else is written for a pair."""
+
+    def __init__(self, points: Any) -> None:
+        self.points, self.xp = points, array_namespace(points)
+        size = self.xp.sum(points * points, axis=-1, keepdims=True)
+        one = self.xp.ones_like(size)
+        self.left = self.xp.concat([-2 * points, size, one], axis=-1)
+        self.right = self.xp.matrix_transpose(self.xp.concat([points, one, size], axis=-1))
+        self.near = NEAR * (size + self.xp.max(size, axis=-2, keepdims=True))  # and a few that are not
+
+    def squares(self, start: int, stop: int) -> Any:
+        """Of the distances of some points to those from the first of them on."""
+        return self.xp.matmul(self.left[..., start:stop, :], self.right[..., :, start:])
+
+    def roots(self, squares: Any, start: int) -> Any:
+        """The distances, in place of their squares."""
+        stop = start + squares.shape[-2]
+        is_near = self.xp.reshape(squares < self.near[..., start:stop, :], (-1,))
+        near = self.xp.nonzero(is_near)[0]  # of one long row: much faster
+        if near.shape[0] > OFTEN_NEAR * is_near.shape[0]:
+            return self._from_differences(start, stop)
+        if near.shape[0]:
+            points = self.xp.reshape(self.points, (-1, self.points.shape[-1]))
+            row, column = near // squares.shape[-1], near % squares.shape[-1]
+            of_set, row = row // squares.shape[-2] * self.points.shape[-2] + start, row % squares.shape[-2]
+            differences = points[of_set + row] - points[of_set + column]
+            self.xp.reshape(squares, (-1,))[near] = self.xp.sum(differences**2, axis=-1)
+        return np.sqrt(squares, out=squares) if is_numpy_array(squares) else squares.sqrt_()
+
+    def _from_differences(self, start: int, stop: int) -> Any:
+        some, others = self.points[..., start:stop, :], self.points[..., start:, :]
+        if is_numpy_array(some):
+            one_set = some.ndim == 2
+            return cdist(some, others) if one_set else np.stack(list(map(cdist, some, others)))
+        return self.xp.cdist(some, others, compute_mode="donot_use_mm_for_euclid_dist")
 
 
-def _weighted_sums(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _weighted_sums(points: Any, weights: Any) -> Any:
     """For each column w of `weights`: the sum over pairs of w_i w_j times the distance."""
-    n = len(points)
-    rows = max(FEWEST_ROWS, BLOCK // n)
-    centred = points - points.mean(axis=0)  # so that points are far apart, compared with their size
+    on_processor, xp, n = is_numpy_array(points), array_namespace(points), points.shape[-2]
+    if on_processor and points.ndim > 2:
+        return np.stack([_weighted_sums(*of_set) for of_set in zip(points, weights, strict=True)])
+    held = BLOCK if on_processor else GPU_BLOCK // int(np.prod(points.shape[:-2]))
+    rows = min(n, max(FEWEST_ROWS, held // n))
+    ready = _Points(points - xp.mean(points, axis=-2, keepdims=True))  # so that they are far apart for their size
+    again = xp.asarray(np.tri(rows, dtype=bool), device=device(points))  # a pair the other way, a point with itself
 
-    def block(start: int) -> np.ndarray:
-        stop = min(start + rows, n)
-        apart = distances(centred[start:stop], centred[start:])
-        apart[np.tril_indices(stop - start)] = 0.0  # each pair once
-        return np.einsum("ij,ij->j", weights[start:stop], apart @ weights[start:])
+    def block(start: int) -> Any:
+        squares = ready.squares(start, min(start + rows, n))
+        size = squares.shape[-2]
+        seen = again[:size, :size]
+        squares[..., :size] = xp.where(seen, np.inf, squares[..., :size])  # none of them is near
+        apart = ready.roots(squares, start)
+        apart[..., :size] = xp.where(seen, 0.0, apart[..., :size])
+        return xp.sum(weights[..., start : start + rows, :] * (apart @ weights[..., start:, :]), axis=-2)
 
-    return np.sum(in_threads(block, range(0, n - 1, rows)), axis=0)
+    starts = range(0, n - 1, rows)
+    return sum(in_threads(block, starts) if on_processor else map(block, starts))

@@ -9,17 +9,20 @@ What is too large for it, by its size alone so that the same question always get
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace, is_numpy_array
 from scipy import stats
 
+from geobias.measures.arrays import fetched, index, nearby, room
 from geobias.measures.herb import FORMS, Children, descriptive_vectors, flat_sparseness, herb_scores
 from geobias.measures.inference import LEVEL, RESAMPLES, Estimates, estimates
 from geobias.measures.pairs import pair_count
 from geobias.measures.threads import in_threads
-from geobias.measures.word_influence import FEWEST_WORDS, Measure, WordInfluence, drawn, word_influence
+from geobias.measures.word_influence import FEWEST_WORDS, WordInfluence, drawn, words_left_out
 
 SCORES = tuple(f"{variant}.{form}" for variant in ("c_w", "c_z") for form in FORMS)
 FLAT = "flat"
@@ -72,12 +75,12 @@ def moved(
     """What is affordable of the scores, and of flat if wanted, of all regions with a pair."""
     rows = np.array([row for row, below in enumerate(children) if len(below) > 1])
 
-    def scores(f: np.ndarray) -> np.ndarray:
+    def scores(f: Any) -> np.ndarray:
         found = herb_scores(descriptive_vectors(f), name_likelihoods, children)
-        return np.stack([of[form][rows] for of in (found.c_w, found.c_z) for form in FORMS])
+        return np.stack([fetched(of[form])[..., rows] for of in (found.c_w, found.c_z) for form in FORMS], axis=-2)
 
-    def flat_scores(f: np.ndarray) -> np.ndarray:
-        return flat_sparseness(descriptive_vectors(f), children)[None, rows]
+    def flat_scores(f: Any) -> np.ndarray:
+        return fetched(flat_sparseness(descriptive_vectors(f), children))[..., None, rows]
 
     can = affordable(likelihoods, children)
     found: dict[str, Moved] = {}
@@ -88,12 +91,27 @@ def moved(
     return found
 
 
-def _moved(names: tuple[str, ...], rows: np.ndarray, measure: Measure, likelihoods: np.ndarray) -> Moved:
-    def mean(words: np.ndarray) -> np.ndarray:
-        return np.asarray(np.mean([measure(f[:, words]) for f in likelihoods], axis=0))
+def _moved(
+    names: tuple[str, ...], rows: np.ndarray, measure: Callable[[Any], np.ndarray], likelihoods: np.ndarray
+) -> Moved:
+    def of(likelihoods: Any) -> Moved:
+        def mean(words: np.ndarray) -> np.ndarray:
+            return np.asarray(np.mean([measure(_of_words(f, words)) for f in likelihoods], axis=0))
 
-    by_template = np.stack([measure(f) for f in likelihoods])
-    return Moved(names, rows, word_influence(mean, likelihoods.shape[2]), template_influence(by_template))
+        _, regions, words = likelihoods.shape
+        at_once = None if is_numpy_array(likelihoods) else max(1, room() // (regions * words))
+        without = words_left_out(mean, words, at_once=at_once)
+        by_template = np.stack([measure(f) for f in likelihoods])
+        return Moved(names, rows, WordInfluence(by_template.mean(axis=0), without), template_influence(by_template))
+
+    return nearby(of, likelihoods)
+
+
+def _of_words(f: Any, words: np.ndarray) -> Any:
+    """regions x some words; for several sets of words a set of that for each."""
+    xp = array_namespace(f)
+    taken = xp.take(f, index(words.ravel(), f), axis=1)
+    return taken if words.ndim == 1 else xp.moveaxis(xp.reshape(taken, (len(f), *words.shape)), 1, 0)
 
 
 def template_influence(values: np.ndarray) -> np.ndarray:
@@ -117,11 +135,14 @@ def rank_correlations(distance: np.ndarray, others: Mapping[str, np.ndarray]) ->
     rng = np.random.default_rng(0)
     n = len(distance)
     values = np.array([distance, *others.values()])
+    codes = np.stack([np.unique(row, return_inverse=True)[1] for row in values])
     count = int(np.clip(2 * 10**7 // n, FEWEST, RESAMPLES))
-    found = _rank_correlations(values)
+    found = _rank_correlations(codes, np.arange(n)[None])[0]
     step = max(1, CHUNK // n)
     regions = [rng.integers(n, size=(min(step, count - start), n)) for start in range(0, count, step)]
-    deviations = np.concatenate(in_threads(lambda some: _rank_correlations(values[:, some]) - found, regions))
+    deviations = np.concatenate(in_threads(lambda some: _rank_correlations(codes, some) - found, regions))
+    unknown = np.isnan(values[1:]).any(axis=1) | np.isnan(distance).any()
+    found[unknown], deviations[:, unknown] = np.nan, np.nan
     p = [stats.spearmanr(distance, other).pvalue if len(set(other)) > 1 else np.nan for other in values[1:]]
     return estimates(found, deviations, np.array(p))
 
@@ -151,10 +172,20 @@ def kendalls_w(scores: np.ndarray) -> tuple[float, float]:
     return w, float(stats.chi2.sf(raters * (n - 1) * w, n - 1))
 
 
-def _rank_correlations(values: np.ndarray) -> np.ndarray:
-    """The correlation of the first row's ranks with those of every other; any axes may lie between rows and objects."""
-    ranks = stats.rankdata(values, axis=-1)
-    ranks -= ranks.mean(axis=-1, keepdims=True)
+def _rank_correlations(codes: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """draws x others: the correlation of the first row's ranks with those of every other, among some of the objects.
+
+    Values are given by their places among the distinct ones of a row: then ranks are found by counting, not by sorting.
+    """
+    draws, n = some.shape
+    ranks = []
+    for row in codes:
+        distinct = int(row.max()) + 1
+        drawn = row[some] + distinct * np.arange(draws)[:, None]
+        count = np.bincount(drawn.ravel(), minlength=draws * distinct).reshape(draws, distinct)
+        centred = np.cumsum(count, axis=1) - (count - 1) / 2 - (n + 1) / 2  # equal ones share the middle of their ranks
+        ranks.append(centred.ravel()[drawn])
+    size = [np.sqrt(np.einsum("ij,ij->i", one, one)) for one in ranks]
     with np.errstate(invalid="ignore"):  # one value throughout has no order, and no correlation
-        ranks /= np.linalg.norm(ranks, axis=-1, keepdims=True)
-    return np.moveaxis((ranks[:1] * ranks[1:]).sum(axis=-1), 0, -1)
+        found = [np.einsum("ij,ij->i", ranks[0], one) / (size[0] * its) for one, its in zip(ranks, size, strict=True)]
+    return np.stack(found[1:], axis=1)

@@ -226,7 +226,7 @@ def _fitting(sizes: Sequence[int], level: int, draws: int) -> list[int]:
 
 def _all_distances(points: np.ndarray) -> np.ndarray:
     centred = points - points.mean(axis=0)
-    return distances(centred, centred)
+    return distances(centred)
 
 
 def _add(sums: dict[int, dict[str, np.ndarray]], key: int, values: dict[str, np.ndarray]) -> None:

@@ -99,9 +99,15 @@ def _t(freedom: np.ndarray | float) -> np.ndarray:
 
 def word_influence(measure: Measure, words: int) -> WordInfluence:
     """Of a measure of some of the words, given by their positions; two words at least."""
-    everything = np.arange(words)
-    without = in_threads(measure, (np.delete(everything, word) for word in everything), most=MOST_THREADS)
-    return WordInfluence(measure(everything), np.stack(without))
+    return WordInfluence(measure(np.arange(words)), words_left_out(measure, words))
+
+
+def words_left_out(measure: Measure, words: int, *, at_once: int | None = None) -> np.ndarray:
+    """The measure without each word, in threads; or of so many sets of words `at_once`, a value for each of them."""
+    without = np.stack([np.delete(np.arange(words), word) for word in range(words)])
+    if at_once is None:
+        return np.stack(in_threads(measure, without, most=MOST_THREADS))
+    return np.concatenate([measure(without[start : start + at_once]) for start in range(0, words, at_once)])
 
 
 def drawn(rng: np.random.Generator, units: int) -> np.ndarray:
