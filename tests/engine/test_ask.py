@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -221,3 +222,21 @@ def test_a_score_that_no_batch_gave_is_no_number() -> None:
             yield np.array([0]), np.array([[1.0]])
 
     np.testing.assert_array_equal(Silent().score(["a", "b"]), [[1.0], [np.nan]])
+
+
+class Watching(Failing):
+    """Remembers how long the turns of threads were while it was asked."""
+
+    turns: float
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        self.turns = sys.getswitchinterval()
+        return super().score(texts)
+
+
+@pytest.mark.parametrize("last", ["bb", ""])
+def test_threads_take_their_usual_turns_afterwards(last: str) -> None:
+    before, scorer = sys.getswitchinterval(), Watching()
+    with suppress(GeobiasError):
+        ask(scorer, ["a", last])
+    assert scorer.turns < before == sys.getswitchinterval()

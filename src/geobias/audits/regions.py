@@ -17,8 +17,9 @@ from geobias.audits.placebo import PLACES, Invented, ask_invented, invented_name
 from geobias.audits.regions_inference import Inference, infer
 from geobias.audits.wording import Substitutes, Wording, checked_ablations, substitutes, wordings
 from geobias.audits.wording import to_dict as wording_dict
-from geobias.engine.ask import Answers, ask, store_of
+from geobias.engine.ask import Answers, Keeper, ask
 from geobias.errors import InputError
+from geobias.measures.arrays import fetched, nearby
 from geobias.measures.herb import (
     FORMS,
     descriptive_vectors,
@@ -115,29 +116,33 @@ class RegionsResult:
         """Every measure of every region, once for each template."""
         children = self.question.tree.children
         topics = [word.topic for word in self.question.words]
-        measured = []
-        for likelihoods in self.likelihoods:
+
+        def measured(likelihoods: Any) -> dict[str, np.ndarray]:
             vectors = descriptive_vectors(likelihoods)
             scores = herb_scores(vectors, self.name_likelihoods, children)
-            measured.append(
-                {
-                    **{f"c_w.{form}": scores.c_w[form] for form in FORMS},
-                    **{f"c_z.{form}": scores.c_z[form] for form in FORMS},
-                    "flat": flat_sparseness(vectors, children),
-                    "sparseness": sparseness(vectors, children),
-                    "words": word_sparseness(vectors, children),
-                    **{f"topic.{t}": c for t, c in topic_sparseness(vectors, children, topics).items()},
-                }
-            )
-        return measured
+            found = {
+                **{f"c_w.{form}": scores.c_w[form] for form in FORMS},
+                **{f"c_z.{form}": scores.c_z[form] for form in FORMS},
+                "flat": flat_sparseness(vectors, children),
+                "sparseness": sparseness(vectors, children),
+                "words": word_sparseness(vectors, children),
+                **{f"topic.{t}": c for t, c in topic_sparseness(vectors, children, topics).items()},
+            }
+            return {name: fetched(values) for name, values in found.items()}
+
+        return [nearby(measured, likelihoods) for likelihoods in self.likelihoods]
+
+    def by_template(self, name: str) -> list[np.ndarray]:
+        """A measure of every region, once for each template."""
+        return [measured[name] for measured in self._by_template]
 
     def measure(self, name: str) -> np.ndarray:
         """A measure of every region, the mean over templates."""
-        return np.mean([measured[name] for measured in self._by_template], axis=0)
+        return np.mean(self.by_template(name), axis=0)
 
     def spread(self, name: str) -> np.ndarray:
         """The standard deviation of a measure over the templates."""
-        return np.std([measured[name] for measured in self._by_template], axis=0, ddof=1)
+        return np.std(self.by_template(name), axis=0, ddof=1)
 
     @cached_property
     def regions(self) -> list[dict[str, Any]]:
@@ -273,9 +278,10 @@ def answer(asked: Question, scorer: Scorer, *, progress: bool | None = None) -> 
     sentences = asked.sentences(marked=marked)
     model = model_identity(scorer)
     label = f"{model['name']} {model['score']}"
-    store = store_of(scorer, label)
-    said = ask(scorer, sentences, label=label, progress=progress, store=store)
-    bare = ask(scorer, [mark(name) for name in names] if marked else names, label=label, progress=progress, store=store)
+    with Keeper(scorer, label) as keeper:
+        said = ask(scorer, sentences, label=label, progress=progress, keeper=keeper)
+        called = [mark(name) for name in names] if marked else names
+        bare = ask(scorer, called, label=label, progress=progress, keeper=keeper)
     work, invented = {"sentences_scored": said.scored, "names_scored": bare.scored}, None
     tokens = None if (counted := bare.column("tokens")) is None else _with_root(counted)
     if asked.invented:

@@ -9,12 +9,14 @@ The answers come from the scorer itself; inside `computing("auto", ...)` from co
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the bar moves; nothing of what was paid for
 SMALLEST_SHARE, LARGEST_SHARE = 8, 65536
+SECONDS_OF_A_TURN = 2e-5  # who hands work to a GPU cannot wait the usual 5 ms for the thread that computes digests
 
 _cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 
@@ -73,37 +76,34 @@ class Answers:
         return self.scores[:, list(self.columns).index(name)] if name in self.columns else None
 
 
-def store_of(scorer: Scorer, label: str) -> ScoreStore:
-    """What is known of a scorer's answers now."""
-    return ScoreStore(scorer.fingerprint, scorer.columns, name=label)
-
-
 def ask(
     scorer: Scorer,
     texts: Sequence[str],
     *,
     label: str = "scoring",
     progress: bool | None = None,
-    store: ScoreStore | None = None,
+    keeper: Keeper | None = None,
 ) -> Answers:
     """The scorer's answer to every text. `progress` shows a bar; by default only on a terminal.
 
-    Who asks several times about texts of different kinds opens the store once, and need not wait for it again.
+    Who asks several times about texts of different kinds has one keeper, and need not wait for what it writes.
 
     Texts without a number are told when all others are kept. A scorer may have two methods more: `ask_before(asked)`,
     which, where answers are paid, may have other scorers asked through the store first, and `check_answers(texts,
     scores)`, which may refuse what is known in the end.
     """
+    if keeper is None:
+        with Keeper(scorer, label) as own:
+            return ask(scorer, texts, label=label, progress=progress, keeper=own)
     first, which = distinct(texts)
-    store = store or store_of(scorer, label)
-    scores = store.lookup(chosen(texts, first))
+    scores = keeper.store.lookup(chosen(texts, first))
     missing = np.flatnonzero(np.isnan(scores[:, 0]))
     paid = getattr(scorer, "paid", False)
     if paid and len(missing) and hasattr(scorer, "ask_before"):
         scorer.ask_before(lambda other, some: ask(other, some, label=label, progress=False).scores)
     cluster = None if paid else _cluster.get()  # a server is called from here, whoever computes
     answers = answers_here if cluster is None else cluster.answers
-    with progress_bar(label, len(missing), progress) as advance, _Keeper(store, wait=paid) as keeper:
+    with progress_bar(label, len(missing), progress) as advance:
         parts = _kept_in_time(answers(scorer, texts, first[missing]), 0.0 if paid else SECONDS_AT_RISK)
         with _closed(parts):  # a scorer is left as it was, whatever happens here
             for some, answer in parts:
@@ -113,7 +113,6 @@ def ask(
                     keeper.keep(chosen(texts, first[rows]), answer[fine])
                     scores[rows] = answer[fine]
                 advance(len(some))
-    store.tidy()
     _refuse_without_number(texts, first[np.isnan(scores[:, 0])])
     if hasattr(scorer, "check_answers"):
         scorer.check_answers(chosen(texts, first), scores)
@@ -135,19 +134,21 @@ def distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     return first, which
 
 
-class _Keeper:
-    """Writes answers to the store beside the scoring: the next batch need not wait for digests and disks."""
+class Keeper:
+    """Knows a scorer's answers, and writes new ones beside the scoring: no batch waits for digests and disks."""
 
-    def __init__(self, store: ScoreStore, *, wait: bool) -> None:
-        self.store, self.wait = store, wait
+    def __init__(self, scorer: Scorer, label: str) -> None:
+        self.store = ScoreStore(scorer.fingerprint, scorer.columns, name=label)
+        self.wait = getattr(scorer, "paid", False)
         self.writer = ThreadPoolExecutor(1)
         self.last: Future[None] | None = None
 
     def __enter__(self) -> Self:
+        _short_turns(1)
         return self
 
     def keep(self, texts: Sequence[str], answer: np.ndarray) -> None:
-        """Returns when the answers before these are on disk; with `wait`, when these are."""
+        """Returns when the answers before these are on disk; if they are paid for, when these are."""
         if self.last is not None:
             self.last.result()
         self.last = self.writer.submit(self.store.add, texts, answer)
@@ -155,9 +156,25 @@ class _Keeper:
             self.last.result()
 
     def __exit__(self, *failure: object) -> None:
+        _short_turns(-1)
         self.writer.shutdown()  # what was handed over is written, also after a failure
         if self.last is not None and failure[0] is None:
             self.last.result()
+        if failure[0] is None:
+            self.store.tidy()
+
+
+_turns: dict[str, float] = {"keepers": 0, "usual": sys.getswitchinterval()}
+_turns_lock = Lock()
+
+
+def _short_turns(more: int) -> None:
+    """While there is a keeper, threads take short turns; there may be several."""
+    with _turns_lock:
+        if not _turns["keepers"]:
+            _turns["usual"] = sys.getswitchinterval()
+        _turns["keepers"] += more
+        sys.setswitchinterval(SECONDS_OF_A_TURN if _turns["keepers"] else _turns["usual"])
 
 
 def answers_here(scorer: Scorer, texts: Sequence[str], asked: np.ndarray) -> Iterator[Part]:
