@@ -1,8 +1,9 @@
 """Random models of real sizes with tokenizers that cut texts as real ones do; `python -m bench.speed.models` makes all.
 
 Speed does not depend on the weights, so nothing is fetched. A tokenizer is trained on the texts of the benchmark, with
-so few pieces that words fall into as many as they do with the real one; its vocabulary is then filled up with entries
-that no text holds. Embedding and head have the full size, so what a vocabulary costs is real.
+so few pieces that texts have as many tokens as with the real one (`python -m bench.speed.tokens` compares them); its
+vocabulary is then filled up with entries that no text holds. Embedding and head have the full size, so what a
+vocabulary costs is real.
 
 | name | like | layers x width | vocabulary | tokenizer |
 |---|---|---|---|---|
@@ -44,7 +45,7 @@ class Size:
     layers: int = 12
     width: int = 768
     heads: int = 12
-    pieces: int = 8000
+    pieces: int = 9000
     labels: int = 0
     seed: int = 3
     spread: float = 0.04  # of the weights: twice the usual, so that texts differ
@@ -52,8 +53,8 @@ class Size:
 
 SIZES = {
     "bert": Size("bert", 30_522),
-    "xlmr": Size("xlmr", 250_002),
-    "gpt2": Size("gpt2", 50_257),
+    "xlmr": Size("xlmr", 250_002, pieces=10_000),
+    "gpt2": Size("gpt2", 50_257, pieces=12_000),
     "bert-classifier": Size("bert", 30_522, labels=3),
 }
 
@@ -93,8 +94,12 @@ def make(size: Size, parts: Parts, folder: Path) -> None:
 
 
 def corpus(parts: Parts) -> list[str]:
-    """Everyday words often, places and descriptions once: those fall into more pieces, as they do in real life."""
-    return [*parts.tweets * 3, *parts.regions, *parts.words, "People in are.", "The quick brown fox."]
+    """Everyday words more often than places and descriptions: those fall into more pieces, as they do in real life."""
+    places, described = (
+        [f"People in {region} are" for region in parts.regions],
+        [f"are {word}." for word in parts.words],
+    )
+    return [*parts.tweets * 3, *places * 2, *described * 4]
 
 
 def tokenizer_of(size: Size, texts: Sequence[str]) -> Any:
