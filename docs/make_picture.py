@@ -2,8 +2,8 @@
 
     python docs/make_picture.py PAGE PICTURE          # or: make picture
 
-Needs Playwright (in the extra "dev") and a Chromium: its own, or the one on the path. Texts and words that may offend
-are hidden.
+Needs Playwright and Pillow (in the extra "dev") and a Chromium: its own, or the one on the path. Texts and words that
+may offend are hidden.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import shutil
 import sys
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 WIDTH, HEIGHT, MARGIN = 1200, 1500, 8
-MOST = 400_000  # bytes
+COLOURS = 256  # a third of the bytes
+MOST = 200_000  # bytes
 
 
 def take(page_file: Path, picture: Path) -> None:
@@ -29,6 +31,10 @@ def take(page_file: Path, picture: Path) -> None:
         height = HEIGHT if last is None else int(last["y"] + last["height"]) + MARGIN
         page.screenshot(path=str(picture), full_page=True, clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
         browser.close()
+    few_colours = (
+        Image.open(picture).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    )
+    few_colours.save(picture, optimize=True)
     size = picture.stat().st_size
     print(f"{picture}: {WIDTH} x {height}, {size / 1000:.0f} kB")
     if size > MOST:
