@@ -124,8 +124,11 @@ def herb_scores(vectors: Any, name_likelihoods: np.ndarray, children: Children) 
 def _leaf_distances(vectors: Any, children: Children) -> Any:
     """The distance of each leaf to the centroid of its siblings; NaN for inner regions and the root."""
     xp, found = array_namespace(vectors), _unknown(vectors[..., 0])
-    for region in inner_regions(children):
-        leaves = np.array([len(children[below]) == 0 for below in children[region]])
+    inner = inner_regions(children)
+    is_leaf = np.ones(len(children), dtype=bool)
+    is_leaf[inner] = False
+    for region in inner:
+        leaves = is_leaf[children[region]]
         if leaves.any():
             of = vectors[..., index(children[region], vectors), :]
             apart = _norms(of - xp.mean(of, axis=-2, keepdims=True))
