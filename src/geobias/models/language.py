@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from geobias.errors import InputError
-from geobias.models.batching import equal_length_batches
+from geobias.models.batching import Ragged, equal_length_batches
 from geobias.models.layers import MOST_BYTES, replaced
 from geobias.models.loading import LoadedModel
 from geobias.models.projection import Projection, log_sum
@@ -65,11 +65,11 @@ class LanguageModel(LoadedModel):
     def representations(self, texts: Sequence[str]) -> np.ndarray:
         """A vector for each text: the last hidden layer, averaged over the text's own tokens (NaN without any)."""
         encodings, _ = self.encode(texts)
-        lengths = np.array([len(encoding.ids) for encoding in encodings])
+        ids, added = (Ragged(getattr(one, what) for one in encodings) for what in ("ids", "special_tokens_mask"))
         rows: list[np.ndarray] = [np.empty(0)] * len(texts)
-        for some in equal_length_batches(lengths, lengths, self.budget):
-            hidden = self.states(self.tensor(np.array([encodings[i].ids for i in some])))
-            own = self.tensor(np.array([encodings[i].special_tokens_mask for i in some]) == 0)[..., None]
+        for some in equal_length_batches(ids.lengths, ids.lengths, self.budget):
+            hidden = self.states(self.tensor(ids.of(some)))
+            own = self.tensor(added.of(some) == 0)[..., None]
             means = (hidden.double() * own).sum(1) / own.sum(1)
             for i, mean in zip(some, means.cpu().numpy(), strict=True):
                 rows[i] = mean
