@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from geobias.engine import ask as engine
-from geobias.engine.ask import ask
+from geobias.engine.ask import Keeper, ask
 from geobias.engine.store import FILES_BEFORE_MERGING
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import StreamingScorer
@@ -240,3 +240,13 @@ def test_threads_take_their_usual_turns_afterwards(last: str) -> None:
     with suppress(GeobiasError):
         ask(scorer, ["a", last])
     assert scorer.turns < before == sys.getswitchinterval()
+
+
+def test_keepers_that_overlap_leave_the_turns_as_they_were() -> None:
+    before, (one, other) = sys.getswitchinterval(), (Keeper(Lengths(), "one"), Keeper(Lengths(), "other"))
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert sys.getswitchinterval() < before
+    other.__exit__(None, None, None)
+    assert sys.getswitchinterval() == before
