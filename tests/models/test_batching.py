@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geobias.models import batching
-from geobias.models.batching import Ragged, equal_length_batches, prepared_ahead
+from geobias.models.batching import equal_length_batches, prepared_ahead
 
 
 def test_batches_hold_one_length_within_the_budget_and_everything_once() -> None:
@@ -73,11 +73,3 @@ def test_a_budget_that_falls_counts_for_the_next_batch() -> None:
     assert len(next(batches)) == 6
     left.pop(0)
     assert len(next(batches)) == 2
-
-
-def test_rows_of_one_length_are_looked_up() -> None:
-    rows = Ragged([[1, 2], [], [3], [4, 5]])
-    assert rows.lengths.tolist() == [2, 0, 1, 2]
-    assert rows.of(np.array([3, 0])).tolist() == [[4, 5], [1, 2]]
-    assert rows.of(np.array([2])).tolist() == [[3]]
-    assert rows.of(np.array([1])).shape == (1, 0)

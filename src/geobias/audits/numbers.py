@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 
 def number(value: Any) -> float | int | None:
     """A NumPy number as one that JSON has: nothing for NaN, counts as whole numbers."""
-    return None if np.isnan(value) else value.item()
+    plain: float | int = value.item()
+    return None if isnan(plain) else plain
 
 
 def by_label(labels: Sequence[str], values: np.ndarray) -> dict[str, float | int | None]:

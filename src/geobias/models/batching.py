@@ -5,9 +5,8 @@ A padded row costs work and can change a score in the last digits; equal lengths
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -18,20 +17,6 @@ AT_ONCE = 32768  # texts tokenised together,
 CHARACTERS_AT_ONCE = 2**23  # or fewer, if they are long: a token takes some hundred bytes until it is read
 
 Prepared = TypeVar("Prepared")
-
-
-class Ragged:
-    """Rows of numbers, each as long as it is, one after the other: batches of one length are looked up, not stacked."""
-
-    def __init__(self, rows: Iterable[Sequence[int]]) -> None:
-        kept = list(rows)
-        self.lengths = np.fromiter(map(len, kept), dtype=np.int64, count=len(kept))
-        self.numbers = np.fromiter(chain.from_iterable(kept), dtype=np.int64, count=int(self.lengths.sum()))
-        self.starts = np.cumsum(self.lengths) - self.lengths
-
-    def of(self, some: np.ndarray) -> np.ndarray:
-        """These rows, which are of one length."""
-        return self.numbers[self.starts[some][:, None] + np.arange(self.lengths[some[0]])]
 
 
 def prepared_ahead(texts: Sequence[str], prepare: Callable[[list[str]], Prepared]) -> Iterator[tuple[int, Prepared]]:

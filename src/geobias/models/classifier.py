@@ -16,10 +16,11 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.batching import Ragged, equal_length_batches, prepared_ahead
+from geobias.models.batching import equal_length_batches, prepared_ahead
 from geobias.models.last_layer import LastLayer, at_first, last_layer
 from geobias.models.loading import LoadedModel, base_model
 from geobias.models.scorer import PROBE, StreamingScorer, probability_columns
+from geobias.models.tokens import Ragged, Tokens
 
 NO_TOKEN = -1  # an id that no token has
 
@@ -86,11 +87,11 @@ class Classifier(LoadedModel, StreamingScorer):
     def _prepared(self, texts: list[str]) -> tuple[Ragged, Ragged, np.ndarray]:
         """The texts as tokens, the kinds of these tokens, and how many of each text were cut off."""
         encodings, cut = self.encode(texts)
-        ids = Ragged(encoding.ids for encoding in encodings)
-        if not ids.lengths.all():
-            text = texts[int(np.argmin(ids.lengths))]
+        tokens = Tokens(encodings)
+        if not tokens.ids.lengths.all():
+            text = texts[int(np.argmin(tokens.ids.lengths))]
             raise InputError(f"{self.name} finds no token in the text {text[:60]!r}: leave it out.")
-        return ids, Ragged(encoding.type_ids for encoding in encodings), cut
+        return tokens.ids, tokens.kinds, cut
 
     @torch.inference_mode()
     def _probabilities(self, ids: Ragged, kinds: Ragged, some: np.ndarray) -> np.ndarray:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
 
+from geobias.models.tokens import Ragged, Tokens
 from geobias.prompts.templates import Sentences, unmark
 
 SAMPLED = 256  # sentences compared with the tokenizer's own; all of them where there are no more
@@ -28,6 +30,14 @@ class Part:
 
     ids: np.ndarray
     lengths: np.ndarray
+
+    def row(self, at: int) -> list[int]:
+        found: list[int] = self.ids[at, : self.lengths[at]].tolist()
+        return found
+
+    def is_always(self, row: Sequence[int]) -> bool:
+        """Whether every row is this one."""
+        return bool((self.lengths == len(row)).all() and (self.ids[:, : len(row)] == row).all())
 
 
 @dataclass(frozen=True)
@@ -106,17 +116,11 @@ def composed(tokenise: Tokenise, sentences: Sentences, template: int, *, longest
     if by_region is None or by_word is None:
         return None
     # A word may be cut otherwise beside a certain region, or what stands around it beside a certain word.
-    around, inside = (by_region[0][0], by_region[0][2]), by_word[0][1]
-    same_around = all((before, after) == around for before, _, after, _ in by_word)
-    if not (same_around and all(ids == inside for _, ids, *_ in by_region)):
+    same_around = by_word.before.is_always(by_region.before.row(0)) and by_word.after.is_always(by_region.after.row(0))
+    if not (same_around and by_region.word.is_always(by_word.word.row(0))):
         return None
-    found = Composed(
-        part([before for before, *_ in by_region]),
-        part([word for _, word, *_ in by_word]),
-        part([after for _, _, after, _ in by_region]),
-        np.array([blanks for *_, blanks in by_word]),
-        *_added(tokenise([unmark(sentences.at(template, 0, 0))[0]])[0]),
-    )
+    added = _added(tokenise([unmark(sentences.at(template, 0, 0))[0]])[0])
+    found = Composed(by_region.before, by_word.word, by_region.after, by_word.blanks, *added)
     if (found.before.lengths + found.after.lengths).max() + found.words.lengths.max() > longest:
         return None
     rng = np.random.default_rng(0)
@@ -125,29 +129,43 @@ def composed(tokenise: Tokenise, sentences: Sentences, template: int, *, longest
     pairs = [divmod(int(at), words) for at in sample]
     plain = tokenise([unmark(sentences.at(template, region, word))[0] for region, word in pairs])
     for (region, word), encoding in zip(pairs, plain, strict=True):
-        before, _, after, _ = by_region[region]
-        if encoding.ids != [*before, *by_word[word][1], *after]:
+        if encoding.ids != [*found.before.row(region), *found.words.row(word), *found.after.row(region)]:
             return None
     return found
 
 
-def _cut_at_word(tokenise: Tokenise, marked: Sequence[str]) -> list[tuple[list[int], list[int], list[int], int]] | None:
-    """Each sentence's ids before, in and after its marked word, and how many of the second are the blank before it.
+@dataclass(frozen=True)
+class _Cut:
+    """Sentences cut at their marked word, and how many tokens of it are the blank before it."""
 
-    None if one is too long for the model.
-    """
-    plain = [unmark(text) for text in marked]
-    found = []
-    for encoding, (text, start, end) in zip(tokenise([text for text, _, _ in plain]), plain, strict=True):
-        blank = len(text[:start].rstrip())  # the blank before a word is a part of its first token, or one of its own
-        ids, offsets, special = encoding.ids, encoding.offsets, encoding.special_tokens_mask
-        inside = [i for i, (a, b) in enumerate(offsets) if b > blank and a < end and not special[i]]
-        if encoding.overflowing or not inside:
-            return None
-        first, last = inside[0], inside[-1] + 1
-        blanks = sum(offsets[i][1] <= start for i in inside)
-        found.append((ids[:first], ids[first:last], ids[last:], blanks))
-    return found
+    before: Part
+    word: Part
+    after: Part
+    blanks: np.ndarray
+
+
+def _cut_at_word(tokenise: Tokenise, marked: Sequence[str]) -> _Cut | None:
+    """None if a sentence is too long for the model, or its word has no token."""
+    plain, start, end = zip(*map(unmark, marked), strict=True)
+    encodings = tokenise(plain)
+    if any(encoding.overflowing for encoding in encodings):
+        return None
+    # The blank before a word is a part of its first token, or one of its own.
+    blank = [len(text[:at].rstrip()) for text, at in zip(plain, start, strict=True)]
+    tokens = Tokens(encodings)
+    ids = tokens.ids
+    inside = tokens.inside(blank, end)
+    if not ids.count(inside).all():
+        return None
+    first, last = np.zeros((2, len(ids)), dtype=np.int64)
+    row, place = ids.row[inside], ids.place[inside]
+    first[row[::-1]], last[row] = place[::-1], place + 1  # of several the last one stays
+    return _Cut(
+        _part(ids, np.zeros_like(first), first),
+        _part(ids, first, last),
+        _part(ids, last, ids.lengths),
+        ids.count(inside & (tokens.spans[:, 1] <= np.array(start)[ids.row])),
+    )
 
 
 def _added(encoding: Any) -> tuple[int, int]:
@@ -158,8 +176,15 @@ def _added(encoding: Any) -> tuple[int, int]:
 
 def part(rows: Sequence[Sequence[int]]) -> Part:
     """Rows of ids, filled up."""
-    lengths = np.array([len(row) for row in rows])
-    ids = np.zeros((len(rows), int(lengths.max(initial=1))), dtype=np.int64)
-    for at, row in enumerate(rows):
-        ids[at, : len(row)] = row
-    return Part(ids, lengths)
+    ids = Ragged(np.fromiter(chain.from_iterable(rows), dtype=np.int64), np.array([len(row) for row in rows]))
+    return _part(ids, np.zeros_like(ids.lengths), ids.lengths)
+
+
+def _part(ids: Ragged, start: np.ndarray, stop: np.ndarray) -> Part:
+    """A piece of each row."""
+    lengths = stop - start
+    place = np.arange(lengths.max(initial=1))
+    taken = place < lengths[:, None]
+    filled = np.zeros(taken.shape, dtype=np.int64)
+    filled[taken] = ids.numbers[((ids.starts + start)[:, None] + place)[taken]]
+    return Part(filled, lengths)

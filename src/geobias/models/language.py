@@ -14,11 +14,12 @@ import numpy as np
 import torch
 
 from geobias.errors import InputError
-from geobias.models.batching import Ragged, equal_length_batches
+from geobias.models.batching import equal_length_batches
 from geobias.models.layers import MOST_BYTES, replaced
 from geobias.models.loading import LoadedModel
 from geobias.models.projection import Projection, log_sum
 from geobias.models.scorer import PROBE, Scorer
+from geobias.models.tokens import Tokens
 
 LOGITS_HELD = {"cpu": 2**21, "cuda": 2**29}  # numbers of the projection at once: what a cache holds, or a GPU wants
 
@@ -64,12 +65,12 @@ class LanguageModel(LoadedModel):
 
     def representations(self, texts: Sequence[str]) -> np.ndarray:
         """A vector for each text: the last hidden layer, averaged over the text's own tokens (NaN without any)."""
-        encodings, _ = self.encode(texts)
-        ids, added = (Ragged(getattr(one, what) for one in encodings) for what in ("ids", "special_tokens_mask"))
+        tokens = Tokens(self.encode(texts)[0])
+        ids, counted = tokens.ids, tokens.ids.beside(tokens.own)
         rows: list[np.ndarray] = [np.empty(0)] * len(texts)
         for some in equal_length_batches(ids.lengths, ids.lengths, self.budget):
             hidden = self.states(self.tensor(ids.of(some)))
-            own = self.tensor(added.of(some) == 0)[..., None]
+            own = self.tensor(counted.of(some))[..., None]
             means = (hidden.double() * own).sum(1) / own.sum(1)
             for i, mean in zip(some, means.cpu().numpy(), strict=True):
                 rows[i] = mean

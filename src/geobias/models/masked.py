@@ -14,7 +14,7 @@ tokenizer adds ([CLS], </s>, ...) never count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,13 +23,14 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.batching import Ragged, equal_length_batches
+from geobias.models.batching import equal_length_batches
 from geobias.models.composing import Composed, ComposedRows, OfTemplate
 from geobias.models.language import LanguageModel
 from geobias.models.language_scorer import Answered, LanguageScorer
 from geobias.models.last_layer import Choose, LastLayer, last_layer
 from geobias.models.masked_templates import MaskedWords
 from geobias.models.scorer import PROBE
+from geobias.models.tokens import Ragged, Tokens
 from geobias.prompts.templates import unmark
 
 BATCHES_COMPARED = 4  # batches of masked texts looked through together for equal ones
@@ -88,11 +89,11 @@ class MaskedLM(LanguageModel):
 
 @dataclass
 class _Encoded:
-    """Texts as token ids, and for each which positions count and up to where the masks of `method` reach."""
+    """Texts as token ids, which of them count, and before which position the masks end when one is read."""
 
     ids: Ragged
-    counted: list[np.ndarray]
-    mask_end: list[np.ndarray]
+    counted: Ragged
+    mask_end: Ragged
     tokens: np.ndarray
     unknown: np.ndarray
     cut: np.ndarray
@@ -152,45 +153,37 @@ class MaskedScorer(LanguageScorer):
         return torch.stack([mean, torch.full_like(mean, tokens), unknown, torch.zeros_like(mean)], 1)
 
     def _prepared(self, texts: list[str]) -> _Encoded:
-        plain = [unmark(text) for text in texts]
-        batch, cut = self.lm.encode([text for text, _, _ in plain])
-        rows, counted, mask_end, unknown = [], [], [], []
-        unknown_id = self.lm.tokenizer.unk_token_id
-        for encoding, (_, start, end) in zip(batch, plain, strict=True):
-            own = np.array(encoding.special_tokens_mask) == 0
-            if self.method == "conditional":
-                offsets = np.array(encoding.offsets)
-                own &= (offsets[:, 1] > start) & (offsets[:, 0] < end)
-            positions = np.flatnonzero(own)
-            rows.append(encoding.ids)
-            counted.append(positions)
-            unknown.append(np.count_nonzero(np.array(rows[-1])[positions] == unknown_id))
-            mask_end.append(self._mask_ends(positions, encoding.word_ids))
+        plain, start, end = zip(*map(unmark, texts), strict=True)
+        encodings, cut = self.lm.encode(plain)
+        tokens = Tokens(encodings)
+        ids = tokens.ids
+        counted = tokens.inside(start, end) if self.method == "conditional" else tokens.own
         return _Encoded(
-            Ragged(rows),
-            counted,
-            mask_end,
-            tokens=np.array([len(positions) for positions in counted]),
-            unknown=np.array(unknown),
+            ids,
+            ids.beside(counted),
+            ids.beside(self._mask_ends(tokens, counted)),
+            tokens=ids.count(counted),
+            unknown=ids.count(counted & (ids.numbers == self.lm.tokenizer.unk_token_id)),
             cut=cut,
         )
 
-    def _mask_ends(self, positions: np.ndarray, word_ids: Sequence[int | None]) -> np.ndarray:
-        """For each counted token, the position before which masking stops when that token is read."""
-        if self.method == "conditional" and len(positions):
-            return np.full(len(positions), positions[-1] + 1)
+    def _mask_ends(self, tokens: Tokens, counted: np.ndarray) -> np.ndarray:
+        row, place = tokens.ids.row, tokens.ids.place
+        if self.method == "conditional":
+            last = np.zeros(len(tokens.ids), dtype=np.int64)
+            last[row[counted]] = place[counted]  # of several the last one stays
+            return last[row] + 1
         if self.method == "pll-word":
-            words = np.array([word_ids[position] for position in positions])
-            last = np.searchsorted(words, words, side="right") - 1
-            return positions[last] + 1
-        return positions + 1
+            begins = (np.diff(tokens.words, prepend=-2) != 0) | (place == 0)
+            word = np.cumsum(begins) - 1
+            ends = np.append(np.flatnonzero(begins)[1:], len(row)) - 1
+            return place[ends][word] + 1
+        return place + 1
 
     def _unmasked_total(self, encoded: _Encoded, texts: np.ndarray) -> np.ndarray:
         """Sum over each text's tokens of their (weighed) log P, from one pass over the texts as they are."""
         ids = encoded.ids.of(texts)
-        read = np.zeros(ids.shape, dtype=bool)
-        for row, text in enumerate(texts):
-            read[row, encoded.counted[text]] = True
+        read = encoded.counted.of(texts)
         received, where = None, self.lm.tensor(read)
         if self.method == "aula":
             hidden, received = self.lm.states_and_attention(self.lm.tensor(ids))
@@ -207,11 +200,11 @@ class MaskedScorer(LanguageScorer):
         Masked texts are often the same: "People in Chad are [MASK]." asks for every word of one token at once.
         Each distinct one goes through the model once, and all its targets are read there.
         """
-        row = np.repeat(np.arange(len(texts)), encoded.tokens[texts])
+        counted = encoded.counted.of(texts)
+        row, position = np.nonzero(counted)
         if not len(row):  # nothing to read in any of them: the marked part lies beyond the cut
             return np.zeros(len(texts))
-        position = np.concatenate([encoded.counted[text] for text in texts])
-        end = np.concatenate([encoded.mask_end[text] for text in texts])
+        end = encoded.mask_end.of(texts)[counted]
         ids = encoded.ids.of(texts)[row]
         column = np.arange(ids.shape[1])
         masked = (column >= position[:, None]) & (column < end[:, None])
