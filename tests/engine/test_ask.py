@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from geobias.engine import ask as engine
-from geobias.engine.ask import Keeper, ask
+from geobias.engine.ask import ask
 from geobias.engine.store import FILES_BEFORE_MERGING
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import StreamingScorer
@@ -222,31 +221,3 @@ def test_a_score_that_no_batch_gave_is_no_number() -> None:
             yield np.array([0]), np.array([[1.0]])
 
     np.testing.assert_array_equal(Silent().score(["a", "b"]), [[1.0], [np.nan]])
-
-
-class Watching(Failing):
-    """Remembers how long the turns of threads were while it was asked."""
-
-    turns: float
-
-    def score(self, texts: Sequence[str]) -> np.ndarray:
-        self.turns = sys.getswitchinterval()
-        return super().score(texts)
-
-
-@pytest.mark.parametrize("last", ["bb", ""])
-def test_threads_take_their_usual_turns_afterwards(last: str) -> None:
-    before, scorer = sys.getswitchinterval(), Watching()
-    with suppress(GeobiasError):
-        ask(scorer, ["a", last])
-    assert scorer.turns < before == sys.getswitchinterval()
-
-
-def test_keepers_that_overlap_leave_the_turns_as_they_were() -> None:
-    before, (one, other) = sys.getswitchinterval(), (Keeper(Lengths(), "one"), Keeper(Lengths(), "other"))
-    one.__enter__()
-    other.__enter__()
-    one.__exit__(None, None, None)
-    assert sys.getswitchinterval() < before
-    other.__exit__(None, None, None)
-    assert sys.getswitchinterval() == before

@@ -9,14 +9,12 @@ The answers come from the scorer itself; inside `computing("auto", ...)` from co
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from threading import Lock
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 
 SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the bar moves; nothing of what was paid for
 SMALLEST_SHARE, LARGEST_SHARE = 8, 65536
-SECONDS_OF_A_TURN = 2e-5  # who hands work to a GPU cannot wait the usual 5 ms for the thread that computes digests
 
 _cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 
@@ -144,7 +141,6 @@ class Keeper:
         self.last: Future[None] | None = None
 
     def __enter__(self) -> Self:
-        _short_turns(1)
         return self
 
     def keep(self, texts: Sequence[str], answer: np.ndarray) -> None:
@@ -156,25 +152,11 @@ class Keeper:
             self.last.result()
 
     def __exit__(self, *failure: object) -> None:
-        _short_turns(-1)
         self.writer.shutdown()  # what was handed over is written, also after a failure
         if self.last is not None and failure[0] is None:
             self.last.result()
         if failure[0] is None:
             self.store.tidy()
-
-
-_turns: dict[str, float] = {"keepers": 0, "usual": sys.getswitchinterval()}
-_turns_lock = Lock()
-
-
-def _short_turns(more: int) -> None:
-    """While there is a keeper, threads take short turns; there may be several."""
-    with _turns_lock:
-        if not _turns["keepers"]:
-            _turns["usual"] = sys.getswitchinterval()
-        _turns["keepers"] += more
-        sys.setswitchinterval(SECONDS_OF_A_TURN if _turns["keepers"] else _turns["usual"])
 
 
 def answers_here(scorer: Scorer, texts: Sequence[str], asked: np.ndarray) -> Iterator[Part]:

@@ -17,6 +17,7 @@ import transformers
 
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches, prepared_ahead
+from geobias.models.device import Answer, read_late
 from geobias.models.last_layer import LastLayer, at_first, last_layer
 from geobias.models.loading import LoadedModel, base_model
 from geobias.models.scorer import PROBE, StreamingScorer, probability_columns
@@ -79,10 +80,15 @@ class Classifier(LoadedModel, StreamingScorer):
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         with self.fast():
-            for start, (ids, kinds, cut) in prepared_ahead(texts, self._prepared):
-                probabilities = partial(self._probabilities, ids, kinds)
-                for batch in equal_length_batches(ids.lengths, ids.lengths, self.budget):
-                    yield start + batch, np.column_stack([self.fitting(batch, probabilities), cut[batch]])
+            for (some, cut), probabilities in read_late(self._begun_batches(texts), self.device):
+                yield some, np.column_stack([probabilities, cut])
+
+    def _begun_batches(self, texts: Sequence[str]) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], Answer]]:
+        """Positions among the texts, how many tokens of each were cut off, and what will have their probabilities."""
+        for start, (ids, kinds, cut) in prepared_ahead(texts, self._prepared):
+            probabilities = partial(self._probabilities, ids, kinds)
+            for batch in equal_length_batches(ids.lengths, ids.lengths, self.budget):
+                yield (start + batch, cut[batch]), self.begun(batch, probabilities)
 
     def _prepared(self, texts: list[str]) -> tuple[Ragged, Ragged, np.ndarray]:
         """The texts as tokens, the kinds of these tokens, and how many of each text were cut off."""
@@ -94,7 +100,7 @@ class Classifier(LoadedModel, StreamingScorer):
         return tokens.ids, tokens.kinds, cut
 
     @torch.inference_mode()
-    def _probabilities(self, ids: Ragged, kinds: Ragged, some: np.ndarray) -> np.ndarray:
+    def _probabilities(self, ids: Ragged, kinds: Ragged, some: np.ndarray) -> torch.Tensor:
         """Texts x labels. Taken in float64, so that rows sum to one whatever the precision of the model."""
         inputs = {"input_ids": self.tensor(ids.of(some))}
         of_kind = kinds.of(some)
@@ -103,4 +109,4 @@ class Classifier(LoadedModel, StreamingScorer):
         with self.last_layer.reading(at_first) if self.last_layer else nullcontext():
             logits = self.model(**inputs).logits.double()
         probabilities: torch.Tensor = logits.sigmoid() if self.multi_label else logits.softmax(1)
-        return probabilities.cpu().numpy()
+        return probabilities

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from geobias.models.device import sent
 from geobias.models.tokens import Ragged, Tokens
 from geobias.prompts.templates import Sentences, unmark
 
@@ -84,7 +85,7 @@ class ComposedRows:
     def ids(self, batch: np.ndarray) -> tuple[torch.Tensor, slice]:
         """The token ids of sentences of one length, and which of them are the sentences' own."""
         length = int(self.lengths[batch[0]])
-        region, word = self._there(self.regions[batch]), self._there(self.words[batch])
+        region, word = (sent(of[batch], self.device) for of in (self.regions, self.words))
         place = torch.arange(length, device=self.device).expand(len(batch), length)
         word_starts = self.before_length[region][:, None]
         word_ends = word_starts + self.word_length[word][:, None]
@@ -93,13 +94,6 @@ class ComposedRows:
         )
         ids = torch.where(place < word_starts, _at(self.before[region], place), ids)
         return ids, slice(self.parts.added_before, length - self.parts.added_after)
-
-    def _there(self, rows: np.ndarray) -> torch.Tensor:
-        """On a GPU copied while it computes."""
-        found = torch.from_numpy(rows)
-        if self.device.type != "cuda":
-            return found
-        return found.pin_memory().to(self.device, non_blocking=True)
 
 
 def _at(rows: torch.Tensor, places: torch.Tensor) -> torch.Tensor:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from geobias.models.batching import prepared_ahead
 from geobias.models.composing import SAMPLED, Composed, OfTemplate, composed
+from geobias.models.device import read_late
 from geobias.models.language import LanguageModel
-from geobias.models.loading import within_memory
 from geobias.models.scorer import LIKELIHOOD_COLUMNS, StreamingScorer
 from geobias.models.template_words import TemplateWords
 from geobias.prompts.lazy import SomeTexts
 from geobias.prompts.templates import Sentences
-
-BATCHES_AHEAD = 8  # handed to a GPU before the answers of the first are read
 
 Answered = tuple[np.ndarray, np.ndarray]
 
@@ -71,11 +67,11 @@ class LanguageScorer(StreamingScorer):
     def _composed_batches(self, templates: list[OfTemplate]) -> Iterator[Answered]:
         """The same for template sentences."""
         begun = (
-            (some, self._begun(regions, scores))
+            (some, self.lm.begun(regions, scores))
             for one in templates
             for some, regions, scores in self._words(one.parts).batches(one)
         )
-        for some, answer in self._read_late(begun):
+        for some, answer in read_late(begun, self.lm.device):
             yield some, self._rows(*answer.T)
 
     def _words(self, parts: Composed) -> TemplateWords:
@@ -108,26 +104,6 @@ class LanguageScorer(StreamingScorer):
 
     def _parts_of_template(self, sentences: Sentences, template: int) -> Composed | None:
         return composed(lambda some: self.lm.encode(some)[0], sentences, template, longest=self.lm.max_length)
-
-    def _read_late(self, begun: Iterable[tuple[np.ndarray, Callable[[], np.ndarray]]]) -> Iterator[Answered]:
-        """Answers are read some batches late: a GPU has work while the last ones are kept and the next are made."""
-        waiting: deque[tuple[np.ndarray, Callable[[], np.ndarray]]] = deque()
-        ahead = BATCHES_AHEAD if self.lm.device.type == "cuda" else 0
-        for batch in begun:
-            waiting.append(batch)
-            if len(waiting) > ahead:
-                some, answer = waiting.popleft()
-                yield some, answer()
-        for some, answer in waiting:
-            yield some, answer()
-
-    def _begun(self, some: np.ndarray, compute: Callable[[np.ndarray], torch.Tensor]) -> Callable[[], np.ndarray]:
-        """Start a batch, and give what will have its answer. Where memory does not suffice it is had at once."""
-        answer = within_memory(compute, some)
-        if answer is not None:
-            return lambda: answer.cpu().numpy()
-        found = self.lm.fitting(some, lambda fewer: compute(fewer).cpu().numpy())
-        return lambda: found
 
     def _rows(self, total: np.ndarray, tokens: np.ndarray, unknown: np.ndarray, cut: np.ndarray) -> np.ndarray:
         """From the sum over each text's tokens, which is the score by `sum`; by all other methods it is their mean."""

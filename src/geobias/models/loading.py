@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, redi
 from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import huggingface_hub
 import numpy as np
@@ -21,15 +21,13 @@ from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
 from geobias.errors import InputError
 from geobias.models.attention import attention_by, faster_attention
+from geobias.models.device import Answer, sent, short_turns, within_memory
 from geobias.models.layers import FastLayers
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, GGUF, PROBE
 
 REMEMBERED = 60  # seconds for which an answer of the hub is taken for granted
 NO_LIMIT = 2**20  # tokens, where neither tokenizer nor model names a limit
 TOKEN_BUDGET = {"cpu": 2048, "cuda": 131072}  # what passes between layers stays near the cache, or fills a GPU
-
-
-Result = TypeVar("Result")
 
 
 class LoadedModel:
@@ -73,7 +71,8 @@ class LoadedModel:
     @contextmanager
     def fast(self, *, attention: str | None = None) -> Iterator[None]:
         """Inside, the model computes as fast as it can here, or with the attention that is asked for."""
-        with self._on_its_device(), attention_by(self.model, attention or self.attention), self.layers.use():
+        by = attention_by(self.model, attention or self.attention)
+        with self._on_its_device(), short_turns(), by, self.layers.use():
             yield
 
     def _on_its_device(self) -> AbstractContextManager[Any]:
@@ -121,22 +120,20 @@ class LoadedModel:
         cut = [sum(part.special_tokens_mask.count(0) for part in encoding.overflowing) for encoding in encodings]
         return encodings, np.array(cut)
 
+    def begun(self, some: np.ndarray, compute: Callable[[np.ndarray], torch.Tensor]) -> Answer:
+        """Start a batch, and give what will have its answer. Where memory does not suffice it is had at once."""
+        answer = within_memory(compute, some)
+        if answer is not None:
+            return lambda: answer.cpu().numpy()
+        found = self.fitting(some, lambda fewer: compute(fewer).cpu().numpy())
+        return lambda: found
+
     def budget(self) -> int:
         """How many tokens go through together now; fewer once memory did not suffice."""
         return self.token_budget
 
     def tensor(self, array: np.ndarray) -> torch.Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
-
-
-def within_memory(compute: Callable[[np.ndarray], Result], some: np.ndarray) -> Result | None:
-    """What `compute` gives; None where memory does not suffice. Nothing of the try is left behind."""
-    try:
-        return compute(some)
-    except RuntimeError as error:
-        if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error):
-            return None
-        raise
+        return sent(array, self.device)
 
 
 def resolve_device(device: str) -> str:

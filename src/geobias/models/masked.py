@@ -14,7 +14,7 @@ tokenizer adds ([CLS], </s>, ...) never count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -25,6 +25,7 @@ import transformers
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches
 from geobias.models.composing import Composed, ComposedRows, OfTemplate
+from geobias.models.device import Answer, read_late
 from geobias.models.language import LanguageModel
 from geobias.models.language_scorer import Answered, LanguageScorer
 from geobias.models.last_layer import Choose, LastLayer, last_layer
@@ -130,14 +131,14 @@ class MaskedScorer(LanguageScorer):
     def _composed_batches(self, templates: list[OfTemplate]) -> Iterator[Answered]:
         if self.method != "aul":
             return super()._composed_batches(templates)
-        return self._read_late(self._begun_batches(templates))
+        return read_late(self._begun_batches(templates), self.lm.device)
 
-    def _begun_batches(self, templates: list[OfTemplate]) -> Iterator[tuple[np.ndarray, Callable[[], np.ndarray]]]:
+    def _begun_batches(self, templates: list[OfTemplate]) -> Iterator[tuple[np.ndarray, Answer]]:
         for one in templates:
             rows = ComposedRows(one.parts, one.regions, one.words, self.lm.device)
             scores = partial(self._sentence_scores, rows)
             for batch in equal_length_batches(rows.lengths, rows.lengths, self.lm.budget):
-                yield one.at[batch], self._begun(batch, scores)
+                yield one.at[batch], self.lm.begun(batch, scores)
 
     @torch.inference_mode()
     def _sentence_scores(self, rows: ComposedRows, batch: np.ndarray) -> torch.Tensor:
