@@ -47,6 +47,8 @@ class Classifier(LoadedModel, StreamingScorer):
         self.multi_label = config.problem_type == "multi_label_classification" or len(self.labels) == 1
         output = "sigmoid" if self.multi_label else "softmax"
         self.fingerprint = f"{fingerprint}:classifier:{output}:{self.dtype}:{self.max_length}"
+        # XLNet and Funnel number their added tokens; others take zeros for granted, or take no kinds.
+        self.tells_kinds = any(self.encode([PROBE])[0][0].type_ids)
         # Causal models look for the last token that is not padding, and refuse a batch where they know no padding.
         # Here nothing is padded: with an id that never occurs they find the last token of each text.
         text_config = config.get_text_config()
@@ -90,22 +92,21 @@ class Classifier(LoadedModel, StreamingScorer):
             for batch in equal_length_batches(ids.lengths, ids.lengths, self.budget):
                 yield (start + batch, cut[batch]), self.begun(batch, probabilities)
 
-    def _prepared(self, texts: list[str]) -> tuple[Ragged, Ragged, np.ndarray]:
-        """The texts as tokens, the kinds of these tokens, and how many of each text were cut off."""
+    def _prepared(self, texts: list[str]) -> tuple[Ragged, Ragged | None, np.ndarray]:
+        """The texts as tokens, the kinds of these tokens if there are several, how many of each text were cut off."""
         encodings, cut = self.encode(texts)
         tokens = Tokens(encodings)
         if not tokens.ids.lengths.all():
             text = texts[int(np.argmin(tokens.ids.lengths))]
             raise InputError(f"{self.name} finds no token in the text {text[:60]!r}: leave it out.")
-        return tokens.ids, tokens.kinds, cut
+        return tokens.ids, tokens.kinds if self.tells_kinds else None, cut
 
     @torch.inference_mode()
-    def _probabilities(self, ids: Ragged, kinds: Ragged, some: np.ndarray) -> torch.Tensor:
+    def _probabilities(self, ids: Ragged, kinds: Ragged | None, some: np.ndarray) -> torch.Tensor:
         """Texts x labels. Taken in float64, so that rows sum to one whatever the precision of the model."""
         inputs = {"input_ids": self.tensor(ids.of(some))}
-        of_kind = kinds.of(some)
-        if of_kind.any():  # XLNet and Funnel number their added tokens; others take zeros for granted, or take none
-            inputs["token_type_ids"] = self.tensor(of_kind)
+        if kinds is not None:
+            inputs["token_type_ids"] = self.tensor(kinds.of(some))
         with self.last_layer.reading(at_first) if self.last_layer else nullcontext():
             logits = self.model(**inputs).logits.double()
         probabilities: torch.Tensor = logits.sigmoid() if self.multi_label else logits.softmax(1)

@@ -47,12 +47,16 @@ class Ragged:
 
 
 class Tokens:
-    """Tokenised texts: their ids, and which tokens are the texts' own and not the tokenizer's additions."""
+    """Tokenised texts; what is not looked at is never copied, which takes as long as tokenising does on many cores."""
 
     def __init__(self, encodings: Sequence[Any]) -> None:
         self._encodings = encodings
         self.ids = Ragged(self._flat("ids"), np.array([len(encoding) for encoding in encodings], dtype=np.int64))
-        self.own = self._flat("special_tokens_mask") == 0
+
+    @cached_property
+    def own(self) -> np.ndarray:
+        """Which tokens are the texts' own, and not the tokenizer's additions."""
+        return self._flat("special_tokens_mask") == 0
 
     @cached_property
     def kinds(self) -> Ragged:
