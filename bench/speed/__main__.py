@@ -74,7 +74,8 @@ def measured(
     try:
         scores, left_out = {}, {}
         chosen = [way for way in ways(kind) if not options.way or way.name in options.way]
-        workers |= {way.name: Worker(way=way.name, **setup) for way in chosen}  # they import their libraries meanwhile
+        for way in chosen:
+            workers[way.name] = Worker(way=way.name, **setup)  # all import their libraries at once
         for way in chosen:
             worker = workers[way.name]
             answer = worker.ask("load", dtype="float32")

@@ -14,6 +14,7 @@ from geobias.audits.finetune import _divided, _share, question, rank_correlation
 from geobias.errors import InputError
 from geobias.measures.inference import Estimates
 from geobias.measures.shift import flip_shares
+from geobias.report.finetune import ranked
 from tests.conftest import Run
 
 TEXTS = [f"{word} number {k}" for k in range(20) for word in ("nice", "nasty")]
@@ -81,6 +82,9 @@ def test_models_are_ranked_by_score_and_flips() -> None:
     found = rank_correlation(rows)
     assert found is not None and found["balanced"]["value"] == 1 and found["paper"]["value"] == -1
     assert rank_correlation([*rows[:2], {"herb": None, "flips": {}}]) is None
+    alike = rank_correlation([row(0.1, 3, 0.0), row(0.2, 2, 0.0), row(0.3, 1, 0.0)])
+    assert alike is not None and alike["balanced"] == alike["paper"] == {"value": None, "p": None}
+    assert "no rank correlation" in ranked(alike) and "+1.00" in ranked(found)
 
 
 def test_two_models_give_table_5_in_one_go(run: Run, labelled: Path, small_models: dict[str, Path]) -> None:

@@ -30,8 +30,21 @@ def test_answers_are_read_in_order_and_late_where_a_gpu_computes(device: str, ah
     assert read == 11
 
 
+def test_what_was_begun_before_a_failure_is_read() -> None:
+    def batches() -> Iterator[tuple[int, Answer]]:
+        for k in range(3):
+            yield k, lambda k=k: np.array([k])  # type: ignore[misc]
+        raise ZeroDivisionError
+
+    read = []
+    with pytest.raises(ZeroDivisionError):
+        for which, _ in read_late(batches(), torch.device("cuda")):
+            read.append(which)
+    assert read == [0, 1, 2]
+
+
 def test_what_is_sent_arrives_whatever_its_layout() -> None:
-    numbers = np.arange(12).reshape(3, 4)[:, ::2]
+    numbers = np.arange(12).reshape(3, 4)[:, ::-1]
     assert sent(numbers, torch.device("cpu")).tolist() == numbers.tolist()
 
 

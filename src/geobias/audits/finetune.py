@@ -6,6 +6,7 @@ a flip is a text whose predicted label changes with it. The models' own HERB sco
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -263,13 +264,17 @@ def _share(found: Estimates, k: int, texts: int) -> dict[str, float | None]:
 
 
 def rank_correlation(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Spearman's, over the models, of the HERB score with how many labels flip; None with fewer than three models."""
+    """Spearman's, over the models, of the HERB score with how many labels flip; None with fewer than three models.
+
+    Where all models flip as many there is no order, and no number.
+    """
     known = [row for row in rows if row["herb"] is not None]
     if len(known) < FEWEST_RANKED:
         return None
     flips = [row["flips"]["all"]["any"]["value"] for row in known]
     found: dict[str, Any] = {"models": len(known)}
     for form in ("balanced", "paper"):
-        test = stats.spearmanr([row["herb"]["c_w"][form] for row in known], flips)
-        found[form] = {"value": number(test.statistic), "p": number(test.pvalue)}
+        with warnings.catch_warnings(action="ignore", category=stats.ConstantInputWarning):
+            test = stats.spearmanr([row["herb"]["c_w"][form] for row in known], flips)
+        found[form] = {"value": number(np.float64(test.statistic)), "p": number(np.float64(test.pvalue))}
     return found

@@ -170,7 +170,7 @@ def _added(encoding: Any) -> tuple[int, int]:
 
 def part(rows: Sequence[Sequence[int]]) -> Part:
     """Rows of ids, filled up."""
-    ids = Ragged(np.fromiter(chain.from_iterable(rows), dtype=np.int64), np.array([len(row) for row in rows]))
+    ids = Ragged(np.fromiter(chain.from_iterable(rows), dtype=np.int64), np.array([len(row) for row in rows], np.int64))
     return _part(ids, np.zeros_like(ids.lengths), ids.lengths)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 BATCHES_AHEAD = 8  # handed to a GPU before the answers of the first are read
-SECONDS_OF_A_TURN = 2e-5  # who hands work to a GPU cannot wait the usual 5 ms for threads that tokenise or keep answers
+SECONDS_OF_A_TURN = 2e-5  # who hands kernel after kernel to a GPU cannot wait 5 ms each time for threads beside it
 
 Result = TypeVar("Result")
 Which = TypeVar("Which")
@@ -27,16 +27,25 @@ def sent(array: np.ndarray, device: torch.device) -> torch.Tensor:
 
 
 def read_late(begun: Iterable[tuple[Which, Answer]], device: torch.device) -> Iterator[tuple[Which, np.ndarray]]:
-    """Answers are read some batches late: a GPU has work while the last ones are kept and the next are made."""
+    """Answers are read some batches late: a GPU has work while the last ones are kept and the next are made.
+
+    What was begun before a failure is yielded before it rises.
+    """
     waiting: deque[tuple[Which, Answer]] = deque()
     ahead = BATCHES_AHEAD if device.type == "cuda" else 0
-    for batch in begun:
-        waiting.append(batch)
-        if len(waiting) > ahead:
-            some, answer = waiting.popleft()
-            yield some, answer()
+    failure: BaseException | None = None
+    try:
+        for batch in begun:
+            waiting.append(batch)
+            if len(waiting) > ahead:
+                some, answer = waiting.popleft()
+                yield some, answer()
+    except (Exception, KeyboardInterrupt) as error:
+        failure = error
     for some, answer in waiting:
         yield some, answer()
+    if failure is not None:
+        raise failure
 
 
 def within_memory(compute: Callable[[np.ndarray], Result], some: np.ndarray) -> Result | None:

@@ -169,6 +169,7 @@ class MaskedScorer(LanguageScorer):
         )
 
     def _mask_ends(self, tokens: Tokens, counted: np.ndarray) -> np.ndarray:
+        """For every token, the position before which masking stops when it is read; only counted ones are."""
         row, place = tokens.ids.row, tokens.ids.place
         if self.method == "conditional":
             last = np.zeros(len(tokens.ids), dtype=np.int64)
@@ -177,7 +178,7 @@ class MaskedScorer(LanguageScorer):
         if self.method == "pll-word":
             begins = (np.diff(tokens.words, prepend=-2) != 0) | (place == 0)
             word = np.cumsum(begins) - 1
-            ends = np.append(np.flatnonzero(begins)[1:], len(row)) - 1
+            ends = np.flatnonzero(np.roll(begins, -1))  # before the next one begins; the first always begins
             return place[ends][word] + 1
         return place + 1
 

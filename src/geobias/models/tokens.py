@@ -47,7 +47,7 @@ class Ragged:
 
 
 class Tokens:
-    """Tokenised texts; what is not looked at is never copied, which takes as long as tokenising does on many cores."""
+    """Tokenised texts. Only what is looked at is copied: on many cores copying takes as long as tokenising does."""
 
     def __init__(self, encodings: Sequence[Any]) -> None:
         self._encodings = encodings

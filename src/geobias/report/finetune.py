@@ -90,5 +90,8 @@ def left_out(results: Mapping[str, Any]) -> Iterator[str]:
 def ranked(found: Mapping[str, Any] | None) -> str:
     if found is None:
         return "Fewer than three models with a HERB score: no rank correlation of the score with the flips."
-    parts = (f"{found[form]['value']:+.2f} ({form}, p = {found[form]['p']:.2f})" for form in ("balanced", "paper"))
+    forms = ("balanced", "paper")
+    if any(found[form]["value"] is None for form in forms):
+        return f"All {found['models']} models have one score, or flip as many labels: no rank correlation of the two."
+    parts = (f"{found[form]['value']:+.2f} ({form}, p = {found[form]['p']:.2f})" for form in forms)
     return f"Rank correlation of C_w with all flips over {found['models']} models: {', '.join(parts)}."
