@@ -29,7 +29,7 @@ LOGITS_HELD = 4e9  # bytes: batch sizes that would need more for the vocabulary 
 PILOT_SECONDS = 1.0
 KERNELS_SHOWN = 6
 MOST_TEXTS_GPU = 8192 * 112
-MANY = {"aul": 4, "pll": 4, "classify": 8, "causal": 4}  # units at least: enough to sort by length, and for a batch
+MANY = {"aul": 4, "pll": 4, "classify": 32, "causal": 4}  # units at least: enough that texts of one length fill a batch
 
 
 class Row:
