@@ -266,7 +266,7 @@ def _share(found: Estimates, k: int, texts: int) -> dict[str, float | None]:
 def rank_correlation(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """Spearman's, over the models, of the HERB score with how many labels flip; None with fewer than three models.
 
-    Where all models flip as many there is no order, and no number.
+    Where all models have the same score, or flip equally many, there is no order, and no number.
     """
     known = [row for row in rows if row["herb"] is not None]
     if len(known) < FEWEST_RANKED:

@@ -92,6 +92,6 @@ def ranked(found: Mapping[str, Any] | None) -> str:
         return "Fewer than three models with a HERB score: no rank correlation of the score with the flips."
     forms = ("balanced", "paper")
     if any(found[form]["value"] is None for form in forms):
-        return f"All {found['models']} models have one score, or flip as many labels: no rank correlation of the two."
+        return f"All {found['models']} models have the same score or flip equally many labels: no rank correlation."
     parts = (f"{found[form]['value']:+.2f} ({form}, p = {found[form]['p']:.2f})" for form in forms)
     return f"Rank correlation of C_w with all flips over {found['models']} models: {', '.join(parts)}."
