@@ -86,7 +86,7 @@ def test_what_is_no_run_is_one_line(run: Run, two_runs: tuple[str, str]) -> None
         (("card", "nowhere"), "holds no finished run"),
         (("card", "both"), "is a run of `geobias compare`"),
         (("report", "nowhere"), "holds no finished run"),
-        (("open", "nowhere"), "has no report.html"),
+        (("open", "nowhere"), "holds no finished run"),
     ):
         code, out, err = run(*arguments)
         assert code == 2 and out == "" and message in err and err.count("\n") == 1

@@ -26,7 +26,7 @@ from bench.speed.worker import wall
 from geobias.audits.regions import answer, question
 from geobias.models.scorer import load_weights
 from geobias.report.regions import write_files
-from geobias.report.runs import write_json
+from geobias.report.run_folder import write_json
 
 SAMPLE = 20_000  # sentences whose tokens are counted, to know the work of all
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -25,7 +24,8 @@ from geobias.prompts.defaults import DEFAULT_PREFIX, DEFAULT_TEMPLATE
 from geobias.report.downstream import write_files as write_downstream
 from geobias.report.names_files import write_files as write_names
 from geobias.report.regions import write_files as write_regions
-from geobias.report.runs import RUN, TRAINING, place_for, read_run, refuse_foreign, save_run
+from geobias.report.run_folder import RUN, TRAINING, RunFolder
+from geobias.report.runs import place_for, read_run, save_run
 from geobias.world.regions import RegionTree
 from geobias.world.words import Word
 
@@ -77,14 +77,14 @@ def audit_regions(
     )
     with computing(ray, device, dtype) as (device, dtype):
         scorer = scorer_for(model, score, device=device, dtype=dtype)
-        folder = None if out is None else place_for(out)
-        if folder is not None:
-            about = model_identity(scorer)
-            refuse_foreign(folder, asked.settings_for(about["name"], about["score"]), [scorer.fingerprint])
+        about = model_identity(scorer)
+        run = None if out is None else RunFolder(place_for(out), asked.settings_for(about["name"], about["score"]))
+        if run is not None:
+            run.check([scorer.fingerprint])
         began = time.perf_counter()
         result = answer(asked, scorer, progress=progress)
-    if folder is not None:
-        save_run(folder, result, write_regions, seconds=round(time.perf_counter() - began, 1))
+    if run is not None:
+        save_run(run, result, write_regions, seconds=round(time.perf_counter() - began, 1))
     return result
 
 
@@ -162,13 +162,14 @@ def audit_names(
     several = classifier if isinstance(classifier, list | tuple) else [classifier]
     with computing(ray, device, dtype) as (device, dtype):
         classifiers = [load_classifier(one, prompt=how.prompt, device=device, dtype=dtype) for one in several]
-        folder = None if out is None else place_for(out)
-        if folder is not None:
-            refuse_foreign(folder, asked.settings_for([one.name for one in classifiers], how))
+        settings = asked.settings_for([one.name for one in classifiers], how)
+        run = None if out is None else RunFolder(place_for(out), settings)
+        if run is not None:
+            run.check()
         began = time.perf_counter()
         result = names_answer(asked, classifiers, how, device=device, dtype=dtype, progress=progress)
-    if folder is not None:
-        save_run(folder, result, write_names, seconds=round(time.perf_counter() - began, 1))
+    if run is not None:
+        save_run(run, result, write_names, seconds=round(time.perf_counter() - began, 1))
     return result
 
 
@@ -220,13 +221,14 @@ def audit_downstream(
     several = classifier if isinstance(classifier, list | tuple) else [classifier]
     with computing(ray, device, dtype) as (device, dtype):
         classifiers = [load_classifier(one, prompt=asked.prompt, device=device, dtype=dtype) for one in several]
-        folder = None if out is None else place_for(out)
-        if folder is not None:
-            refuse_foreign(folder, asked.settings_for([one.name for one in classifiers]))
+        settings = asked.settings_for([one.name for one in classifiers])
+        run = None if out is None else RunFolder(place_for(out), settings)
+        if run is not None:
+            run.check()
         began = time.perf_counter()
         result = downstream_answer(asked, classifiers, progress=progress)
-    if folder is not None:
-        save_run(folder, result, write_downstream, seconds=round(time.perf_counter() - began, 1))
+    if run is not None:
+        save_run(run, result, write_downstream, seconds=round(time.perf_counter() - began, 1))
     return result
 
 
@@ -258,7 +260,7 @@ def audit_drift(
     called again after a kill it goes on. The options are those of `geobias drift`.
     """
     from geobias.audits.drift import DriftResult, answer, question  # torch only when a model is trained
-    from geobias.report.drift import refuse_other_model, write_files
+    from geobias.report.drift import write_files
 
     asked = question(
         texts=texts,
@@ -276,15 +278,20 @@ def audit_drift(
         words=words,
         templates=templates,
     )
-    folder = place_for(out)
-    refuse_foreign(folder, asked.settings_for(str(model or EMBEDDED_LM)))
-    refuse_other_model(folder)
+    run = RunFolder(place_for(out), asked.settings_for(str(model or EMBEDDED_LM)))
+    run.check()
     lm = load_masked(model, device=device, dtype="float32")  # small steps vanish in the rounding of shorter numbers
-    refuse_foreign(folder, asked.settings_for(lm.name), [lm.scorer(asked.score).fingerprint])
-    if (folder / RUN).is_file():
-        return DriftResult.read(read_run(folder, "drift"))
-    began = time.perf_counter()
-    result = answer(asked, lm, folder / TRAINING, progress=progress)
-    save_run(folder, result, partial(write_files, lm=lm), seconds=round(time.perf_counter() - began, 1))
-    shutil.rmtree(folder / TRAINING, ignore_errors=True)
+    run = RunFolder(run.path, asked.settings_for(lm.name))
+    run.check([lm.scorer(asked.score).fingerprint])
+    if (run.path / RUN).is_file():
+        run.tidy()
+        return DriftResult.read(read_run(run.path, "drift"))
+    with run.lock(seconds=0):
+        run.claim(TRAINING)
+        try:
+            began = time.perf_counter()
+            result = answer(asked, lm, run.path / TRAINING, progress=progress)
+            save_run(run, result, partial(write_files, lm=lm), seconds=round(time.perf_counter() - began, 1))
+        finally:
+            run.release()
     return result

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import platformdirs
 
+from geobias.checks import check_path
 from geobias.errors import InputError
 
 
@@ -30,31 +34,65 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def read_text(path: Path, what: str) -> str:
-    """The text of a user's UTF-8 file; every way it can be unreadable is one sentence."""
+    """Read a user's UTF-8 file; every way it can be unreadable is one sentence."""
+    title = f"The {what} {path}"
+    return decode_text(read_bytes(path, title), title)
+
+
+def read_bytes(path: Path, title: str) -> bytes:
+    """Read a user's file. `title` begins every error, such as "The word file words.csv"."""
+    check_path(str(path))
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise InputError(f"{title} is a folder: give one file.")
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # /dev/zero never ends
+            raise InputError(f"{title} is a device: give a file.")
+        return path.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"The {what} {path} does not exist.") from None
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"The {what} {path} is not UTF-8 text (byte {error.start}): save it as UTF-8 and try again."
-        ) from None
+        raise InputError(f"{title} does not exist.") from None
     except OSError as error:
-        raise InputError(f"The {what} {path} cannot be read: {error.strerror or error}.") from None
+        raise InputError(f"{title} cannot be read: {error.strerror or error}.") from None
+
+
+def decode_text(content: bytes, title: str) -> str:
+    """The text in a user's file, without its byte order mark; what is not UTF-8, or blank, is refused."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{title} is not UTF-8 text (byte {error.start}): save it as UTF-8 and try again.") from None
     if not text.strip():
-        raise InputError(f"The {what} {path} is empty.")
+        raise InputError(f"{title} is empty.")
     return text
 
 
+TEMPORARY_FILE = re.compile(r"\.geobias-[0-9a-f]{32}\.tmp")  # a file on its way; what a kill leaves behind
+
+
 def write_whole(path: Path, content: bytes) -> None:
-    """Either the whole file is there under its name, or nothing is."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write the whole file under its name, or nothing: never a part, never over another process's temporary file."""
+    temporary = path.with_name(f".geobias-{uuid.uuid4().hex}.tmp")
     try:
-        with open(aside, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        aside.replace(path)
+        temporary.replace(path)
     except BaseException:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def check_replaceable(path: Path, signature: str) -> None:
+    """Refuse to replace a file unless it is empty or begins with what geobias writes (`signature` near the top)."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: give the name of a file.")
+    try:
+        with open(path, "rb") as file:
+            start = file.read(4096)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
+    if start and signature.encode() not in start:
+        raise InputError(f"{path} exists, and geobias did not write it: choose another name, or move it elsewhere.")

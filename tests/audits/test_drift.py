@@ -163,8 +163,8 @@ def test_a_stopped_run_ends_as_if_it_had_not_been(
             patch.setattr(drift, "train_epoch", stops_in(epoch))
             with pytest.raises(KeyboardInterrupt):
                 geobias.audit_drift(small_models["bert"], out=tmp_path / "stopped", **how)
-    assert [path.name for path in (tmp_path / "stopped").iterdir()] == ["training"]
-    with pytest.raises(geobias.InputError, match="other settings, data or model"):
+    assert {path.name for path in (tmp_path / "stopped").iterdir()} == {".geobias-run.json", ".geobias-training"}
+    with pytest.raises(geobias.InputError, match="unfinished run of other settings"):
         geobias.audit_drift(small_models["bert"], out=tmp_path / "stopped", **how | {"rate": 0.4})
     result = geobias.audit_drift(small_models["bert"], out=tmp_path / "stopped", **how)
     assert result.to_dict() == whole.to_dict() and result.work["epochs_trained"] == 1
@@ -196,7 +196,7 @@ def test_a_finished_run_is_not_trained_again(
 def test_a_model_in_the_way_is_never_written_over(small_models: dict[str, Path], tmp_path: Path) -> None:
     model = tmp_path / "mine" / "model"
     shutil.copytree(small_models["bert"], model)
-    with pytest.raises(geobias.InputError, match="of no run of geobias"):
+    with pytest.raises(geobias.InputError, match="holds no run of geobias"):
         geobias.audit_drift(model, out=tmp_path / "mine", epochs=1, **HOW)
     assert contents(model) == contents(small_models["bert"])
 

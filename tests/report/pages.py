@@ -101,9 +101,11 @@ def names_run(folder: Path, more: str = "") -> None:
 
 def both_runs(folder: Path, more: str = "") -> Path:
     """The folder that holds a run of both audits, and their page, which is given back."""
+    index = runs.index_folder(folder, ["regions", "names"])
+    index.claim()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GEOBIAS_CACHE", str(folder / "cache"))
         regions_run(folder / "regions", more)
         names_run(folder / "names", more)
-    runs.save_index(folder, {"schema_version": 1, "runs": [{"path": "regions"}, {"path": "names"}]})
+    runs.save_index(index, {"schema_version": 1, "runs": [{"path": "regions"}, {"path": "names"}]})
     return folder / runs.PAGE

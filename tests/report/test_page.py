@@ -157,7 +157,7 @@ def test_what_is_no_run_and_no_page_is_refused(run: Run, runs: Path) -> None:
         (("report", runs), "results.json is damaged"),
         (("report", "nowhere"), "nowhere holds no finished run"),
         (("report", runs / "names", "--out", "folder"), "--out is the page to write, such as folder/report.html"),
-        (("open", "nowhere"), "make it with `geobias report nowhere`"),
+        (("open", "nowhere"), "nowhere holds no finished run"),
     ):
         code, _, err = run(*given)
         assert code == 2 and said in " ".join(err.split()), given

@@ -27,15 +27,20 @@ CHOSEN = (
 
 def run_audit(out: Path | None) -> None:
     top = runs.place_for(out or runs.new_folder("audit"))
-    runs.refuse_other_index(top, ["regions", "names"])
+    run = runs.index_folder(top, ["regions", "names"])
+    run.check()
     shown = console()
     shown.print(CHOSEN)
     shown.print()
-    regions.run_regions(
-        [EMBEDDED_LM], ["aul"], REGIONS, device="auto", dtype="auto", out=top / "regions", as_json=False
-    )
-    shown.print()
-    asked = names_question(limit=TEXTS, draws=DRAWS)
-    found = names.audit_into(top / "names", asked, EMBEDDED_CLASSIFIERS, PERPLEXITY, device="auto", dtype="auto")
-    names.show(found, top / "names")
-    runs.save_index(top, {"schema_version": 1, "runs": [{"path": "regions"}, {"path": "names"}]})
+    run.claim()
+    try:
+        regions.run_regions(
+            [EMBEDDED_LM], ["aul"], REGIONS, device="auto", dtype="auto", out=top / "regions", as_json=False
+        )
+        shown.print()
+        asked = names_question(limit=TEXTS, draws=DRAWS)
+        found = names.audit_into(top / "names", asked, EMBEDDED_CLASSIFIERS, PERPLEXITY, device="auto", dtype="auto")
+        names.show(found, top / "names")
+    finally:
+        run.release()
+    runs.save_index(run, {"schema_version": 1, "runs": [{"path": "regions"}, {"path": "names"}]})

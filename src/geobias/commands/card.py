@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from geobias.files import write_whole, writing
+from geobias.files import check_replaceable, write_whole, writing
 from geobias.report import runs
-from geobias.report.card import ROWS, card
+from geobias.report.card import HEADING, ROWS, card
 from geobias.report.page.build import read
 from geobias.report.tables import console
 
@@ -16,6 +16,7 @@ def run_card(folder: Path, out: Path | None) -> None:
     if out is None:
         print(text, end="")
         return
+    check_replaceable(out, HEADING)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(out, text.encode())

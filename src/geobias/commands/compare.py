@@ -22,6 +22,7 @@ from geobias.errors import InputError
 from geobias.report import runs
 from geobias.report.answers import likelihoods, name_units, predictions, renamed, tree_of
 from geobias.report.compare import MOST_ROWS, notes, tables, write_files
+from geobias.report.run_folder import RunFolder
 from geobias.report.tables import console
 
 MEANING = (
@@ -50,7 +51,12 @@ def run_compare(folders: Sequence[Path], *, out: Path | None, as_json: bool) -> 
         models=[model for _, results in found for model in results.get("models") or [results["model"]]],
         comparisons=tuple(BY_AUDIT[audit](first, other) for other in others),
     )
-    runs.save_run(place, result, write_files, seconds=round(time.perf_counter() - began, 1))
+    runs.save_run(
+        RunFolder(place, result.to_dict()["settings"]),
+        result,
+        write_files,
+        seconds=round(time.perf_counter() - began, 1),
+    )
     if as_json:
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
     else:

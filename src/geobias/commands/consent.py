@@ -11,12 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geobias.checks import check_number
 from geobias.engine.ask import distinct
 from geobias.engine.store import ScoreStore
 from geobias.errors import InputError
 from geobias.models.endpoint import Endpoint
 from geobias.prompts.lazy import chosen
 
+MOST_CALLS, DEFAULT_CONCURRENCY, MOST_AT_ONCE = 1_000_000_000, 8, 1_000
+RATES = 0.0001, 100_000  # calls a second: from one in three hours
 LETTERS_A_TOKEN = 4  # about, in English
 SAMPLE = 1000  # texts whose length is looked at: those that are made when looked at may be millions
 
@@ -31,7 +34,7 @@ class Served:
     yes: bool = False
     max_calls: int | None = None
     rate: float | None = None
-    concurrency: int = 8
+    concurrency: int = DEFAULT_CONCURRENCY
 
     def endpoint(self) -> Endpoint:
         return Endpoint(self.url, self.model, concurrency=self.concurrency, rate=self.rate, max_calls=self.max_calls)
@@ -57,7 +60,13 @@ def served_by(
         raise InputError("--endpoint needs --model: the name under which the server has the model.")
     if others:
         raise InputError(f"Give either --endpoint with --model, or models on this machine ({', '.join(others)}).")
-    return Served(url, model, begin or "", yes, max_calls, rate, 8 if concurrency is None else concurrency)
+    if max_calls is not None:
+        check_number("--max-calls", max_calls, 1, MOST_CALLS)
+    if rate is not None:
+        check_number("--rate", rate, *RATES)
+    concurrency = DEFAULT_CONCURRENCY if concurrency is None else concurrency
+    check_number("--concurrency", concurrency, 1, MOST_AT_ONCE)
+    return Served(url, model, begin or "", yes, max_calls, rate, concurrency)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from geobias.models.prompted import needed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LabelScorer, load_classifier
 from geobias.report import runs
 from geobias.report.downstream import notes, tables, write_files
+from geobias.report.run_folder import RunFolder
 from geobias.report.tables import console
 from geobias.report.tables import show as show_result
 
@@ -58,7 +59,8 @@ def run_downstream(
         return
     label = f"downstream-{runs.slug(names[0])}" if len(names) == 1 else "downstream"
     folder = runs.place_for(out or runs.new_folder(label))
-    runs.refuse_foreign(folder, asked.settings_for(names))
+    run = RunFolder(folder, asked.settings_for(names))
+    run.check()
     if served:
         agree(served, _workload(asked, served))
     with computing(ray, device, dtype) as (here, precision):
@@ -68,7 +70,7 @@ def run_downstream(
             loaded = [load_classifier(name, prompt=asked.prompt, device=here, dtype=precision) for name in names]
         began = time.perf_counter()
         result = answer(asked, loaded)
-    runs.save_run(folder, result, write_files, seconds=round(time.perf_counter() - began, 1))
+    runs.save_run(run, result, write_files, seconds=round(time.perf_counter() - began, 1))
     if as_json:
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
     else:

@@ -17,6 +17,7 @@ from geobias.report import runs
 from geobias.report.downstream import write_files as write_downstream
 from geobias.report.finetune import notes, table, write_files
 from geobias.report.regions import write_files as write_regions
+from geobias.report.run_folder import MODELS, RunFolder
 from geobias.report.tables import show
 
 HERB_SCORE = "aul"
@@ -34,20 +35,27 @@ def run_finetune(
     names = list(dict.fromkeys(models))
     folder = runs.place_for(out or runs.new_folder("finetune"))
     settings = asked.settings_for(names)
-    runs.refuse_foreign(folder, settings)
+    run = RunFolder(folder, settings)
+    run.check()
     began = time.perf_counter()
     slugs = [runs.slug(name) for name in names]
     if len(set(slugs)) < len(slugs):
         raise InputError("Two of the models would share a folder: give them names that differ in their last parts.")
-    found = [
-        _fine_tuned(asked, name, folder / runs.MODELS / slug, device) for name, slug in zip(names, slugs, strict=True)
-    ]
-    result = FinetuneResult(asked, tuple(found), settings)
-    runs.save_run(folder, result, write_files, seconds=round(time.perf_counter() - began, 1))
+    with run.lock(seconds=0):
+        run.claim(MODELS)
+        try:
+            models_folder = folder / MODELS
+            found = [
+                _fine_tuned(asked, name, models_folder / slug, device) for name, slug in zip(names, slugs, strict=True)
+            ]
+            result = FinetuneResult(asked, tuple(found), settings)
+            runs.save_run(run, result, write_files, seconds=round(time.perf_counter() - began, 1))
+        finally:
+            run.release()
     if as_json:
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
         return
-    files = f"Every direction: tables/flips.csv; the classifiers and their audits: {runs.MODELS}/."
+    files = f"Every direction: tables/flips.csv; the classifiers and their audits: {MODELS}/."
     show([table(result)], notes(result), [MEANING], f"{files}\nResults: {runs.shown(folder)}")
 
 
@@ -64,7 +72,12 @@ def _fine_tuned(asked: FinetuneQuestion, name: str, folder: Path, device: str) -
     )
     began = time.perf_counter()
     judged = downstream.answer(asked.downstream, [classifier])
-    runs.save_run(folder / "downstream", judged, write_downstream, seconds=round(time.perf_counter() - began, 1))
+    runs.save_run(
+        RunFolder(folder / "downstream", judged.to_dict()["settings"]),
+        judged,
+        write_downstream,
+        seconds=round(time.perf_counter() - began, 1),
+    )
     own, why_none = _regions(asked, name, folder / "regions", device)
     return FineTuned(model_identity(classifier) | {"name": name}, epochs, best_epoch(epochs) + 1, judged, own, why_none)
 
@@ -79,5 +92,7 @@ def _regions(
         return None, str(error)
     began = time.perf_counter()
     result = regions.answer(asked.regions, scorer)
-    runs.save_run(folder, result, write_regions, seconds=round(time.perf_counter() - began, 1))
+    runs.save_run(
+        RunFolder(folder, result.settings), result, write_regions, seconds=round(time.perf_counter() - began, 1)
+    )
     return result, None

@@ -9,6 +9,7 @@ from geobias.errors import InputError
 from geobias.report import runs
 from geobias.report.charts import save_chart, unmapped, without_data, world_map
 from geobias.report.maps import VARIANTS, Mapped, countries_of, map_rows, mapped_score, mapped_topic, mapped_word
+from geobias.report.run_folder import add_to_run
 from geobias.report.tables import console, digits, save_csv
 from geobias.world.geometry import countries
 
@@ -31,10 +32,11 @@ def run_map(run: Path, *, word: str | None, topic: str | None, variant: str | No
     chart = world_map(
         mapped.values, names, title=mapped.title, subtitle=mapped.subtitle, legend=mapped.legend, own=mapped.own
     )
-    files = save_chart(chart, run / "figures" / mapped.stem)
-    table = run / "tables" / f"{mapped.stem}.csv"
-    save_csv(table, map_rows(mapped.values, names))
-    _show(mapped, names, [*files, table])
+    with add_to_run(run) as staging:
+        files = save_chart(chart, staging / "figures" / mapped.stem)
+        table = staging / "tables" / f"{mapped.stem}.csv"
+        save_csv(table, map_rows(mapped.values, names))
+    _show(mapped, names, [run / file.relative_to(staging) for file in (*files, table)])
 
 
 def _show(mapped: Mapped, names: Mapping[str, str], files: list[Path]) -> None:

@@ -15,11 +15,11 @@ from geobias.audits.labels import toned_labels
 from geobias.audits.names import Asked, NamesQuestion, answer, question
 from geobias.audits.names_result import NamesResult
 from geobias.audits.perplexity import language_models
+from geobias.checks import check_number
 from geobias.commands.consent import Served, Workload, agree, workload
 from geobias.commands.plan import PILOT_DRAWS, PILOT_TEXTS, POWER, show_plan, timed
 from geobias.commands.served import classification, served_classifier
 from geobias.engine.ask import computing
-from geobias.errors import InputError
 from geobias.measures.names_inference import FEWEST_TEXTS, NameUnits, Resampling
 from geobias.models.prompted import needed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LOG_LIKELIHOOD, LabelScorer, load_classifier
@@ -27,6 +27,7 @@ from geobias.models.served import ServedLM
 from geobias.report import runs
 from geobias.report.names import notes, tables
 from geobias.report.names_files import write_files
+from geobias.report.run_folder import RunFolder
 from geobias.report.tables import console, titled_table
 from geobias.report.tables import show as show_result
 
@@ -37,7 +38,7 @@ MEANING = (
     "(docs/statistics.md). It speaks of the models and of lists of common names, not of people: names cross borders."
 )
 WARNING = "These are real texts. Some may be offensive; they are shown to check the renaming, nothing else."
-COUNTRIES_PREVIEWED = 3
+COUNTRIES_PREVIEWED, MOST_PREVIEWED = 3, 10_000
 
 
 def run_names(
@@ -88,7 +89,8 @@ def audit_into(
     ray: str | None = None,
 ) -> NamesResult:
     """Ask the classifiers and leave the run in its folder."""
-    runs.refuse_foreign(folder, asked.settings_for(names, how))
+    run = RunFolder(folder, asked.settings_for(names, how))
+    run.check()
     if served:
         agree(served, _workload(asked, served, how))
     with computing(ray, device, dtype) as (here, precision):
@@ -98,7 +100,7 @@ def audit_into(
             classifiers = [load_classifier(name, prompt=how.prompt, device=here, dtype=precision) for name in names]
         began = time.perf_counter()
         result = answer(asked, classifiers, how, device=here, dtype=precision)
-    runs.save_run(folder, result, write_files, seconds=round(time.perf_counter() - began, 1))
+    runs.save_run(run, result, write_files, seconds=round(time.perf_counter() - began, 1))
     return result
 
 
@@ -161,8 +163,7 @@ def _smallest_effect(asked: NamesQuestion, classifier: LabelScorer, how: Asked) 
 
 def _preview(asked: NamesQuestion, count: int) -> None:
     """Originals and renamed texts side by side, each text with other countries, so that all are seen."""
-    if count < 1:
-        raise InputError("--preview takes a number of texts from 1 on.")
+    check_number("--preview", count, 1, MOST_PREVIEWED)
     renamed, listed = asked.renamed, asked.renamed.gazetteer
     table = titled_table(f"{len(renamed.texts):,} of {len(asked.texts):,} texts name somebody; the first draw of some")
     table.add_column("as it was", overflow="fold", ratio=1)

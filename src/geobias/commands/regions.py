@@ -29,6 +29,7 @@ from geobias.prompts.templates import Sentences, mark
 from geobias.report import runs
 from geobias.report.regions import carrying_words, overview, side_by_side, top_rows, wording_table, write_files
 from geobias.report.regions_inference import LEGEND, sure_lines
+from geobias.report.run_folder import RunFolder
 from geobias.report.tables import console, digits
 
 MEANING = (
@@ -72,10 +73,12 @@ def run_regions(
         return
     several = len(paths) > 1
     top = runs.place_for(out or runs.new_folder("regions" if several else f"regions-{runs.slug(names[0])}"))
-    if several:
-        runs.refuse_other_index(top, list(paths.values()))
-    for (name, score), path in paths.items():
-        runs.refuse_foreign(top / path, asked.settings_for(name, score))
+    index_run = runs.index_folder(top, list(paths.values())) if several else None
+    if index_run:
+        index_run.check()
+    folders = {key: RunFolder(top / path, asked.settings_for(*key)) for key, path in paths.items()}
+    for folder in folders.values():
+        folder.check()
 
     if served and lm:
         agree(served, _workload(asked, lm, paths))
@@ -91,14 +94,17 @@ def run_regions(
             for score in (score for owner, score in paths if owner == name):
                 path = paths[name, score]
                 scorer = model.scorer(score)
-                runs.refuse_foreign(top / path, asked.settings_for(name, score), [scorer.fingerprint])
+                folder = folders[name, score]
+                folder.check([scorer.fingerprint])
                 began = time.perf_counter()
                 results[path] = answer(asked, scorer)
-                runs.save_run(top / path, results[path], write_files, seconds=round(time.perf_counter() - began, 1))
+                if index_run:
+                    index_run.claim()
+                runs.save_run(folder, results[path], write_files, seconds=round(time.perf_counter() - began, 1))
     agreement = _agreement(results)
-    if several:
+    if index_run:
         index = {"schema_version": 1, "runs": [{"path": path, **_run_names(r)} for path, r in results.items()]}
-        runs.save_index(top, index | {"agreement": agreement})
+        runs.save_index(index_run, index | {"agreement": agreement})
     if as_json:
         _print_json(results, agreement)
     else:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from geobias.errors import InputError
+from geobias.files import check_replaceable
 from geobias.report import runs
-from geobias.report.page.build import read, save_figures, write_page
-from geobias.report.runs import PAGE
+from geobias.report.page.build import PAGE_SIGNATURE, read, save_figures, write_page
+from geobias.report.run_folder import PAGE, add_to_run, write_folder
 from geobias.report.tables import console
 
 
@@ -20,11 +21,20 @@ def run_report(folders: Sequence[Path], out: Path | None) -> None:
         raise InputError(f"{folders[0]} names no runs: run the audit again.")
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out is the page to write, such as {out / PAGE}.")
-    place = out or (folders[0] if len(folders) == 1 else runs.new_folder("report")) / PAGE
-    drawings = place.parent / ("figures" if place.name == PAGE else f"{place.stem}-figures")
     try:
-        write_page(place, found)
-        figures = save_figures(drawings, found)
+        own_page = len(folders) == 1 and (out is None or out.resolve() == (folders[0] / PAGE).resolve())
+        if own_page:
+            place, drawings = folders[0] / PAGE, folders[0] / "figures"
+            with add_to_run(folders[0]) as staging:
+                write_page(staging / PAGE, found)
+                figures = save_figures(staging / "figures", found)
+        else:
+            place = out or runs.new_folder("report") / PAGE
+            drawings = place.parent / ("figures" if place.name == PAGE else f"{place.stem}-figures")
+            check_replaceable(place, PAGE_SIGNATURE)
+            with write_folder(drawings, "figures of a report") as staging:
+                figures = save_figures(staging, found)
+            write_page(place, found)
     except (KeyError, TypeError, IndexError, ValueError) as error:
         raise InputError(
             f"These runs cannot be shown ({type(error).__name__}: {error}): another version may have made them; run "
@@ -38,7 +48,9 @@ def run_report(folders: Sequence[Path], out: Path | None) -> None:
 def run_open(folder: Path) -> None:
     page = folder / PAGE
     if not page.is_file():
-        raise InputError(f"{folder} has no {PAGE}: make it with `geobias report {folder}`.")
+        found = read(folder)
+        with add_to_run(folder) as staging:
+            write_page(staging / PAGE, found)
     if not webbrowser.open(page.resolve().as_uri()):
         raise InputError(f"No browser could be started here: open {page} yourself.")
     console().print(f"Opened {runs.shown(page.resolve())}", soft_wrap=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from geobias.audits.reproduce import ReproduceResult
 from geobias.errors import InputError
 from geobias.report import runs
 from geobias.report.reproduce import tables, write_files
+from geobias.report.run_folder import RunFolder
 from geobias.report.tables import console
 
 MEANING = (
@@ -41,7 +41,7 @@ def run_reproduce(
     folder = runs.place_for(out or runs.new_folder(f"reproduce-{paper}"))
     began = time.perf_counter()
     given = {
-        "ready": partial(runs.refuse_foreign, folder),
+        "ready": lambda settings: RunFolder(folder, settings).check(),
         **options,
         **{option: value for option, value in own[paper].items() if value is not None},
     }
@@ -55,7 +55,9 @@ def run_reproduce(
         from geobias.audits.reproduce_names import reproduce_names
 
         result = reproduce_names(wanted, texts=sources(given.pop("texts", None)), **given)
-    runs.save_run(folder, result, write_files, seconds=round(time.perf_counter() - began, 1))
+    runs.save_run(
+        RunFolder(folder, result.settings), result, write_files, seconds=round(time.perf_counter() - began, 1)
+    )
     if as_json:
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
     else:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
 from geobias.measures.neighbours import Purity, directions, nearest, purity
 from geobias.measures.plane import plane
@@ -17,10 +18,12 @@ from geobias.report import runs
 from geobias.report.charts import save_chart
 from geobias.report.maps import countries_of, model_name
 from geobias.report.page.build import read, write_page
+from geobias.report.run_folder import PAGE, add_to_run
 from geobias.report.space import PLANE, PURITY, space_chart
 from geobias.report.tables import console, save_csv
 from geobias.world.geometry import countries
 
+MOST_NEIGHBOURS = 1_000  # more than there are countries
 FEWEST = 8  # countries; UMAP cannot lay out fewer
 
 
@@ -28,15 +31,13 @@ def run_space(run: Path, *, neighbours: int, seed: int) -> None:
     results = runs.read_run(run, "regions")
     names = countries_of(results)
     fewest = max(FEWEST, neighbours + 2)
-    if neighbours < 2:
-        raise InputError(f"--neighbours cannot be {neighbours}: give 2 or more.")
+    check_number("--neighbours", neighbours, 2, MOST_NEIGHBOURS)
     if len(names) < fewest:
         raise InputError(
             f"{len(names)} countries are too few for {neighbours} neighbours: give a run of at least {fewest}, or "
             "fewer --neighbours."
         )
-    if not 0 <= seed < 2**32:
-        raise InputError(f"--seed cannot be {seed}: give a whole number from 0 on.")
+    check_number("--seed", seed, 0, HIGHEST_SEED)
     points = _representations(results["model"], list(names.values()))
     continents = [countries()[code].continent_name for code in names]
     laid = plane(points, neighbours=neighbours, seed=seed)
@@ -54,17 +55,19 @@ def run_space(run: Path, *, neighbours: int, seed: int) -> None:
         _said(found["full space"], neighbours),
     ]
     chart = space_chart(rows, f"Countries as {model_name(results)} holds them, and as they lie", lines)
-    files = save_chart(chart, run / "figures" / "space")
     numbers = [{"space": space, "neighbours": neighbours, **asdict(each)} for space, each in found.items()]
-    for name, content in ((PLANE, rows), (PURITY, numbers)):
-        files.append(run / "tables" / name)
-        save_csv(files[-1], content)
-    write_page(run / runs.PAGE, read(run))  # which shows the plane too
+    with add_to_run(run) as staging:
+        files = save_chart(chart, staging / "figures" / "space")
+        for name, content in ((PLANE, rows), (PURITY, numbers)):
+            files.append(staging / "tables" / name)
+            save_csv(files[-1], content)
+    with add_to_run(run) as page_staging:
+        write_page(page_staging / PAGE, read(run))  # which shows the plane too
     out = console()
     out.print(_said(found["full space"], neighbours))
     out.print(f"On the plane of the figure, which is not to be trusted: {found['plane'].purity:.0%}.", style="dim")
     for file in files:
-        out.print(str(runs.shown(file)), soft_wrap=True)
+        out.print(str(runs.shown(run / file.relative_to(staging))), soft_wrap=True)
 
 
 def _representations(about: Mapping[str, Any], names: Sequence[str]) -> np.ndarray:

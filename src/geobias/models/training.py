@@ -86,7 +86,7 @@ class Checkpoint:
 
     def finished(self) -> None:
         """Nothing will go on from here: the optimiser's state, twice as large as the weights, is of no more use."""
-        for file in self.folder.glob("*.optimiser"):
+        for file in self.folder.glob("epoch-*.optimiser"):
             file.unlink()
 
     def _file(self, epoch: int, kind: str) -> Path:

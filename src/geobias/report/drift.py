@@ -11,14 +11,12 @@ from rich.table import Table
 
 from geobias.audits.drift import DriftResult
 from geobias.audits.drift_corpus import TOXIC
-from geobias.errors import InputError
 from geobias.measures.herb import FORMS
 from geobias.models.loading import quiet_transformers
 from geobias.models.masked import MaskedLM
-from geobias.models.training import STATE
 from geobias.report.page.build import save_figure
 from geobias.report.page.drift import forms
-from geobias.report.runs import MODEL, RUN, TRAINING
+from geobias.report.run_folder import MODEL
 from geobias.report.tables import NOTHING, digits, interval, signed, titled_table, write_csv
 
 CARD = """\
@@ -28,12 +26,6 @@ base_model: {base}
 The model {name} after {epochs} epochs of training on {corpus}, made by `geobias drift` to measure what that
 does to it. It is an object of study, not a model to use.
 """
-
-
-def refuse_other_model(folder: Path) -> None:
-    """Refuse a folder whose `model` is not of a run of ours: the trained one would be written over it."""
-    if (folder / MODEL).exists() and not (folder / RUN).exists() and not (folder / TRAINING / STATE).exists():
-        raise InputError(f"{folder / MODEL} is there already and of no run of geobias: choose another --out.")
 
 
 def write_files(folder: Path, result: DriftResult, *, lm: MaskedLM) -> None:

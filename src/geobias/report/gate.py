@@ -15,6 +15,8 @@ from geobias.audits.gate import Judgement
 from geobias.report.tables import NOTHING, titled_table
 
 WIDE = 160  # of a table that goes into a message
+JUNIT_SUITE = "geobias gate"
+JUNIT_SIGNATURE = f'testsuite name="{JUNIT_SUITE}"'  # tells a file of ours from a user's
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -65,7 +67,7 @@ def junit(judgements: Sequence[Judgement]) -> bytes:
     """A test case for each rule and run."""
     counts = {"tests": str(len(judgements)), "failures": str(sum(not judged.passed for judged in judgements))}
     suites = ElementTree.Element("testsuites", counts)
-    suite = ElementTree.SubElement(suites, "testsuite", {"name": "geobias gate", "errors": "0", **counts})
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": JUNIT_SUITE, "errors": "0", **counts})
     for judged in judgements:
         about = {"classname": _xml(f"geobias.gate.{judged.run}"), "name": _xml(str(judged.rule)), "time": "0"}
         case = ElementTree.SubElement(suite, "testcase", about)

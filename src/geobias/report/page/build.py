@@ -36,6 +36,7 @@ from geobias.report.page.world import shared_shapes
 from geobias.report.tables import csv_text
 
 NUMBERS = 3
+PAGE_SIGNATURE = '<meta name="generator" content="geobias '  # tells a page of ours from a user's file
 FIGURE_WIDTH = 640
 
 

@@ -1,0 +1,272 @@
+"""Which files of a folder geobias may replace or delete: those that it wrote and recorded, and no others.
+
+A folder is written only if it is absent, empty, or already holds the same run. Every file of a run is recorded: in
+run.json (index.json where a folder holds several runs) once it is finished, in `.geobias-run.json` until then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from geobias.errors import InputError
+from geobias.files import TEMPORARY_FILE, write_whole, writing
+
+try:
+    import fcntl
+except ImportError:  # Windows has no flock: there, two processes must not write one folder at the same time
+    fcntl = None  # type: ignore[assignment]
+
+RUN, RESULTS, INDEX, PAGE = "run.json", "results.json", "index.json", "report.html"
+RECORD = ".geobias-run.json"
+TRAINING = ".geobias-training"  # checkpoints of a training that a later command may resume
+STAGING = ".geobias-partial-"  # followed by a random number: files on their way into the folder
+MODEL, MODELS = "model", "models"  # what a study trained; the classifiers of `finetune` with their own runs
+ANSWERS = ("likelihoods.parquet", "counterfactuals.parquet", "predictions.parquet")
+RESERVED = {RUN, RESULTS, INDEX, PAGE, RECORD, TRAINING, MODEL, MODELS, "tables", "figures", *ANSWERS}
+LOCK_SECONDS = 60.0  # longer than it takes another process to save its run
+
+
+class RunFolder:
+    """The folder of one run, or of several with an index: `check` it before the work, `claim` or `stage` to write."""
+
+    def __init__(self, path: Path, settings: Mapping[str, Any], *, description: str = RUN) -> None:
+        self.path = path
+        self.settings = json.loads(json.dumps(settings))
+        self.description = description
+        self._locked = self._created = False
+
+    def check(self, fingerprints: Sequence[str | None] = ()) -> set[str]:
+        """Return the recorded files; raise InputError unless this run (with these models) may be written here."""
+        entries = {entry.name for entry in self.path.iterdir()} if self.path.is_dir() else set()
+        entries = {name for name in entries if not TEMPORARY_FILE.fullmatch(name)}
+        if not entries:
+            return set()
+        remedy = "choose another --out, or remove it"
+        if self.description != INDEX and INDEX in entries:
+            raise InputError(f"{self.path} holds several finished runs of other settings: {remedy}.")
+        if RECORD in entries:
+            record = read_json(self.path / RECORD)
+            if record.get("settings") != self.settings:
+                raise InputError(f"{self.path} holds an unfinished run of other settings: {remedy}.")
+        elif self.description in entries:
+            record = read_json(self.path / self.description)
+            if _described_settings(record) != self.settings:
+                raise InputError(f"{self.path} holds a finished run of other settings: {remedy}.")
+            if fingerprints and model_fingerprints(record) != list(fingerprints):
+                raise InputError(f"{self.path} holds a finished run of other models: {remedy}.")
+        elif RUN in entries:
+            raise InputError(f"{self.path} holds a finished run of other settings: {remedy}.")
+        else:
+            raise InputError(f"{self.path} is not empty and holds no run of geobias: choose another --out.")
+        files = _recorded_files(record)
+        for name in sorted(entries & RESERVED - {RECORD, self.description}):
+            self._check_entry(Path(name), files)
+        return files
+
+    def claim(self, *subfolders: str) -> None:
+        """Create the folder and record whose it is; `subfolders` may then be written and deleted as a whole."""
+        with writing(self.path), self.lock():
+            self._record(self.check() | {f"{name}/" for name in subfolders})
+
+    def release(self) -> None:
+        """Undo a claim that came to nothing: a record that records no file is removed."""
+        with suppress(OSError):
+            if [entry.name for entry in self.path.iterdir()] == [RECORD]:
+                (self.path / RECORD).unlink()
+                if self._created:
+                    self.path.rmdir()
+
+    @contextmanager
+    def stage(self) -> Iterator[Path]:
+        """Give a temporary folder inside this one for `move_in`; it is gone afterwards, whatever happens."""
+        with writing(self.path), self.lock():
+            files = self.check()
+            # Under the lock nobody else is writing: what is temporary was left by processes that were killed.
+            for name in {file for file in files if file.startswith(STAGING)}:
+                self._remove_folder(name)
+                files.discard(name)
+            for entry in self.path.iterdir():
+                if TEMPORARY_FILE.fullmatch(entry.name):
+                    entry.unlink()
+            staging = self.path / f"{STAGING}{uuid.uuid4().hex}"
+            self._record(files | {f"{staging.name}/"})
+            staging.mkdir()
+            try:
+                yield staging
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
+                self._record(_recorded_files(read_json(self.path / RECORD)) - {f"{staging.name}/"})
+                self.tidy()
+                self.release()
+
+    def move_in(self, staging: Path, *, keep_description: bool = False) -> list[Path]:
+        """Move everything in `staging` to its place and record it; refuse before the first file if one is not ours.
+
+        Until `finish` describes the new files there is no description of the old ones, unless `keep_description`.
+        """
+        files = _recorded_files(read_json(self.path / RECORD))
+        moves = [file.relative_to(staging) for file in sorted(staging.rglob("*")) if file.is_file()]
+        for file in moves:
+            for part in (file, *file.parents[:-1]):
+                self._check_entry(part, files)
+        self._record(files | {file.as_posix() for file in moves})
+        if keep_description:
+            self._update_description({file.as_posix() for file in moves})
+        else:
+            (self.path / self.description).unlink(missing_ok=True)
+        for file in moves:
+            (self.path / file).parent.mkdir(parents=True, exist_ok=True)
+            (staging / file).replace(self.path / file)
+        return [self.path / file for file in moves]
+
+    def finish(self, description: Mapping[str, Any]) -> None:
+        """Write the description, which makes the folder a finished run."""
+        files = _recorded_files(read_json(self.path / RECORD))
+        write_json(self.path / self.description, {**description, "files": _lasting(files)})
+
+    def tidy(self) -> None:
+        """Delete what a finished run needs no more: the checkpoints of its training and the separate record."""
+        if self.description == RECORD or not (self.path / self.description).is_file():
+            return
+        with self.lock():
+            if (self.path / RECORD).is_file():
+                if f"{TRAINING}/" in _recorded_files(read_json(self.path / RECORD)):
+                    self._remove_folder(TRAINING)
+                (self.path / RECORD).unlink()
+
+    @contextmanager
+    def lock(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+        """Keep other processes from writing this folder; where the file system has no locks, nothing is locked."""
+        if self._locked:
+            yield
+            return
+        self._created |= not self.path.exists()
+        self.path.mkdir(parents=True, exist_ok=True)
+        handle = None if fcntl is None else os.open(self.path, os.O_RDONLY)
+        try:
+            if handle is not None:
+                _acquire(handle, self.path, seconds)
+            self._locked = True
+            yield
+        finally:
+            self._locked = False
+            if handle is not None:
+                os.close(handle)
+            if self._created:
+                with suppress(OSError):  # empty if the run failed; else it stays
+                    self.path.rmdir()
+
+    def _record(self, files: Iterable[str]) -> None:
+        write_json(self.path / RECORD, {"settings": self.settings, "files": sorted(files)})
+
+    def _update_description(self, files: set[str]) -> None:
+        path = self.path / self.description
+        description = read_json(path)
+        write_json(path, {**description, "files": _lasting(_recorded_files(description) | files)})
+
+    def _check_entry(self, entry: Path, files: set[str]) -> None:
+        """Refuse to write through a link, or over something that is not recorded."""
+        path = self.path / entry
+        if path.is_symlink() and path.is_dir():
+            raise InputError(f"{path} is a link to another folder: remove it, or choose another --out.")
+        if (path.is_symlink() or path.exists()) and not self._owns(entry, files):
+            raise InputError(
+                f"{path} is there already, and geobias did not write it: move it elsewhere, or choose another --out."
+            )
+
+    def _owns(self, entry: Path, files: set[str]) -> bool:
+        name = entry.as_posix()
+        inside = any(f"{parent.as_posix()}/" in files for parent in (entry, *entry.parents))
+        return name in files or inside or any(file.startswith(f"{name}/") for file in files)
+
+    def _remove_folder(self, name: str) -> None:
+        path = self.path / name.rstrip("/")
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def add_to_run(folder: Path) -> Iterator[Path]:
+    """Give a temporary folder; what is written there joins the finished run, if it replaces nothing of the user's."""
+    description = INDEX if (folder / INDEX).is_file() else RUN
+    settings = _described_settings(read_json(folder / description))
+    run = RunFolder(folder, settings, description=description)
+    with run.stage() as staging:
+        yield staging
+        run.move_in(staging, keep_description=True)
+
+
+@contextmanager
+def write_folder(folder: Path, purpose: str) -> Iterator[Path]:
+    """Give a temporary folder; what is written there goes into a folder that geobias alone writes, for one purpose."""
+    run = RunFolder(folder, {"purpose": purpose}, description=RECORD)
+    with run.stage() as staging:
+        yield staging
+        run.move_in(staging, keep_description=True)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object that geobias wrote."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise InputError(f"{path} is damaged, or not of geobias: choose another folder, or remove it.")
+    return content
+
+
+def write_json(path: Path, content: Any) -> None:
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_whole(path, text.encode())
+
+
+def model_fingerprints(results: Mapping[str, Any]) -> list[str | None]:
+    models = results.get("models") or [results.get("model", {})]
+    return [model.get("fingerprint") for model in models]
+
+
+def index_settings(paths: Sequence[str]) -> dict[str, Any]:
+    """What tells one folder of several runs from another: where the runs are."""
+    return {"runs": list(paths)}
+
+
+def _described_settings(record: Mapping[str, Any]) -> Any:
+    if "runs" in record and "settings" not in record:
+        runs = record["runs"] if isinstance(record["runs"], list) else []
+        return index_settings([str(run.get("path")) for run in runs if isinstance(run, dict)])
+    return record.get("settings")
+
+
+def _recorded_files(record: Mapping[str, Any]) -> set[str]:
+    files = record.get("files")
+    return {file for file in files if isinstance(file, str)} if isinstance(files, list) else set()
+
+
+def _lasting(files: Iterable[str]) -> list[str]:
+    """Without what is there only while geobias works."""
+    return sorted(file for file in files if not file.startswith((STAGING, f"{TRAINING}/")))
+
+
+def _acquire(handle: int, folder: Path, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise InputError(
+                    f"Another process is writing {folder}: wait until it is done, or choose another --out."
+                ) from None
+            time.sleep(0.05)
+        except OSError:  # some network file systems have no locks
+            return
