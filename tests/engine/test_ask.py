@@ -125,44 +125,53 @@ def test_a_text_without_a_number_is_told_when_all_others_are_kept(unanswered: st
     assert again.asked == []
 
 
-SLOW = """
+STOPPING = """
 import sys, time
+from pathlib import Path
 import numpy as np
 from geobias.engine import ask as engine
 
-engine.SECONDS_AT_RISK = 0.2
+engine.SECONDS_AT_RISK = 0.0
+log, result, waiting, go = map(Path, sys.argv[1:])
 
-class Slow:
-    fingerprint, columns = "slow", ("length",)
+class Stopping:
+    fingerprint, columns = "stopping", ("length",)
     def score(self, texts):
-        with open(sys.argv[1], "a") as log:
-            log.writelines(text + "\\n" for text in texts)
-        time.sleep(0.01 * len(texts))
+        with open(log, "a") as file:
+            file.writelines(text + "\\n" for text in texts)
+        while "x" * 200 in texts and not go.exists():
+            waiting.touch()
+            time.sleep(0.01)
         return np.array([[float(len(text)) + 0.1] for text in texts])
 
 texts = ["x" * n for n in range(1, 400)]
-answers = engine.ask(Slow(), texts)
-np.save(sys.argv[2], answers.scores)
+answers = engine.ask(Stopping(), texts)
+np.save(result, answers.scores)
 """
 
 
-def test_killed_at_any_moment_it_goes_on_and_ends_the_same(tmp_path: Path, own_store: Path) -> None:
+def test_killed_in_the_middle_it_resumes_and_ends_the_same(tmp_path: Path, own_store: Path) -> None:
     """kill -9 in the middle: the second run asks only what is not on disk yet."""
-    script, log, result = tmp_path / "slow.py", tmp_path / "asked.txt", tmp_path / "scores.npy"
-    script.write_text(SLOW)
-    command = [sys.executable, str(script), str(log), str(result)]
+    script, log, result = tmp_path / "stopping.py", tmp_path / "asked.txt", tmp_path / "scores.npy"
+    waiting, go = tmp_path / "waiting", tmp_path / "go"
+    script.write_text(STOPPING)
+    command = [sys.executable, *map(str, (script, log, result, waiting, go))]
     first = subprocess.Popen(command, env=os.environ | {"GEOBIAS_CACHE": str(own_store)})
-    while len(list(own_store.rglob("*.parquet"))) < 3 and first.poll() is None:
+    while not waiting.exists():
+        assert first.poll() is None
         time.sleep(0.01)
     first.send_signal(signal.SIGKILL)
     assert first.wait() == -signal.SIGKILL
     assert not result.exists()
+    kept = sum(pq.read_metadata(file).num_rows for file in own_store.rglob("*.parquet"))
+    asked_before = log.read_text().splitlines()
 
+    go.touch()
     subprocess.run(command, check=True, env=os.environ | {"GEOBIAS_CACHE": str(own_store)})
     np.testing.assert_array_equal(np.load(result)[:, 0], np.arange(1, 400) + 0.1)
     asked = log.read_text().splitlines()
     assert set(asked) == {"x" * n for n in range(1, 400)}
-    assert len(asked) - 399 <= 64  # only what a fraction of a second had asked is asked again
+    assert 0 < kept < 399 and len(asked) - len(asked_before) == 399 - kept
 
 
 class Failing(Lengths):

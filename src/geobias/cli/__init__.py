@@ -1,6 +1,7 @@
 """The command line: parse, call a command, say what went wrong.
 
-Exit codes: 0 done, 1 a gate failed, 2 bad input, 3 failed while running, 130 interrupted.
+Exit codes: 0 done, 1 a gate failed, 2 bad input, 3 failed while running, 130 interrupted, 143 and 129 stopped by SIGTERM
+and SIGHUP.
 
 Each module holds the options of some commands. What they do is in `geobias.commands`, imported when a command runs: so
 `geobias --help` answers at once.
@@ -26,6 +27,7 @@ from geobias.cli.names import names
 from geobias.cli.pages import card, open_page, report
 from geobias.cli.regions import regions
 from geobias.cli.reproduce import reproduce
+from geobias.cli.stopping import INTERRUPTED, StopSignals, reach_the_end
 from geobias.errors import GeobiasError
 
 app = typer.Typer(
@@ -54,7 +56,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "cache": cache,
 }
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name)(reach_the_end(command))
 
 
 @app.callback(invoke_without_command=True)
@@ -71,18 +73,22 @@ def main() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("geobias: %(message)s"))
     logging.getLogger("geobias").handlers = [handler]
+    signals = StopSignals()
     try:
-        app()
+        with signals:
+            app()
     except GeobiasError as error:
         if "--debug" in sys.argv:
             raise
         print(f"geobias: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(error.exit_code)
     except SystemExit as stopped:
-        if stopped.code == 130:  # the command-line library has already turned the interrupt into its exit code
-            print("geobias: stopped; the same command goes on from here.", file=sys.stderr)
-        raise
-    except Exception as error:
+        if stopped.code != INTERRUPTED:  # the command-line library turns an interrupt into this code
+            raise
+        by = f" by {signals.received.name}" if signals.received else ""
+        print(f"geobias: stopped{by}; what was scored is kept: the same command resumes.", file=sys.stderr)
+        sys.exit(128 + signals.received if signals.received else INTERRUPTED)
+    except BaseException as error:
         if "--debug" in sys.argv:
             raise
         print(

@@ -19,12 +19,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from geobias.errors import InputError
+from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import LOG_LIKELIHOOD, PROBE, probability_columns
 
 OUTSIDE = 1e-6  # how far rounding may take a probability out of [0, 1]
@@ -57,10 +58,8 @@ class _Function:
 
     def _ask(self, texts: Sequence[str]) -> list[Any]:
         """A row for each text."""
-        try:
+        with user_code(f"The {self.kind} {self.name}", self.advice):
             answer = self.function(list(texts))
-        except Exception as error:
-            raise InputError(f"The {self.kind} {self.name} failed: {said(error)}{self.advice}") from error
         rows = _rows(answer)
         if rows is None:
             given = type(answer).__name__
@@ -196,14 +195,16 @@ def named_function(spec: str) -> Callable[[list[str]], Any]:
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        found: Any = importlib.import_module(module_name)
-    except Exception as error:  # whatever the module's own code raises
-        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        with user_code(f"Importing the module {module_name!r}"):
+            found: Any = importlib.import_module(module_name)
+    except InputError as error:
+        cause = error.__cause__
+        missing = cause.name if isinstance(cause, ModuleNotFoundError) else None
         if missing and f"{module_name}.".startswith(f"{missing}."):
             raise InputError(
                 f"There is no module {missing!r} for {spec!r}: run where it lies, or install it."
             ) from None
-        raise InputError(f"The module {module_name!r} cannot be imported: {said(error)}") from error
+        raise
     for part in path.split("."):
         if not hasattr(found, part):
             raise InputError(f"There is no {part!r} for {spec!r}: check the name of the function.")
@@ -231,9 +232,22 @@ def _rows(answer: Any) -> list[Any] | None:
         return None
 
 
-def said(error: Exception) -> str:
+@contextmanager
+def user_code(what: str, advice: str = "") -> Iterator[None]:
+    """Run code of the user's: whatever it raises is one line that names it, and nothing in it can end the program."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except Exception as error:
+        raise InputError(f"{what} failed: {said(error)}{advice}") from error
+    except BaseException as error:  # sys.exit(0) would look like success
+        raise GeobiasError(f"{what} ended the program ({said(error)}): remove the call of exit() from it.") from error
+
+
+def said(error: BaseException) -> str:
     """An error in one line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())
+    return " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
 
 
 def _shown(values: np.ndarray) -> str:
