@@ -4,7 +4,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 
-.PHONY: audit test test-models bench calibrate docs picture lint clean
+.PHONY: audit test test-models bench calibrate docs picture soak lint clean
 
 audit: .venv/installed  ## both audits on the models that ship inside
 	@$(BIN)/geobias audit
@@ -33,6 +33,10 @@ docs: .venv/installed  ## docs/commands.md, from the command line itself
 picture: .venv/installed  ## docs/figures/report.png: the page of `make audit`'s run, as Chromium shows it
 	$(BIN)/geobias audit --out runs/picture
 	$(BIN)/python docs/make_picture.py runs/picture/report.html docs/figures/report.png
+
+MINUTES ?= 10
+soak: .venv/installed  ## kills, faults and concurrent runs for MINUTES minutes; counts what was tried and lost
+	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
 lint: .venv/installed
 	$(BIN)/ruff check
