@@ -259,24 +259,23 @@ CAUSAL = ("gpt2", "llama", "bloom")
 SEQ2SEQ = ("bart", "t5")
 
 
+def build_small_model(kind: str, folder: Path) -> Path:
+    """Save a model of this architecture, with weights large enough that scores differ."""
+    form: Any = transformers.AutoModelForSeq2SeqLM
+    if kind in (*MASKED, *CAUSAL):
+        form = transformers.AutoModelForMaskedLM if kind in MASKED else transformers.AutoModelForCausalLM
+    torch.manual_seed(7)
+    tokenizer = TOKENIZERS.get(kind, _wordpiece)()
+    model = form.from_config(_config(kind, len(tokenizer)))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def small_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A folder for each architecture, with weights large enough that scores differ."""
-    forms = {
-        **dict.fromkeys(MASKED, transformers.AutoModelForMaskedLM),
-        **dict.fromkeys(CAUSAL, transformers.AutoModelForCausalLM),
-        **dict.fromkeys(SEQ2SEQ, transformers.AutoModelForSeq2SeqLM),
-    }
-    folders = {}
-    for kind, form in forms.items():
-        torch.manual_seed(7)
-        tokenizer = TOKENIZERS.get(kind, _wordpiece)()
-        model = form.from_config(_config(kind, len(tokenizer)))
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.add_(torch.randn_like(parameter) * 0.2)
-        folder = tmp_path_factory.mktemp(kind)
-        model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-        folders[kind] = folder
-    return folders
+    """A folder for each architecture."""
+    return {kind: build_small_model(kind, tmp_path_factory.mktemp(kind)) for kind in (*MASKED, *CAUSAL, *SEQ2SEQ)}

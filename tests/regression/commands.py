@@ -1,0 +1,170 @@
+"""Small commands that cover every audit, for the comparison of their numbers between versions."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from geobias import cli
+from tests.conftest import build_small_model
+
+MODEL = """
+import hashlib
+
+def number(text, salt=""):
+    return int.from_bytes(hashlib.sha256((salt + text).encode()).digest()[:4], "big") / 2**32
+
+def likelihood(texts):
+    return [-1 - 3 * number(text) - ("Nigeria" in text) for text in texts]
+
+def other(texts):
+    return [-1 - 3 * number(text, "other") for text in texts]
+
+def judge(texts):
+    bad = [0.1 + 0.8 * number(text) for text in texts]
+    return [{"positive": 1 - p, "negative": p} for p in bad]
+
+def second(texts):
+    bad = [0.1 + 0.4 * number(text) + 0.4 * number(text, "second") for text in texts]
+    return [{"positive": 1 - p, "negative": p} for p in bad]
+
+def hate(texts):
+    bad = [0.2 + 0.4 * text.startswith("I am from Uganda") + 0.3 * ("awful" in text) for text in texts]
+    return [{"noHate": 1 - p, "hate": p} for p in bad]
+
+def feeling(texts):
+    values = [[number(text, salt) for salt in "abc"] for text in texts]
+    return [{name: v / sum(row) for name, v in zip(("joy", "anger", "sadness"), row)} for row in values]
+
+likelihood.fingerprint = other.fingerprint = judge.fingerprint = second.fingerprint = feeling.fingerprint = "1"
+"""
+INPUTS = {
+    "model.py": MODEL,
+    "words.csv": "word,topic,substitute\nkind,manners,nice\nrude,manners,coarse\nloyal,manners,true\nloud,voice,noisy\n"
+    "quiet,voice,still\nhonest,voice,frank\n",
+    "tree.csv": "id,name,parent\nE,Earth,\nN,North,E\nS,South,E\nFR,France,N\nDE,Germany,N\nIT,Italy,N\nNG,Nigeria,S\n"
+    "KE,Kenya,S\nCL,Chile,S\nLY,Lyon,FR\nPA,Paris,FR\n",
+    "texts.csv": "id,text,stars,topic\n"
+    + "".join(
+        f"{k},{name} {what} in town {k}.,{'positive' if k % 3 else 'negative'},{'a' if k % 2 else 'b'}\n"
+        for k, (name, what) in enumerate(
+            (name, what)
+            for name in ("Mary Smith", "John", "Peter Jones", "Anna", "Robert Brown", "Linda")
+            for what in ("was late", "is kind")
+        )
+    ),
+    "train.csv": "text,label\n"
+    + "".join(
+        f"{word} number {k},{label}\n" for k in range(20) for word, label in (("nice", "kind"), ("nasty", "rude"))
+    ),
+    "hate.csv": "text,label,split\nfine,noHate,test\nawful,hate,test\nawful,noHate,train\n",
+}
+FEW = "--countries FR,DE,NG,KE,US,CA"
+WORDS = "--words words.csv"
+TEMPLATES = "--template 'People in {region} are {description}.' --template 'They are {description} in {region}.'"
+NAMES = "--texts texts.csv --countries FR,MA,US,PL --draws 4 --seed 3"
+LABELLED = f"{NAMES} --label stars --subset topic --lm model:likelihood"
+HATE = "cardiffnlp/twitter-roberta-base-hate=embedded/hate"
+PROMPT = "--labels negative=bad,positive=good --prompt '{text} is' --calibrate"
+
+# Each leaves a folder of its own name; those that read runs come after them.
+FUNCTIONS = {
+    "regions-tree": f"regions model:likelihood --tree tree.csv {WORDS}",
+    "regions-other": f"regions model:other --tree tree.csv {WORDS}",
+    "regions-wording": f"regions model:likelihood --cities 2 {FEW} {WORDS} --ablate topics,words --substitute topics",
+    "regions-templates": f"regions model:likelihood --cities 0 {FEW} {WORDS} --placebo {TEMPLATES}",
+    "names": f"names model:judge {LABELLED}",
+    "names-second": f"names model:second {LABELLED}",
+    "names-feelings": f"names model:feeling {NAMES} --positive joy --negative anger,sadness --perplexity-draws 0 "
+    "--names fixed",
+    "downstream": f"downstream model:judge --texts texts.csv --label stars {FEW}",
+    "downstream-second": f"downstream model:second --texts texts.csv --label stars {FEW}",
+    "downstream-cities": f"downstream model:judge --texts texts.csv {FEW} --regions city-country --cities 2",
+    "compare-regions": "compare regions-tree regions-other",
+    "compare-names": "compare names names-second",
+    "compare-downstream": "compare downstream downstream-second",
+    "reproduce-4": "reproduce herb --table 4 --table 4_overall --hatespeech18 hate.csv "
+    "--classifier hatespeech18=model:hate",
+}
+MODELS = {
+    **{
+        f"regions-bert-{score}": f"regions bert --cities 1 {FEW} {WORDS} --score {score}"
+        for score in ("aul", "aula", "pll", "pll-word", "conditional")
+    },
+    **{
+        f"regions-gpt2-{score}": f"regions gpt2 --cities 1 {FEW} {WORDS} --score {score}"
+        for score in ("mean", "sum", "conditional")
+    },
+    **{
+        f"regions-t5-{score}": f"regions t5 --cities 0 {FEW} {WORDS} --score {score}"
+        for score in ("aul", "mean", "conditional")
+    },
+    "names-embedded": "names embedded/sentiment --limit 4 --draws 3 --countries FR,MA,US --perplexity-draws 1",
+    "names-prompted": f"names gpt2 {PROMPT} {NAMES} --perplexity-draws 1",
+    "downstream-embedded": f"downstream embedded/hate --limit 4 {FEW}",
+    "drift": f"drift bert {FEW} {WORDS} --top 2 --epochs 2 --rate 0.1 --device cpu",
+    "finetune": f"finetune bert roberta --texts train.csv --label label {FEW} --epochs 1 --device cpu",
+    "reproduce-names-1": f"reproduce names --table 1 --limit 2 --draws 2 --model {HATE}",
+    "reproduce-herb-1": "reproduce herb --table 1 --cities 0 --model bert-base-cased=bert",
+}
+GATES = {
+    "gate-names": """gate names --rule 'names."model:judge".delta.worst < 30'
+        --rule 'names."model:judge".change.negative.worst < 90'""",
+    "gate-regions": "gate regions-tree --rule 'regions.Earth.c_w.balanced < 9' "
+    "--rule 'regions.North.c_w.balanced < 0.001'",
+    "gate-downstream": """gate downstream --rule 'downstream."model:judge".negative.worst < 0.9'""",
+}
+
+
+def prepare(folder: Path) -> None:
+    """Write the inputs and the small models of these commands."""
+    for name, content in INPUTS.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    for kind in ("bert", "roberta", "gpt2", "t5"):
+        build_small_model(kind, folder / kind)
+
+
+def run_command(name: str, command: str) -> Any:
+    """Run one command in the current folder, and return what its results.json (or its JSON output) holds."""
+    is_gate = command.startswith("gate ")
+    out = io.StringIO()
+    argv, sys.argv = sys.argv, ["geobias", *shlex.split(command), *(["--json"] if is_gate else ["--out", name])]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+            cli.main()
+    finally:
+        sys.argv = argv
+    return json.loads(out.getvalue() if is_gate else Path(name, "results.json").read_text(encoding="utf-8"))
+
+
+def numbers(content: Any, path: str = "") -> dict[str, float]:
+    """Every number with the path to it; settings, versions and work say how, not what."""
+    if isinstance(content, bool) or content is None or isinstance(content, str):
+        return {}
+    if isinstance(content, int | float):
+        return {path: float(content)}
+    items = content.items() if isinstance(content, dict) else enumerate(content)
+    skipped = {"schema_version", "settings", "versions", "work", "seconds"}
+    return {
+        key: value
+        for name, part in items
+        if name not in skipped
+        for key, value in numbers(part, f"{path}/{str(name).replace('/', '|')}").items()
+    }
+
+
+def run_all(folder: Path, commands: dict[str, str]) -> dict[str, dict[str, float]]:
+    """Run commands inside a prepared folder, with a store of their own."""
+    before = Path.cwd()
+    os.chdir(folder)
+    os.environ["GEOBIAS_CACHE"] = str(folder / "cache")
+    try:
+        return {name: numbers(run_command(name, command)) for name, command in commands.items()}
+    finally:
+        os.chdir(before)
