@@ -1,7 +1,7 @@
 """The command line: parse, call a command, say what went wrong.
 
-Exit codes: 0 done, 1 a gate failed, 2 bad input, 3 failed while running, 130 interrupted, 143 and 129 stopped by SIGTERM
-and SIGHUP.
+Exit codes: 0 done, 1 a gate failed, 2 bad input, 3 failed while running, 130 interrupted; 143 and 129: stopped by
+SIGTERM and SIGHUP.
 
 Each module holds the options of some commands. What they do is in `geobias.commands`, imported when a command runs: so
 `geobias --help` answers at once.
@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 
 from geobias import __version__
+from geobias.cli.arguments import check_arguments, explain_error, format_error
 from geobias.cli.downstream import downstream
 from geobias.cli.drift import drift
 from geobias.cli.figures import space, world_map
@@ -76,12 +77,8 @@ def main() -> None:
     signals = StopSignals()
     try:
         with signals:
+            check_arguments(sys.argv[1:])
             app()
-    except GeobiasError as error:
-        if "--debug" in sys.argv:
-            raise
-        print(f"geobias: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(error.exit_code)
     except SystemExit as stopped:
         if stopped.code != INTERRUPTED:  # the command-line library turns an interrupt into this code
             raise
@@ -91,8 +88,7 @@ def main() -> None:
     except BaseException as error:
         if "--debug" in sys.argv:
             raise
-        print(
-            f"geobias: failed: {type(error).__name__}: {' '.join(str(error).split())[:300]} (--debug shows where)",
-            file=sys.stderr,
-        )
-        sys.exit(3)
+        known = error if isinstance(error, GeobiasError) else explain_error(error)
+        message = str(known) if known else f"failed: {type(error).__name__}: {error} (--debug shows where)"
+        print(format_error(message), file=sys.stderr)
+        sys.exit(known.exit_code if known else GeobiasError.exit_code)

@@ -10,6 +10,7 @@ from geobias.checks import escape, find_unusable_character, shorten, shorten_mid
 from geobias.errors import InputError
 
 LONGEST_ARGUMENT = 4096  # characters; the longest path that Linux takes
+LONGEST_PATH = 1024  # bytes; the longest that macOS takes, and a run adds folders of its own
 LONGEST_FILE_NAME = 255  # bytes, on every usual file system
 LONGEST_LINE = 600  # characters of an error
 # Options whose values are sentences, lists or column names. All other values are numbers, or name a file or a model.
@@ -39,10 +40,13 @@ def check_arguments(arguments: Sequence[str]) -> None:
             raise InputError(f"The argument {shown} is not valid UTF-8: {remedy}.")
         if len(argument) > LONGEST_ARGUMENT:
             raise InputError(
-                f"The argument {shown} has {len(argument):,} characters, and {LONGEST_ARGUMENT:,} is the limit: shorten "
-                "it (a long prompt may stand in a file)."
+                f"The argument {shown} has {len(argument):,} characters, and {LONGEST_ARGUMENT:,} is the limit: "
+                "shorten it (a long prompt may stand in a file)."
             )
         if option not in TEXT_OPTIONS:
+            if not value.strip():
+                place = option if option.startswith("--") else "An argument"
+                raise InputError(f"{place} is empty: leave it out, or check the variable that it comes from.")
             _check_name(value)
 
 
@@ -51,8 +55,13 @@ def _check_name(name: str) -> None:
     longest = max(name.split("/"), key=lambda part: len(part.encode()))
     if len(longest.encode()) > LONGEST_FILE_NAME:
         raise InputError(
-            f"The name {escape(shorten(longest))!r} has {len(longest.encode()):,} bytes, and {LONGEST_FILE_NAME} is the "
-            "limit for files, folders and models: shorten it."
+            f"The name '{escape(shorten(longest))}' has {len(longest.encode()):,} bytes, and {LONGEST_FILE_NAME} is "
+            "the limit for files, folders and models: shorten it."
+        )
+    if len(name.encode()) > LONGEST_PATH:
+        raise InputError(
+            f"The path '{escape(shorten(name))}' has {len(name.encode()):,} bytes, and {LONGEST_PATH:,} is the limit: "
+            "choose a shorter one."
         )
     if name.startswith("~") and os.path.expanduser(name).startswith("~"):
         raise InputError(f"There is no home folder for '{escape(shorten(name))}': write the path without ~.")
