@@ -1,97 +1,102 @@
-"""Scores on disk: a text is scored once per scorer, ever.
+"""Scores on disk: each scorer scores a text once, ever.
 
-A scorer's scores lie in one folder of the cache as Parquet files: 16 bytes that stand for the text, and the
-scorer's columns. Files are only ever added whole (written aside, then renamed), and each is named after
-the digest of its content: what was killed half-way is never seen, what was damaged later is noticed, and
-two programs may write at once.
+Each scorer has one folder in the cache. Its Parquet files hold a 16-byte digest of each text and the scorer's columns.
+A file is written under a temporary name, then renamed, and its name is the digest of its content. So no reader sees a
+half-written file, later damage is noticed, and several processes can write at once.
 """
 
 from __future__ import annotations
 
-import hashlib
+import errno
+import itertools
 import json
 import logging
-import shutil
-from collections.abc import Iterable, Iterator, Sequence
+import os
+import re
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from geobias.errors import InputError
 from geobias.files import cache_folder, write_whole, writing
 
 KEY = "text_digest"
 KEY_BYTES = 16
 FILES_BEFORE_MERGING = 16
+# A killed process leaves its temporary file behind. A younger one may belong to a process that is writing now.
+TEMPORARY_FILE_SECONDS = 24 * 60 * 60
+SCORER_FOLDER = r"[0-9a-f]{32}"
+SCORE_FILE = r"[^.].*\.parquet"
+# What geobias writes into a scorer's folder. The last two are temporary files of this version and of earlier ones.
+CACHE_FILE = r".+\.parquet|.+\.damaged|scorer\.json|\.geobias-.*\.tmp|\..+\.(parquet|json)\.\d+"
+DamageReport = Callable[[Path, str], None]  # takes a file and what is wrong with it
 log = logging.getLogger("geobias")
 
 
 def text_keys(texts: Iterable[str]) -> pa.FixedSizeBinaryArray:
-    """A 128-bit digest for each text: enough that no two texts ever share one."""
-    joined = b"".join(
-        hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts
-    )
-    return pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(KEY_BYTES), len(joined) // KEY_BYTES, [None, pa.py_buffer(joined)]
-    )
+    """Return a 128-bit digest of each text: enough that no two texts ever share one."""
+    raw = b"".join(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts)
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(KEY_BYTES), len(raw) // KEY_BYTES, [None, pa.py_buffer(raw)])
 
 
 class ScoreStore:
-    """The scores of one scorer, as they were when it was opened. Without a fingerprint nothing is known or kept."""
+    """The scores of one scorer, as they are on disk when the store is opened. Without a fingerprint it stays empty."""
 
     def __init__(self, fingerprint: str | None, columns: Sequence[str], *, name: str = "") -> None:
         self.columns = list(columns)
         self.folder: Path | None = None
-        self._added: list[dict[Path, pa.Table]] = []  # files of this run: single answers, then 16 together, then 256
-        self._known = self._table(text_keys([]), np.empty((0, len(self.columns))))
+        self._new_files: defaultdict[int, dict[Path, pa.Table]] = defaultdict(dict)  # level 0: as added, 1: 16 merged
+        self._scores = self._make_table(text_keys([]), np.empty((0, len(self.columns))))
         if fingerprint is not None:
-            about = {"fingerprint": fingerprint, "columns": self.columns, "name": name}
             self.folder = cache_folder() / "scores" / _digest(json.dumps([fingerprint, self.columns]).encode())
-            with writing(self.folder):
-                self.folder.mkdir(parents=True, exist_ok=True)
-                write_whole(self.folder / "scorer.json", json.dumps(about, indent=1).encode())
-            self._known = _distinct(pa.concat_tables([self._known, *self._read_all()]))
+            _open_folder(self.folder, {"fingerprint": fingerprint, "columns": self.columns, "name": name})
+            tables = _read_tables(_list_folder(self.folder, SCORE_FILE), self.columns, _set_aside)
+            self._scores = _drop_duplicates(pa.concat_tables([self._scores, *tables.values()]))
 
     def lookup(self, texts: Sequence[str]) -> np.ndarray:
-        """The scores of these texts, a row each; NaN in the first column where there is none."""
-        if not len(self._known):  # then the texts need not even be looked at
+        """Return the scores of these texts, one row each. A row is NaN if its text has no score."""
+        if not len(self._scores):  # saves the digests of the texts
             return np.full((len(texts), len(self.columns)), np.nan)
-        found = pc.index_in(text_keys(texts), value_set=self._known[KEY])
-        rows = self._known.select(self.columns).take(found)
+        positions = pc.index_in(text_keys(texts), value_set=self._scores[KEY])
+        rows = self._scores.select(self.columns).take(positions)
         return np.column_stack([rows[column].to_numpy() for column in self.columns])
 
     def add(self, texts: Sequence[str], scores: np.ndarray) -> None:
-        """Keep the scores of these texts for later runs; they are on disk when this returns."""
-        if self.folder is not None:
-            self._keep(self._table(text_keys(texts), scores), 0)
+        """Write the scores of these texts for later runs; they are on disk when this returns."""
+        if self.folder is not None and len(texts):
+            self._write_level(self._make_table(text_keys(texts), scores), 0)
 
     def tidy(self) -> None:
-        """Many small files become one; the old ones go only when the new one is there."""
-        if self.folder is None:
-            return
-        files = sorted(self.folder.glob("*.parquet"))
+        """Merge many small files into one. Delete only files whose rows the merged file holds."""
+        files = _list_folder(self.folder, SCORE_FILE) if self.folder is not None else {}
         if len(files) > FILES_BEFORE_MERGING:
-            merged = self._write(_distinct(pa.concat_tables(list(self._read_all()))))
-            for file in files:
-                if file != merged:
-                    file.unlink(missing_ok=True)
+            tables = _read_tables(files, self.columns, lambda path, reason: None)  # opening a store reports damage
+            if len(tables) > 1:
+                with suppress(InputError):  # all scores are on disk: a failure to merge them does no harm
+                    merged_file = self._write(_drop_duplicates(pa.concat_tables(tables.values())))
+                    _delete_files(tables.keys() - {merged_file})
 
-    def _keep(self, table: pa.Table, level: int) -> None:
-        """Write a file; as soon as a level has many, they become one of the next: few files, few rows written again."""
-        if level == len(self._added):
-            self._added.append({})
-        files = self._added[level]
+    def _write_level(self, table: pa.Table, level: int) -> None:
+        """Write a file; merge a full level into one file of the next, so that files are few and rewrites rare."""
+        files = self._new_files[level]
         files[self._write(table)] = table
         if len(files) == FILES_BEFORE_MERGING:
-            self._added[level] = {}
-            self._keep(pa.concat_tables(files.values()), level + 1)
-            for file in files:
-                file.unlink(missing_ok=True)
+            del self._new_files[level]
+            self._write_level(pa.concat_tables(files.values()), level + 1)
+            _delete_files(files)
 
-    def _table(self, keys: pa.FixedSizeBinaryArray, scores: np.ndarray) -> pa.Table:
+    def _make_table(self, keys: pa.FixedSizeBinaryArray, scores: np.ndarray) -> pa.Table:
         arrays = [pa.array(np.ascontiguousarray(scores[:, i], dtype=np.float64)) for i in range(len(self.columns))]
         return pa.table([keys, *arrays], names=[KEY, *self.columns])
 
@@ -105,22 +110,65 @@ class ScoreStore:
             write_whole(path, content)
         return path
 
-    def _read_all(self) -> Iterator[pa.Table]:
-        assert self.folder is not None
-        for path in sorted(self.folder.glob("*.parquet")):
-            try:
-                content = path.read_bytes()
-            except FileNotFoundError:
-                continue  # another program has just merged it into a larger file, read in a later run
-            if _digest(content) == path.stem:
-                yield pq.read_table(pa.BufferReader(content), columns=[KEY, *self.columns])
-            else:
-                log.warning("The score file %s is damaged: set aside, its texts are scored again.", path)
-                path.rename(path.with_suffix(".damaged"))
+
+def _open_folder(folder: Path, description: dict[str, Any]) -> None:
+    """Create a scorer's folder and its description where needed, and delete old temporary files."""
+    file = folder / "scorer.json"
+    with writing(folder):
+        if os.path.lexists(folder) and not os.path.isdir(folder):
+            _set_aside(folder, "it is not a folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.path.isdir(file):
+            _set_aside(file, "it is not a file", "it is written again")
+        if _read_description(folder) != description:  # a read-only cache that needs no change can be opened
+            write_whole(file, json.dumps(description, indent=1).encode())
+    cutoff = time.time() - TEMPORARY_FILE_SECONDS
+    hidden_entries = _list_folder(folder, r"\..*").items()
+    _delete_files(path for path, status in hidden_entries if S_ISREG(status.st_mode) and status.st_mtime < cutoff)
 
 
-def _distinct(table: pa.Table) -> pa.Table:
-    """Each text once: two programs that merge at the same time leave the same rows in two files."""
+def _read_tables(files: Iterable[Path], columns: list[str] | None, report: DamageReport) -> dict[Path, pa.Table]:
+    """Read score files; call `report(path, reason)` for each that is not a table of this scorer."""
+    tables = {}
+    for path in sorted(files):
+        try:
+            tables[path] = _read_table(path, columns)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            if isinstance(error, MemoryError) or getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):
+                raise  # the process lacks resources: this says nothing about the file
+            if os.path.lexists(path):  # else another process has merged it into a larger file, read by a later run
+                report(path, getattr(error, "strerror", None) or " ".join(str(error).split()).rstrip("."))
+    return tables
+
+
+def _read_table(path: Path, columns: list[str] | None) -> pa.Table:
+    """Read the rows of a score file whose first column is finite. If `columns` is None, they may have any names."""
+    content = path.read_bytes()
+    if _digest(content) != path.stem:
+        raise ValueError("its content does not match its name")
+    table = pq.ParquetFile(pa.BufferReader(content)).read()
+    names = table.column_names[1:] if columns is None else columns
+    schema = pa.schema([(KEY, pa.binary(KEY_BYTES)), *((name, pa.float64()) for name in names)])
+    if not names or not table.schema.equals(schema) or any(column.null_count for column in table.columns):
+        raise ValueError("it is not a table of this scorer's scores")
+    finite = pc.is_finite(table.column(1))
+    return table if pc.all(finite).as_py() else table.filter(finite)
+
+
+def _set_aside(path: Path, reason: str, consequence: str = "its texts are scored again") -> None:
+    """Rename a damaged file to end in `.damaged`, never over another file. If that fails, only warn."""
+    targets = (path.with_name(f"{path.stem}{f'.{i}' if i else ''}.damaged") for i in itertools.count())
+    target = next(target for target in targets if not os.path.lexists(target))
+    try:
+        path.rename(target)
+        action = f"set aside as {target.name}"
+    except OSError as error:
+        action = f"skipped, since it cannot be set aside ({error.strerror or error})"
+    log.warning("%s is damaged (%s): %s, %s.", path, reason, action, consequence)
+
+
+def _drop_duplicates(table: pa.Table) -> pa.Table:
+    """Keep the first row of each text: two processes that merge at the same time write the same rows twice."""
     codes = table[KEY].combine_chunks().dictionary_encode().indices.to_numpy()
     _, first = np.unique(codes, return_index=True)
     return table.combine_chunks() if len(first) == len(codes) else table.take(np.sort(first)).combine_chunks()
@@ -137,27 +185,66 @@ class StoredScores:
 
 
 def stored() -> list[StoredScores]:
-    """What lies in the cache, scorer by scorer."""
-    found = []
-    for folder in sorted((cache_folder() / "scores").glob("*/")):
-        files = list(folder.glob("*.parquet"))
-        texts = sum(pq.read_metadata(file).num_rows for file in files if _digest(file.read_bytes()) == file.stem)
-        size = sum(file.stat().st_size for file in folder.iterdir())
-        try:
-            about = json.loads((folder / "scorer.json").read_text(encoding="utf-8"))
-            found.append(StoredScores(about["name"], about["fingerprint"], texts, size))
-        except (OSError, ValueError, KeyError, TypeError):  # it only describes: the scores are in the other files
-            found.append(StoredScores("(description damaged)", folder.name, texts, size))
-    return found
+    """Count the readable scores in the cache, scorer by scorer. This changes nothing on disk."""
+    message = "%s is damaged (%s): the next run sets it aside, its texts are scored again."
+    entries = []
+    for folder in _list_folder(cache_folder() / "scores", SCORER_FOLDER):
+        if not os.path.isdir(folder):
+            log.warning(message, folder, "it is not a folder")
+        description = _read_description(folder)
+        contents = _list_folder(folder, CACHE_FILE)
+        files = [path for path in contents if re.fullmatch(SCORE_FILE, path.name)]
+        tables = _read_tables(files, description["columns"], lambda path, reason: log.warning(message, path, reason))
+        keys = [pa.table({KEY: text_keys([])}), *(table.select([KEY]) for table in tables.values())]
+        texts = len(_drop_duplicates(pa.concat_tables(keys)))
+        sizes = [status.st_size for status in contents.values() if not S_ISDIR(status.st_mode)]
+        if sizes:
+            entries.append(StoredScores(description["name"], description["fingerprint"], texts, sum(sizes)))
+    return entries
+
+
+def _read_description(folder: Path) -> dict[str, Any]:
+    """Read a scorer's name, fingerprint and columns; columns are None if the description is damaged."""
+    with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):  # the scores are in the other files
+        description = json.loads((folder / "scorer.json").read_bytes())
+        scorer = [description["fingerprint"], description["columns"]]
+        if _digest(json.dumps(scorer).encode()) == folder.name and isinstance(description["name"], str):
+            return description
+    return {"name": "(description damaged)", "fingerprint": folder.name, "columns": None}
 
 
 def clear() -> None:
-    """Delete every score; the next run computes what it needs again."""
+    """Delete all scores. Leave files that geobias did not write, and links to folders, as they are."""
     scores = cache_folder() / "scores"
+    folders = [path for path, status in _list_folder(scores, SCORER_FOLDER).items() if S_ISDIR(status.st_mode)]
     with writing(scores):
-        if scores.exists():
-            shutil.rmtree(scores)
+        for path, status in (entry for folder in folders for entry in _list_folder(folder, CACHE_FILE).items()):
+            if not S_ISDIR(status.st_mode):
+                path.unlink(missing_ok=True)
+    for folder in [*folders, scores]:
+        with suppress(OSError):  # it holds other files
+            folder.rmdir()
+
+
+def _list_folder(folder: Path, pattern: str) -> dict[Path, os.stat_result]:
+    """List the entries whose names match, in order, with their status; that of a link is its own, not its target's."""
+    entries = {}
+    try:
+        for path in sorted(folder.iterdir()) if os.path.isdir(folder) else ():
+            if re.fullmatch(pattern, path.name):
+                with suppress(FileNotFoundError):  # another process has just deleted it
+                    entries[path] = path.lstat()
+    except OSError as error:
+        log.warning("Cannot read the folder %s: %s.", folder, error.strerror or error)
+    return entries
+
+
+def _delete_files(files: Iterable[Path]) -> None:
+    """Delete files that are no longer needed. One that cannot be deleted does no harm."""
+    for file in files:
+        with suppress(OSError):
+            file.unlink()
 
 
 def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
+    return blake2b(content, digest_size=16).hexdigest()
