@@ -13,6 +13,7 @@ import pytest
 
 import geobias
 from geobias.report import runs
+from geobias.report.run_folder import PAGE
 from geobias.world.regions import Region, RegionTree
 from geobias.world.words import Word
 
@@ -108,4 +109,4 @@ def both_runs(folder: Path, more: str = "") -> Path:
         regions_run(folder / "regions", more)
         names_run(folder / "names", more)
     runs.save_index(index, {"schema_version": 1, "runs": [{"path": "regions"}, {"path": "names"}]})
-    return folder / runs.PAGE
+    return folder / PAGE

@@ -12,7 +12,6 @@ import pytest
 
 import geobias
 from geobias.errors import InputError
-from geobias.report import run_folder
 from geobias.report.run_folder import ANSWERS, RECORD, RESERVED, STAGING, RunFolder, add_to_run
 from tests.conftest import Run
 
@@ -228,7 +227,11 @@ def test_two_processes_do_not_train_into_one_folder(tmp_path: Path, monkeypatch:
             pass
     with other.lock(seconds=0):
         pass
-    monkeypatch.setattr(run_folder.fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError("no locks here")))
+
+    def refuse(*_: object) -> None:
+        raise OSError("no locks here")
+
+    monkeypatch.setattr("geobias.report.run_folder.fcntl.flock", refuse)
     with other.lock(seconds=0), RunFolder(tmp_path / "run", SETTINGS).lock(seconds=0):
         pass
 
