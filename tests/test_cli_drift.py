@@ -56,13 +56,13 @@ def test_what_cannot_be_is_refused_in_a_line(run: Run, here: Path, small_models:
     (here / "file").write_text("mine", encoding="utf-8")
     bert = small_models["bert"]
     for given, said in (
-        ((bert, "--epochs", "0"), "--epochs is a number from 1 on, not 0"),
-        ((bert, "--epochs", "-3"), "--epochs is a number from 1 on, not -3"),
-        ((bert, "--batch", "0"), "--batch is a number from 1 on"),
-        ((bert, "--top", "0"), "--top is a number from 1 on"),
+        ((bert, "--epochs", "0"), "--epochs must be between 1 and 10,000, not 0."),
+        ((bert, "--epochs", "-3"), "--epochs must be between 1 and 10,000, not -3."),
+        ((bert, "--batch", "0"), "--batch must be between 1 and 10,000, not 0."),
+        ((bert, "--top", "0"), "--top must be between 1 and 100,000, not 0."),
         ((bert, "--rate", "0"), "--rate is a learning rate above 0"),
         ((bert, "--rate", "nan"), "--rate is a learning rate above 0"),
-        ((bert, "--seed", "-1"), "--seed is a number from 0 on"),
+        ((bert, "--seed", "-1"), "--seed must be between 0 and 4,294,967,295, not -1."),
         ((bert, "--score", "bleu"), "Unknown score 'bleu'"),
         ((bert, "--levels", "city"), "No region of the level 'city' is asked about (--cities asks for cities)"),
         ((bert, "--texts", "blank.csv"), "holds no text"),

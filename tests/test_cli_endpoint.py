@@ -103,9 +103,12 @@ def test_a_server_that_begins_no_texts_needs_begin(run: Run) -> None:
         (("embedded/lm", "--endpoint", "http://localhost:1/v1", "--model", "toy"), "either --endpoint"),
         (("--endpoint", "http://u:hidden@x/v1", "--model", "toy", "--yes"), "GEOBIAS_API_KEY"),
         (("--endpoint", "http//u:hidden@x/v1", "--model", "toy", "--yes"), "is no URL"),
-        (("--endpoint", "http://localhost:1/v1", "--model", "toy", "--yes", "--concurrency", "0"), "above zero"),
-        (("--endpoint", "http://localhost:1/v1", "--model", "toy", "--yes", "--rate", "0"), "above zero"),
-        (("--endpoint", "http://localhost:1/v1", "--model", "toy", "--yes", "--max-calls", "0"), "above zero"),
+        (
+            ("--endpoint", "http://localhost:1/v1", "--model", "toy", "--yes", "--concurrency", "0"),
+            "--concurrency must",
+        ),
+        (("--endpoint", "http://localhost:1/v1", "--model", "toy", "--yes", "--rate", "0"), "--rate must be"),
+        (("--endpoint", "http://localhost:1/v1", "--model", "toy", "--yes", "--max-calls", "0"), "--max-calls must"),
         (
             ("--endpoint", "http://localhost:1/v1", "--model", "toy", "--score", "aul", "--yes"),
             "mean, sum, conditional",

@@ -107,7 +107,7 @@ def test_without_any_model_one_message_names_them_all(run: Run, tmp_path: Path) 
         (("herb", "--device", "nonsense"), "The device 'nonsense' is not available here"),
         (("herb", "--cities", "some"), "--cities takes a number or 'all', not 'some'."),
         (("names", "--texts", "xx=hate.csv"), "No table has the language 'xx': choose of en, nl"),
-        (("names", "--draws", "0"), "--draws is a number from 1 on"),
+        (("names", "--draws", "0"), "--draws must be between 1 and 10,000, not 0."),
         (("names", "--table", "1", "--model", f"{CARDIFF}roberta-base-hate=embedded/emotion", "--limit", "1"),
          "embedded/emotion cannot stand for cardiffnlp/twitter-roberta-base-hate: its labels are anger"),
     ],

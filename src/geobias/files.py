@@ -43,16 +43,21 @@ def read_bytes(path: Path, title: str) -> bytes:
     """Read a user's file. `title` begins every error, such as "The word file words.csv"."""
     check_path(str(path))
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            raise InputError(f"{title} is a folder: give one file.")
-        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # /dev/zero never ends
-            raise InputError(f"{title} is a device: give a file.")
+        check_kind(path, title)
         return path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"{title} does not exist.") from None
     except OSError as error:
         raise InputError(f"{title} cannot be read: {error.strerror or error}.") from None
+
+
+def check_kind(path: Path, title: str) -> None:
+    """Refuse folders, and devices: /dev/zero never ends. Pipes, as a shell makes them for <(command), are fine."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{title} is a folder: give one file.")
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise InputError(f"{title} is a device: give a file.")
 
 
 def decode_text(content: bytes, title: str) -> str:

@@ -204,7 +204,7 @@ def test_cities_are_not_mapped(tmp_path: Path) -> None:
         ({"control": " "}, "names no region"),
         ({"regions": "planets"}, "countries, cities or city-country"),
         ({"cities": 3}, "--cities is for --regions cities"),
-        ({"regions": "cities", "cities": 0}, "from 1 on"),
+        ({"regions": "cities", "cities": 0}, "--cities must be between 1 and 100,000, not 0"),
         ({"regions": "cities", "cities": "many"}, "--cities takes a number"),
         ({"regions": "cities", "countries": "Tokelau"}, "No city is known in Tokelau"),
         ({"countries": "Atlantis"}, "Unknown country 'Atlantis'"),

@@ -269,9 +269,9 @@ Maier,bavaria,last,
         ("country,kind,name\nFR,last,\n", "no name in line 2"),
         ("country,kind,name\nFR,last,(surname)\n", "no name in line 2"),
         ("country,kind,name\n,last,Martin\n", "no country or no name in line 2"),
-        ("country,kind,name\nFR,last\n", "2 cells in line 2"),
-        ("country,kind,name\nFR,last,Martin,Petit\n", "4 cells in line 2"),
-        ('country,kind,name\nFR,last,"Martin\n', "cannot be read as a table near line 2"),
+        ("country,kind,name\nFR,last\n", "2 cell\\(s\\) in line 2 but 3 in the header"),
+        ("country,kind,name\nFR,last,Martin,Petit\n", "4 cell\\(s\\) in line 2 but 3 in the header"),
+        ('country,kind,name\nFR,last,"Martin\n', "broken quoting in the row that begins in line 2"),
     ],
 )
 def test_bad_files_are_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -85,5 +85,5 @@ def test_a_packed_file_cut_short(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         nearest_words(tmp_path / "absent.txt", ["kind"])
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="is a folder"):
         nearest_words(tmp_path, ["kind"])

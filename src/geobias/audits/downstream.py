@@ -17,6 +17,7 @@ from geobias.audits.downstream_result import DownstreamResult, Judgement, Place
 from geobias.audits.given import city_count, given_texts, listed
 from geobias.audits.identity import model_identity
 from geobias.audits.labels import main_label, true_labels
+from geobias.checks import check_probability, check_size
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.prompted import Prompt, refuse_unused
@@ -68,8 +69,7 @@ def question(
     """Resolve the options into texts and regions; what is wrong with them is found here, before any work."""
     if regions not in KINDS:
         raise InputError(f"--regions is {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {regions!r}.")
-    if threshold is not None and not 0 < threshold < 1:
-        raise InputError(f"--threshold is a probability between 0 and 1, not {threshold}.")
+    check_probability("--threshold", threshold)
     prefix = checked_prefix(prefix)
     control = control_for(prefix, control)
     count = _cities(regions, cities)
@@ -77,6 +77,7 @@ def question(
     tree = world(cities=count, continents=narrowed[0], countries=narrowed[1])
     places, without_city = _places(tree, regions)
     given = given_texts(texts, column=column, label=label, limit=limit, sample=SAMPLE)
+    check_size(len(given) * (len(places) + 1), "texts with a prefix", "use fewer regions or texts (--limit)")
     prefixes = [control, *(prefix.replace(REGION, place.name) for place in places)]
     settings = {
         "texts": {"source": given.source, "count": len(given), "digest": given.digest},
@@ -100,10 +101,7 @@ def _cities(regions: str, cities: int | str | None) -> int | None:
         if cities is not None:
             raise InputError("--cities is for --regions cities or city-country: leave it out, or ask for one of them.")
         return 0
-    count = city_count(1 if cities is None else cities)
-    if count == 0:
-        raise InputError("--cities is a number from 1 on, or 'all'.")
-    return count
+    return city_count(1 if cities is None else cities, fewest=1)
 
 
 def _places(tree: RegionTree, regions: str) -> tuple[tuple[Place, ...], tuple[str, ...]]:

@@ -20,6 +20,7 @@ from geobias.audits.numbers import number
 from geobias.audits.regions import Question, RegionsResult
 from geobias.audits.regions import answer as ask_regions
 from geobias.audits.regions import question as regions_question
+from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number
 from geobias.errors import InputError
 from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores
 from geobias.measures.inference import Estimates
@@ -32,7 +33,7 @@ from geobias.models.training import Checkpoint, train_epoch
 from geobias.prompts.texts import Texts
 
 SCHEMA_VERSION = 1
-DEFAULT_LEVELS, DEFAULT_TOP = "country", 20
+DEFAULT_LEVELS, DEFAULT_TOP, MOST_SENTENCES = "country", 20, 100_000
 FEWEST_EPOCHS = 3  # points between which an order can be seen
 OPTIMISER, HIGHEST_RATE = "SGD", 1000
 
@@ -104,14 +105,13 @@ def question(
     **regions: Any,
 ) -> DriftQuestion:
     """Resolve the options; what is wrong with them is found here, before any work. `regions`: that audit's."""
-    asked = regions_question(**regions)
-    for option, value in (("--epochs", epochs), ("--batch", batch), ("--top", DEFAULT_TOP if top is None else top)):
-        if value < 1:
-            raise InputError(f"{option} is a number from 1 on, not {value}.")
+    check_number("--epochs", epochs, 1, MOST_EPOCHS)
+    check_number("--batch", batch, 1, LARGEST_BATCH)
+    check_number("--top", DEFAULT_TOP if top is None else top, 1, MOST_SENTENCES)
+    check_number("--seed", seed, 0, HIGHEST_SEED)
     if not 0 < rate < HIGHEST_RATE:
         raise InputError(f"--rate is a learning rate above 0 and below {HIGHEST_RATE}, such as 5e-5, not {rate}.")
-    if seed < 0:
-        raise InputError(f"--seed is a number from 0 on, not {seed}.")
+    asked = regions_question(**regions)
     if texts is not None and (levels is not None or top is not None):
         raise InputError("--levels and --top choose the model's own sentences: leave them out with --texts.")
     if texts is None and column != "text":

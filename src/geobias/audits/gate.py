@@ -27,7 +27,7 @@ OPS: dict[str, Callable[[float, float], bool]] = {
 }
 EXAMPLE = "names.sentiment.delta.worst < 2.0"
 NAMED = 6  # names listed where none is near to what was asked for
-_PART = r"""\s*(?:"[^"]+"|'[^']+'|[^."'<>=]+)\s*"""
+_PART = r"""(?:\s*"[^"]+"\s*|\s*'[^']+'\s*|[^."'<>=]+)"""  # the last one takes spaces too: one way to match, no more
 _RULE = re.compile(rf"(?P<path>{_PART}(?:\.{_PART})*)(?P<op>{'|'.join(OPS)})\s*(?P<value>\S+)\s*")
 
 
@@ -91,7 +91,7 @@ def read_rules(path: Path) -> list[Rule]:
     what = f"The rules file {path}"
     try:
         content = tomllib.loads(read_text(path, "rules file"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{what} is not TOML: {error}.") from None
     lines, tables = content.pop("rules", []), content.pop("rule", [])
     if content:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from geobias.checks import MOST_ROWS, check_number, shorten
 from geobias.errors import InputError
 from geobias.prompts.texts import Texts, joined, read_texts, sample_texts
 
+MOST_CITIES = 100_000  # of a country: more than the world has
 SAMPLE = 100  # of the tweets inside, where no texts are given and no limit is set
 
 
@@ -24,8 +27,8 @@ def given_texts(
     sample: int = SAMPLE,
 ) -> Texts:
     """The user's texts, {language: texts} or not; without any the first tweets inside that name such an entity."""
-    if limit is not None and limit < 1:
-        raise InputError("--limit is a number from 1 on.")
+    if limit is not None:
+        check_number("--limit", limit, 1, MOST_ROWS)
     if source is None:
         options = {"--column": column != "text", "--spans": spans, "--label": label, "--subset": subsets}
         for option in (option for option, given in options.items() if given):
@@ -50,7 +53,7 @@ def sources(given: Sequence[str] | None) -> dict[str, Path] | None:
     tagged: dict[str, Path] = {}
     for text in given:
         language, found, path = text.partition("=")
-        if not found or Path(text).exists():
+        if not found or os.path.exists(text):  # which is False for a name too long to be a file's
             language, path = "", text
         if language in tagged:
             raise InputError("Several --texts need a language each, for example: --texts en=a.csv --texts eu=b.csv.")
@@ -68,11 +71,13 @@ def listed(names: str | Sequence[str], option: str) -> list[str]:
     return found
 
 
-def city_count(cities: int | str) -> int | None:
+def city_count(cities: int | str, *, fewest: int = 0) -> int | None:
     """How many cities of each country; None for all of them."""
     if cities == "all":
         return None
     try:
-        return int(cities)
+        count = int(cities)
     except (TypeError, ValueError):
-        raise InputError(f"--cities takes a number or 'all', not {cities!r}.") from None
+        raise InputError(f"--cities takes a number or 'all', not {shorten(str(cities))!r}.") from None
+    check_number("--cities", count, fewest, MOST_CITIES)
+    return count

@@ -20,6 +20,7 @@ from geobias.audits.identity import model_identity
 from geobias.audits.labels import toned_labels, true_labels
 from geobias.audits.names_result import Judgement, NamesResult
 from geobias.audits.perplexity import Perplexity, language_models, take_perplexity
+from geobias.checks import HIGHEST_SEED, MOST_ROWS, check_number, check_probability, check_size
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.finder import EMBEDDED_FINDER, load_finder
@@ -35,6 +36,7 @@ ENTITIES = ("person", "place")
 PERPLEXITIES = ("pll", "pll-word")
 FORMS = ("mean", "sum")
 NAMES_ARE = ("random", "fixed")
+MOST_DRAWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -68,18 +70,18 @@ class Asked:
     prompt: Prompt | None = None  # how language models among the classifiers are asked for a label
 
     def __post_init__(self) -> None:
-        if self.threshold is not None and not 0 < self.threshold < 1:
-            raise InputError(f"--threshold is a probability between 0 and 1, not {self.threshold}.")
+        check_probability("--threshold", self.threshold)
         if self.perplexity not in (None, *PERPLEXITIES):
             raise InputError(f"Unknown perplexity {self.perplexity!r}: choose {' or '.join(PERPLEXITIES)}.")
         if self.form not in FORMS:
             raise InputError(f"--perplexity-form is {' or '.join(FORMS)}, not {self.form!r}.")
-        if self.perplexity_draws < 0:
-            raise InputError("--perplexity-draws is a number of draws; 0 takes no perplexity.")
+        check_number("--perplexity-draws", self.perplexity_draws, 0, MOST_DRAWS)
+        if isinstance(self.lm, str) and not self.lm.strip():
+            raise InputError("--lm is empty: leave it out, or name a language model.")
         if self.names not in NAMES_ARE:
             raise InputError(f"--names is {' or '.join(NAMES_ARE)}, not {self.names!r}.")
-        if self.perplexity_texts is not None and self.perplexity_texts < 1:
-            raise InputError("--perplexity-texts is a number from 1 on.")
+        if self.perplexity_texts is not None:
+            check_number("--perplexity-texts", self.perplexity_texts, 1, MOST_ROWS)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -122,8 +124,10 @@ def question(
     """Resolve the options into texts, people and countries; what is wrong with them is found here, before any work."""
     if entity not in ENTITIES:
         raise InputError(f"--entity is {' or '.join(ENTITIES)}, not {entity!r}.")
-    if draws < 1 or seed < 0:
-        raise InputError("--draws is a number from 1 on, --seed one from 0 on.")
+    check_number("--draws", draws, 1, MOST_DRAWS)
+    check_number("--seed", seed, 0, HIGHEST_SEED)
+    if finder is not None and not finder.strip():
+        raise InputError("--finder is empty: leave it out, or name one.")
     listed = _gazetteer(entity, names, scripts)
     chosen, left_out = _countries(listed, countries)
     given = given_texts(texts, column=column, spans=spans, label=label, subsets=subsets, limit=limit, entity=entity)
@@ -139,6 +143,7 @@ def question(
     named = np.flatnonzero([bool(somebody) for somebody in persons])
     if not len(named):
         raise InputError(f"No {entity} was found in any of the {len(given)} texts of {given.source}.")
+    check_size(len(named) * len(chosen) * draws, "renamed texts", "use fewer --draws, --countries or texts (--limit)")
     renamed = Counterfactuals(
         [given.texts[i] for i in named], [persons[i] for i in named], listed, chosen, draws=draws, seed=seed
     )

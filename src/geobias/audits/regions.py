@@ -17,6 +17,7 @@ from geobias.audits.placebo import PLACES, Invented, ask_invented, invented_name
 from geobias.audits.regions_inference import Inference, infer
 from geobias.audits.wording import Substitutes, Wording, checked_ablations, substitutes, wordings
 from geobias.audits.wording import to_dict as wording_dict
+from geobias.checks import check_size
 from geobias.engine.ask import Answers, Keeper, ask
 from geobias.errors import InputError
 from geobias.measures.arrays import fetched, nearby
@@ -33,7 +34,7 @@ from geobias.measures.pairs import pair_count
 from geobias.models.scorer import Scorer
 from geobias.prompts.defaults import DEFAULT_TEMPLATE
 from geobias.prompts.templates import Sentences, checked_template, mark, refuse_region_after_description
-from geobias.world.regions import RegionTree, read_tree, world
+from geobias.world.regions import RegionTree, checked_tree, read_tree, world
 from geobias.world.words import Word, checked, herb_words, read_words
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ def question(
             "--cities, --continents and --countries are for the world, not for a tree of your own (--tree)."
         )
     else:
-        regions = tree if isinstance(tree, RegionTree) else read_tree(Path(tree))
+        regions = checked_tree(tree) if isinstance(tree, RegionTree) else read_tree(Path(tree))
         about_tree = {"tree": str(tree) if not isinstance(tree, RegionTree) else "given"}
     if not any(len(children) > 1 for children in regions.children):
         raise InputError(
@@ -250,6 +251,7 @@ def question(
     wanted = tuple(dict.fromkeys([templates] if isinstance(templates, str) else templates))
     if not wanted:
         raise InputError(f"No template given; for example: {DEFAULT_TEMPLATE!r}.")
+    check_size(len(wanted) * len(regions) * len(chosen), "sentences", "use fewer regions, words or templates")
     settings = {
         **about_tree,
         "words": "herb" if words is None else [[word.word, word.topic] for word in chosen],

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from geobias.errors import InputError
 from geobias.models.catalogue import embedded_folder
+from geobias.prompts.texts import LONGEST_TEXT
 
 EMBEDDED_FINDER = "embedded/entities"
 LABELS = {  # what corpora call them
     "person": {"PERSON", "PER"},
     "place": {"PLACE", "GPE", "LOC", "LOCATION"},
 }
+
+CHARACTERS_AT_ONCE = 1_000_000  # spaCy takes about 3 GB for them
+TEXTS_AT_ONCE = 1000  # spaCy's own default
 
 Span = tuple[int, int]
 Find = Callable[[Sequence[str]], list[list[Span]]]
@@ -22,7 +27,7 @@ Find = Callable[[Sequence[str]], list[list[Span]]]
 def load_finder(name: str = EMBEDDED_FINDER, *, entity: str = "person", device: str = "auto") -> Find:
     """A function that gives, for each text, the offsets of the people (or places) named in it."""
     folder = embedded_folder() / "entities" if name == EMBEDDED_FINDER else Path(name).expanduser()
-    if (folder / "meta.json").is_file() or _is_spacy_package(name):
+    if os.path.isfile(folder / "meta.json") or _is_spacy_package(name):  # False for a name too long to be a file's
         return _spacy_finder(name, str(folder) if folder.is_dir() else name, entity)
     return _token_classifier(name, entity, device)
 
@@ -43,10 +48,14 @@ def _spacy_finder(name: str, source: str, entity: str) -> Find:
     marked = {label for labels in pipeline.pipe_labels.values() for label in labels}
     wanted = _checked_labels(name, marked, entity)
 
+    pipeline.max_length = max(pipeline.max_length, LONGEST_TEXT)
+
     def find(texts: Sequence[str]) -> list[list[Span]]:
+        longest = max(map(len, texts), default=0)
+        together = min(TEXTS_AT_ONCE, max(1, CHARACTERS_AT_ONCE // max(longest, 1)))
         return [
             [(found.start_char, found.end_char) for found in document.ents if found.label_ in wanted]
-            for document in pipeline.pipe(texts)
+            for document in pipeline.pipe(texts, batch_size=together)
         ]
 
     return find

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 import transformers
 
+from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number
 from geobias.errors import InputError
 from geobias.files import writing
 from geobias.models.classifier import Classifier
@@ -22,6 +23,7 @@ from geobias.models.loading import fingerprint, longest_input, pretrained, quiet
 from geobias.models.training import Batch, Checkpoint, padded, shuffled_batches, train_epoch
 
 WARM_UP, WEIGHT_DECAY = 0.1, 0.01
+LONGEST_INPUT = 1_000_000  # tokens
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,10 @@ class How:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 1), ("batch", 1), ("max_length", 8)):
-            if getattr(self, name) < least:
-                raise InputError(f"--{name.replace('_', '-')} is a number from {least} on.")
+        check_number("--epochs", self.epochs, 1, MOST_EPOCHS)
+        check_number("--batch", self.batch, 1, LARGEST_BATCH)
+        check_number("--max-length", self.max_length, 8, LONGEST_INPUT)
+        check_number("--seed", self.seed, 0, HIGHEST_SEED)
         if not 0 < self.rate < 1:
             raise InputError(f"--rate is a learning rate between 0 and 1, not {self.rate}.")
 

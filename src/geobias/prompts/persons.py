@@ -14,15 +14,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 
 from geobias.world.names import Gazetteer
 
 Span = tuple[int, int]
 
-NEVER_NAMES = re.compile(
-    r"(?:https?:|www\.)\S+|[@#＠＃]\w+|[\w.+-]+@[\w-]+\.\w+|\w[\w.-]*\.(?:com|org|net|edu|gov|io|tv|co|uk|ly)\b\S*"
+NEVER_NAMES = re.compile(  # as long as the standards allow: without limits, a word of 100,000 letters takes minutes
+    r"(?:https?:|www\.)\S+|[@#＠＃]\w+|[\w.+-]{1,64}@[\w-]+\.\w+|"
+    r"\w[\w.-]{0,252}\.(?:com|org|net|edu|gov|io|tv|co|uk|ly)\b\S*"
 )
 BETWEEN_PEOPLE = re.compile(r"\s+(?:and|y|und|et)\s+|\s*[&/+]\s*")
 SPAN_ENDS = re.compile(r"\s*[(\[{]|['’`][sS]?\s")
@@ -96,11 +100,12 @@ def places(text: str, spans: Iterable[Span]) -> tuple[Person, ...]:
 def usable_spans(text: str, spans: Iterable[Span]) -> list[Span]:
     """One span for each name: without marks and possessives at its ends, and without links, handles and hashtags."""
     never = [match.span() for match in NEVER_NAMES.finditer(text)]
+    stops = [stop for _, stop in never]
     usable = []
     for start, end in spans:
-        for begin, stop in never:
-            if start < stop and begin < end:
-                end = max(begin, start)  # what stands before it may be a name
+        next_never = bisect_right(stops, start)
+        if next_never < len(never) and never[next_never][0] < end:
+            end = max(never[next_never][0], start)  # what stands before it may be a name
         for piece in _pieces(text, start, end):
             closing = SPAN_ENDS.search(text, piece[0] + 1, piece[1])
             first, last = _trimmed(text, piece[0], closing.start() if closing else piece[1])
@@ -187,7 +192,7 @@ def _is_title_alone(name: _Name, longer: Set[str], gazetteer: Gazetteer) -> bool
 def _singular(name: _Name, longer: Set[str], gazetteer: Gazetteer) -> _Name:
     """ "the Obamas" are people called Obama: the s stays where it is."""
     word, (start, end) = name.words[0], name.words_at[0]
-    is_plural = len(name.words) == 1 and word[-1:] == "s" and name.text[:start].casefold().endswith("the ")
+    is_plural = len(name.words) == 1 and word[-1:] == "s" and name.text[max(start - 4, 0) : start].casefold() == "the "
     if is_plural and (word[:-1].casefold() in longer or gazetteer.is_last(word[:-1])):
         return _Name(name.text, ((start, end - 1),))
     return name
@@ -204,16 +209,29 @@ def _one_person_each(names: Sequence[_Name]) -> list[list[_Name]]:
     next one after it ("Barack Obama ... Michelle Obama ... Obama": the last is Michelle).
     """
     groups: list[list[_Name]] = []
+    spellings: list[set[frozenset[str]]] = []  # by group: the different sets of words of its names
+    groups_by_word: dict[str, set[int]] = defaultdict(set)
     for name in sorted(names, key=lambda name: (-len(name.words), name.words_at[0])):
-        start = name.words_at[0][0]
-        mine = [group for group in groups if any(name.folded <= other.folded for other in group)]
-        before = [group for group in mine if group[0].words_at[0][0] < start]
+        start, folded = name.words_at[0][0], name.folded
+        mine = [
+            number
+            for number in sorted(groups_by_word[min(folded)])
+            if any(folded <= spelling for spelling in spellings[number])
+        ]
+        first_mention = {number: groups[number][0].words_at[0][0] for number in mine}
+        before = [number for number in mine if first_mention[number] < start]
         if before:
-            max(before, key=lambda group: group[0].words_at[0][0]).append(name)
+            chosen = max(before, key=lambda number: first_mention[number])
         elif mine:
-            min(mine, key=lambda group: group[0].words_at[0][0]).append(name)
+            chosen = min(mine, key=lambda number: first_mention[number])
         else:
-            groups.append([name])
+            chosen = len(groups)
+            groups.append([])
+            spellings.append(set())
+        groups[chosen].append(name)
+        spellings[chosen].add(folded)
+        for word in folded:
+            groups_by_word[word].add(chosen)
     return [sorted(group, key=lambda name: name.words_at[0]) for group in groups]
 
 
@@ -229,6 +247,13 @@ def _mention(text: str, name: _Name, fullest: _Name, gazetteer: Gazetteer) -> Me
     return Mention(start, end, parts, _case(text, name))
 
 
+@lru_cache(maxsize=16)  # of a text with many names, once
+def _count_letters(text: str) -> tuple[int, int]:
+    """How many letters a text has, and how many of them are capitals."""
+    letters = [char for char in text if char.isalpha()]
+    return len(letters), sum(char.isupper() for char in letters)
+
+
 def _case(text: str, name: _Name) -> str:
     """Whether a name is written in capitals or small letters throughout.
 
@@ -237,7 +262,8 @@ def _case(text: str, name: _Name) -> str:
     start, end = name.words_at[0][0], name.words_at[-1][1]
     written = text[start:end]
     if written.isupper():
-        rest = [char for char in text[:start] + text[end:] if char.isalpha()]
-        shouting = sum(char.isupper() for char in rest) * 2 > len(rest)
-        return "upper" if shouting or sum(char.isalpha() for char in written) > SHORT else ""
+        own_letters, own_capitals = _count_letters(written)
+        letters, capitals = _count_letters(text)
+        shouting = (capitals - own_capitals) * 2 > letters - own_letters
+        return "upper" if shouting or own_letters > SHORT else ""
     return "lower" if written.islower() else ""

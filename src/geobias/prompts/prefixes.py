@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from geobias.checks import check_characters, shorten
 from geobias.errors import InputError
 from geobias.prompts.defaults import DEFAULT_PREFIX
 from geobias.prompts.lazy import LazyTexts, Shape
@@ -15,6 +16,7 @@ NOWHERE = "here"  # what stands for the region in a prefix that names none
 
 def checked_prefix(prefix: str) -> str:
     """The prefix, if it names the region."""
+    check_characters(prefix, f"The prefix {shorten(prefix)!r}")
     if REGION not in prefix:
         raise InputError(f"The prefix {prefix!r} must hold {REGION}; for example: {DEFAULT_PREFIX!r}.")
     return prefix.strip()
@@ -24,6 +26,7 @@ def control_for(prefix: str, control: str | None) -> str:
     """The prefix of the control, which names no region: the one given, else the prefix with "here" in its place."""
     if control is None:
         return prefix.replace(REGION, NOWHERE)
+    check_characters(control, f"The control {shorten(control)!r}")
     if REGION in control or not control.strip():
         raise InputError(
             f"The control {control!r} must be a prefix that names no region, so without {REGION}; for example: "

@@ -7,9 +7,7 @@ dependencies of this package, so their data are recognised by what they can do.
 from __future__ import annotations
 
 import codecs
-import csv
 import gzip
-import io
 import json
 import os
 import zlib
@@ -19,9 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from geobias.checks import find_unusable_character, shorten
+from geobias.delimited import parse_rows
 from geobias.errors import InputError
-
-LARGEST_FIELD = 2**31 - 1  # what a C long holds on every system
+from geobias.files import decode_text, read_bytes
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,13 @@ class Table:
     column: Callable[[str], list[Any]]
 
     def __post_init__(self) -> None:
+        for number, name in enumerate(self.names or (), 1):
+            problem = find_unusable_character(name)
+            if problem:
+                raise InputError(f"{self.title}: column {number} ({shorten(name)!r}) has {problem}: rename it.")
         for name, count in Counter(self.names).items():
             if count > 1 and name:  # spreadsheets leave columns without a name
-                raise InputError(f"{self.title} has {count} columns named {name!r}: rename all but one.")
+                raise InputError(f"{self.title} has {count} columns named {shorten(name)!r}: rename all but one.")
 
 
 def read_table(source: Any) -> Table:
@@ -55,9 +58,9 @@ def _from_file(path: Path) -> Table:
         if packed:
             raise InputError(f"{title} is a packed Parquet file: unpack it with gunzip and give the .parquet file.")
         return _parquet(_content(path, title), str(path), title)
-    text = _decoded(_content(path, title, packed), title)
+    text = decode_text(_content(path, title, packed), title)
     if kind in (".csv", ".tsv"):
-        header, *rows = _cells(text, "," if kind == ".csv" else "\t", title)
+        header, *rows = (cells for _, cells in parse_rows(text, title, "," if kind == ".csv" else "\t"))
         names = tuple(cell.strip() for cell in header)
         return Table(str(path), title, names, lambda name: [row[names.index(name)] for row in rows])
     # Lines end at a line feed only: other marks that Python takes for line ends may stand inside a text.
@@ -68,14 +71,7 @@ def _from_file(path: Path) -> Table:
 
 
 def _content(path: Path, title: str, packed: bool = False) -> bytes:
-    try:
-        if path.is_dir():
-            raise InputError(f"{title} is a folder: give one file.")
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{title} does not exist.") from None
-    except OSError as error:
-        raise InputError(f"{title} cannot be read: {error.strerror or error}.") from None
+    content = read_bytes(path, title)
     if packed and content:
         try:
             content = gzip.decompress(content)
@@ -84,39 +80,6 @@ def _content(path: Path, title: str, packed: bool = False) -> bytes:
     if not content.removeprefix(codecs.BOM_UTF8).strip():
         raise InputError(f"{title} is empty.")
     return content
-
-
-def _decoded(content: bytes, title: str) -> str:
-    try:
-        return content.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{title} is not UTF-8 text (byte {error.start}): save it as UTF-8 and try again.") from None
-
-
-def _cells(text: str, delimiter: str, title: str) -> list[list[str]]:
-    """The rows of a table, the header first, all of one length."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[list[str]] = []
-    begin = 1
-    limit = csv.field_size_limit(LARGEST_FIELD)
-    try:
-        for row in reader:
-            if row and rows and len(row) != len(rows[0]):
-                raise InputError(
-                    f"{title} has {len(row)} cell(s) in line {begin} but {len(rows[0])} in the header: put a text "
-                    "that holds the separator in quotes."
-                )
-            if row:
-                rows.append(row)
-            begin = reader.line_num + 1  # a row may be several lines long, and its first one is where to look
-    except csv.Error as error:
-        raise InputError(
-            f"{title} has broken quoting in the row that begins in line {begin} ({error}): put quotes around the whole "
-            "text and double those inside it."
-        ) from None
-    finally:
-        csv.field_size_limit(limit)
-    return rows
 
 
 def _objects(lines: list[str], title: str) -> list[Mapping[str, Any]]:
@@ -146,7 +109,14 @@ def _parquet(content: bytes, source: str, title: str) -> Table:
     except (pa.ArrowException, OSError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise InputError(f"{title} is no Parquet file or a damaged one ({reason}): write it again.") from None
-    return Table(source, title, tuple(table.column_names), lambda name: table[name].to_pylist())
+
+    def column(name: str) -> list[Any]:
+        try:
+            return list(table[name].to_pylist())
+        except (pa.ArrowException, ValueError, OverflowError, KeyError) as error:  # a date beyond Python's, for example
+            raise InputError(f"{title}: column {shorten(name)!r} cannot be read ({error}): write it as text.") from None
+
+    return Table(source, title, tuple(table.column_names), column)
 
 
 def _from_memory(data: Any) -> Table:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geobias.checks import check_characters, shorten
 from geobias.errors import InputError
 from geobias.prompts.defaults import DEFAULT_TEMPLATE
 from geobias.prompts.lazy import LazyTexts, Shape
@@ -36,6 +37,9 @@ def unmark(text: str) -> tuple[str, int, int]:
 
 def checked_template(template: str) -> str:
     """The template, if it has its placeholders."""
+    check_characters(template, f"The template {shorten(template)!r}")
+    if MARK_START in template or MARK_END in template:
+        raise InputError(f"The template {shorten(template)!r} has a control character (U+0002 or U+0003): remove it.")
     if template.count(DESCRIPTION) != 1 or REGION not in template:
         raise InputError(
             f"The template {template!r} must hold {REGION} and, once, {DESCRIPTION}; for example: {DEFAULT_TEMPLATE!r}."

@@ -18,10 +18,13 @@ from importlib import resources
 from itertools import pairwise
 from typing import Any, TypeVar
 
+from geobias.checks import LONGEST_NAME, find_unusable_character, shorten
 from geobias.errors import InputError
 from geobias.prompts.reading import Table, read_table
 
 BLANK = "(blank)"
+LONGEST_TEXT = 1_000_000  # characters: what spaCy's pipelines take, and more than any classifier reads
+NAMED = 20  # columns that an error lists
 Spans = tuple[tuple[int, int], ...]
 Cell = TypeVar("Cell")
 Parsed = TypeVar("Parsed")
@@ -94,27 +97,36 @@ def read_texts(
     rows = [row for row, value in enumerate(values) if not _blank(value)]
     if not rows:
         raise InputError(f"{table.title} holds no text: all {len(values)} row(s) are blank.")
-    ids = _ids(table, rows)
-    places = [
-        f"row {row + 1}" if key == str(row + 1) else f"row {row + 1} (id {key!r})"
-        for row, key in zip(rows, ids, strict=True)
-    ]
+    places = [f"row {row + 1}" for row in rows]
 
     def parsed(name: str, cells: Iterable[Cell], parse: Callable[[Cell], Parsed]) -> tuple[Parsed, ...]:
         """Every cell parsed; what a parser refuses is told with its place."""
         found = []
-        where = "" if table.names is None else f", column {name!r}"
+        where = "" if table.names is None else f", column {shorten(name)!r}"
         for place, cell in zip(places, cells, strict=True):
             try:
                 found.append(parse(cell))
             except ValueError as error:
                 raise InputError(f"{table.title}, {place}{where}: {error}.") from None
+            except RecursionError:
+                raise InputError(f"{table.title}, {place}{where}: the lists are nested too deeply.") from None
         return tuple(found)
 
     def kept(name: str) -> list[Any]:
         cells = table.column(name)
         return [cells[row] for row in rows]
 
+    ids = tuple(str(row + 1) for row in rows)
+    if table.names and "id" in table.names:
+        given = parsed("id", kept("id"), _value)
+        if "" not in given and len(set(given)) == len(given):
+            ids = given
+            places = [
+                place if place == f"row {key}" else f"{place} (id {shorten(key)!r})"
+                for place, key in zip(places, ids, strict=True)
+            ]
+        else:
+            log.warning("The ids in %s are not distinct: the numbers of the rows stand for them.", table.source)
     texts = parsed(column, [values[row] for row in rows], _text)
     return Texts(
         texts=texts,
@@ -122,7 +134,7 @@ def read_texts(
         languages=(language,) * len(texts),
         spans=parsed(spans, zip(kept(spans), texts, strict=True), _spans) if spans is not None else None,
         labels=parsed(label, kept(label), _labels) if label is not None else None,
-        groups={name: tuple(BLANK if _blank(cell) else _word(cell) for cell in kept(name)) for name in subsets},
+        groups={name: tuple(value or BLANK for value in parsed(name, kept(name), _value)) for name in subsets},
         source=table.source,
         left_out=len(values) - len(rows),
     )
@@ -182,17 +194,11 @@ def _check_columns(table: Table, column: str, spans: str | None, label: str | No
         return
     for name in (column, *(name for _, name in wanted)):
         if name not in table.names:
-            raise InputError(f"{table.title} has no column {name!r}: it has {', '.join(table.names) or 'none'}.")
-
-
-def _ids(table: Table, rows: list[int]) -> tuple[str, ...]:
-    if table.names and "id" in table.names:
-        cells = table.column("id")
-        ids = tuple("" if _blank(cells[row]) else _word(cells[row]) for row in rows)
-        if "" not in ids and len(set(ids)) == len(ids):
-            return ids
-        log.warning("The ids in %s are not distinct: the numbers of the rows stand for them.", table.source)
-    return tuple(str(row + 1) for row in rows)
+            known = [shorten(each) for each in table.names[:NAMED]]
+            more = f" and {len(table.names) - NAMED} more" if len(table.names) > NAMED else ""
+            raise InputError(
+                f"{table.title} has no column {shorten(name)!r}: it has {', '.join(known) or 'none'}{more}."
+            )
 
 
 def _blank(value: Any) -> bool:
@@ -201,9 +207,18 @@ def _blank(value: Any) -> bool:
     )
 
 
-def _word(value: Any) -> str:
-    """A value as text; a whole number loses its ".0", which it gets in columns that have gaps."""
-    return re.sub(r"^(-?\d+)\.0$", r"\1", str(value).strip())
+def _value(value: Any) -> str:
+    """A cell as text, blank where it has none; a whole number loses its ".0", which it gets in columns with gaps."""
+    if _blank(value):
+        return ""
+    return _usable(re.sub(r"^(-?\d+)\.0$", r"\1", str(value).strip()), "value")
+
+
+def _usable(text: str, what: str) -> str:
+    problem = find_unusable_character(text)  # JSON can spell half of an emoji, and no tokenizer takes it
+    if problem:
+        raise ValueError(f"the {what} has {problem}, so remove it")
+    return text
 
 
 def _plain(value: Any) -> Any:
@@ -215,12 +230,11 @@ def _plain(value: Any) -> Any:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.60} is not a text, so give another column or mend the row")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        # JSON can spell half of an emoji, and no tokenizer takes it.
-        raise ValueError(f"the text holds half a character at position {error.start}, so mend or remove it") from None
-    return value
+    if len(value) > LONGEST_TEXT:
+        raise ValueError(
+            f"the text has {len(value):,} characters, and {LONGEST_TEXT:,} is the limit, so split or shorten it"
+        )
+    return _usable(value, "text")
 
 
 def _spans(cell: tuple[Any, str]) -> Spans:
@@ -236,6 +250,8 @@ def _spans(cell: tuple[Any, str]) -> Spans:
                     raise ValueError(
                         f"the span {pair} must have 0 <= start < end <= {len(text)}, the length of its text"
                     )
+                if end - start > LONGEST_NAME:
+                    raise ValueError(f"the span {pair} is longer than {LONGEST_NAME:,} characters, so it marks no name")
                 pairs.append((start, end))
             case _:
                 raise ValueError(f"the span {item!r:.60} must be two whole numbers, [start, end]")
@@ -254,7 +270,7 @@ def _labels(value: Any) -> tuple[str, ...]:
         raise ValueError("the label is blank, so fill it or remove the row")
     if any(isinstance(label, Mapping | list) for label in labels):
         raise ValueError(f"{value!r:.60} must be a label or a list of labels")
-    return tuple(_word(label) for label in labels)
+    return tuple(_value(label) for label in labels)
 
 
 def _listed(value: Any, example: str) -> list[Any]:

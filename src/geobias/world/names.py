@@ -18,11 +18,9 @@ Names come from CheckList, which took them from Wikidata, and are cleaned when t
 
 from __future__ import annotations
 
-import csv
 import difflib
 import gzip
 import hashlib
-import io
 import re
 import unicodedata
 from collections import defaultdict
@@ -32,6 +30,8 @@ from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 
+from geobias.checks import check_name, shorten
+from geobias.delimited import parse_named_rows
 from geobias.errors import InputError
 from geobias.files import read_text
 
@@ -202,32 +202,16 @@ def read_gazetteer(path: Path, scripts: str = "latin") -> Gazetteer:
 
 def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
     """Country, kind and name of every line of a user's table, checked."""
-    what = f"The name file {path}"
-    text = read_text(path, "name file")
-    delimiter = max(",;\t", key=text.strip().splitlines()[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows = (cells for cells in reader if any(map(str.strip, cells)))
-    try:
-        header = [cell.strip().lower() for cell in next(rows, [])]
-        missing = [column for column in ("country", "kind", "name") if column not in header]
-        if missing:
-            raise InputError(
-                f"{what} lacks the column {', '.join(missing)}: its first line must be 'country,kind,name', separated "
-                "by commas or tabs."
-            )
-        for cells in rows:
-            line = f"line {reader.line_num}"
-            if len(cells) != len(header):
-                raise InputError(f"{what} has {len(cells)} cells in {line}, but its first line has {len(header)}.")
-            row = dict(zip(header, map(str.strip, cells), strict=True))
-            country, kind, name = row["country"], row["kind"].lower(), row["name"]
-            if kind not in KINDS:
-                raise InputError(f"{what} has the kind {row['kind']!r} in {line}: use male, female or last.")
-            if not country or not any(map(str.isalpha, _cleaned(name, kind))):
-                raise InputError(f"{what} has no country or no name in {line}: fill in both.")
-            yield country, kind, name
-    except csv.Error as error:
-        raise InputError(f"{what} cannot be read as a table near line {reader.line_num}: {error}.") from None
+    title = f"The name file {path}"
+    for line, row in parse_named_rows(read_text(path, "name file"), title, ["country", "kind", "name"]):
+        country, kind, name = row["country"], row["kind"].lower(), row["name"]
+        if kind not in KINDS:
+            raise InputError(f"{title} has the kind {shorten(kind)!r} in line {line}: use male, female or last.")
+        for cell in (country, name):
+            check_name(cell, f"{title}, line {line}")
+        if not country or not any(map(str.isalpha, _cleaned(name, kind))):
+            raise InputError(f"{title} has no country or no name in line {line}: fill in both.")
+        yield country, kind, name
 
 
 @cache

@@ -9,10 +9,8 @@ countries. Inside the program a region is its position in the tree.
 
 from __future__ import annotations
 
-import csv
 import difflib
 import hashlib
-import io
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from geobias.checks import check_name, shorten
+from geobias.delimited import parse_named_rows
 from geobias.errors import InputError
 from geobias.files import read_text
 
@@ -144,43 +144,45 @@ def _chosen(asked: Iterable[str], known: Mapping[str, str], kind: str) -> set[st
 
 
 def read_tree(path: Path) -> RegionTree:
-    """A tree of the user's own, of any depth: CSV with the columns id, name, parent (empty for the root)."""
-    what = "region file"
-    reader = csv.DictReader(io.StringIO(read_text(path, what)), strict=True)
-    try:
-        rows = [(reader.line_num, row) for row in reader]
-    except csv.Error as error:
-        raise InputError(f"The {what} {path} cannot be read as CSV near line {reader.line_num}: {error}.") from None
-    missing = {"id", "name", "parent"} - set(reader.fieldnames or ())
-    if missing:
-        raise InputError(
-            f"The {what} {path} lacks the column {', '.join(sorted(missing))}: its first line must be "
-            "'id,name,parent', separated by commas (parent empty for the root)."
-        )
+    """A tree of the user's own, of any depth: a table (commas, semicolons or tabs) with the columns id, name, parent.
+
+    The parent of the root is empty.
+    """
+    title = f"The region file {path}"
     names: dict[str, str] = {}
     parents: dict[str, str] = {}
-    for line, row in rows:
-        if None in row:
-            raise InputError(f"The {what} {path} has too many cells in line {line}: put a name with a comma in quotes.")
-        key, name, parent = ((row[column] or "").strip() for column in ("id", "name", "parent"))
+    for line, row in parse_named_rows(read_text(path, "region file"), title, ["id", "name", "parent"]):
+        key, name, parent = row["id"], row["name"], row["parent"]
         if not key or not name:
-            raise InputError(f"The {what} {path} has no id or no name in line {line}.")
+            raise InputError(f"{title} has no id or no name in line {line}.")
+        for cell in (key, name):
+            check_name(cell, f"{title}, line {line}")
         if key in names:
-            raise InputError(f"The {what} {path} has the id {key!r} a second time in line {line}.")
+            raise InputError(f"{title} has the id {key!r} a second time in line {line}.")
         names[key], parents[key] = name, parent
+    if not names:
+        raise InputError(f"{title} has columns but no regions: add a line for every region.")
     for key, parent in parents.items():
         if parent and parent not in names:
-            raise InputError(f"The {what} {path} has an orphan: the parent {parent!r} of {key!r} is not in the file.")
+            raise InputError(f"{title} has an orphan: the parent {shorten(parent)!r} of {key!r} is not in the file.")
     roots = [key for key, parent in parents.items() if not parent]
     if len(roots) > 1:
         raise InputError(
-            f"The {what} {path} has {len(roots)} roots ({', '.join(roots[:3])}, ...): exactly one region may have "
-            "an empty parent."
+            f"{title} has {len(roots)} roots ({', '.join(map(shorten, roots[:3]))}, ...): exactly one region may "
+            "have an empty parent."
         )
-    return _grown(names, parents, roots, path)
+    return _grown(names, parents, roots, title)
 
 
-def _grown(names: dict[str, str], parents: dict[str, str], roots: list[str], path: Path) -> RegionTree:
+def checked_tree(tree: RegionTree) -> RegionTree:
+    """A tree made in Python, if its ids and names can be written and read."""
+    for number, region in enumerate(tree.regions, 1):
+        for name in (region.id, region.name, region.level):
+            check_name(name, f"The tree of regions, region {number}")
+    return tree
+
+
+def _grown(names: dict[str, str], parents: dict[str, str], roots: list[str], title: str) -> RegionTree:
     """Walk down from the root, level by level; what is not reached stands on a cycle."""
     children: dict[str, list[str]] = defaultdict(list)
     for key, parent in parents.items():
@@ -196,7 +198,5 @@ def _grown(names: dict[str, str], parents: dict[str, str], roots: list[str], pat
         depth, generation = depth + 1, [child for key in generation for child in children[key]]
     if len(regions) < len(names):
         stranded = next(key for key in names if key not in position)
-        raise InputError(
-            f"The region file {path} has a cycle through {stranded!r}: following the parents must end at the root."
-        )
+        raise InputError(f"{title} has a cycle through {stranded!r}: following the parents must end at the root.")
     return RegionTree(tuple(regions))

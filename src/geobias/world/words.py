@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import logging
 from collections.abc import Iterable
@@ -10,6 +9,8 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from geobias.checks import check_name, shorten
+from geobias.delimited import DELIMITERS, find_delimiter, first_line, parse_lines, parse_named_rows
 from geobias.errors import InputError
 from geobias.files import read_text
 
@@ -41,30 +42,32 @@ def read_words(path: Path) -> tuple[Word, ...]:
 
     Only the column word is needed.
     """
-    lines = [line for line in read_text(path, "word file").splitlines() if line.strip()]
-    for delimiter in (",", ";", "\t"):
-        rows = list(csv.reader(lines, delimiter=delimiter))
-        header = [cell.strip().lower() for cell in rows[0]]
-        if "word" in header:
-            table = [dict(zip(header, row, strict=False)) for row in rows[1:]]
-            words = [
-                Word(
-                    row["word"].strip(),
-                    row.get("topic", "").strip() or NO_TOPIC,
-                    row.get("substitute", "").strip() or None,
-                )
-                for row in table
-                if row.get("word")
-            ]
-            break
+    title = f"The word file {path}"
+    text = read_text(path, "word file")
+    if find_delimiter(text, ["word"]) is not None:
+        rows = parse_named_rows(text, title, ["word"])
+        for line, row in rows:
+            if not row["word"]:
+                raise InputError(f"{title} has no word in line {line}: fill it in, or remove the line.")
+        words = [Word(row["word"], row.get("topic") or NO_TOPIC, row.get("substitute") or None) for _, row in rows]
+        lines = [line for line, _ in rows]
     else:
-        if any(mark in lines[0] for mark in ',;\t"'):
-            raise InputError(f"The word file {path} has no column 'word': its first line is {lines[0]!r}.")
-        words = [Word(line.strip()) for line in lines]
-    distinct = checked(words, f"The word file {path}")
+        first = first_line(text)
+        if any(mark in first for mark in f'{DELIMITERS}"'):
+            raise InputError(f"{title} has no column 'word': its first line is {shorten(first)!r}.")
+        listed = parse_lines(text, title)
+        words, lines = [Word(name) for _, name in listed], [line for line, _ in listed]
+    for line, word in zip(lines, words, strict=True):
+        _check_names(word, f"{title}, line {line}")
+    distinct = checked(words, title)
     if len(distinct) < len(words):
         log.warning("%d repeated word(s) in %s count once.", len(words) - len(distinct), path)
     return distinct
+
+
+def _check_names(word: Word, where: str) -> None:
+    for name in (word.word, word.topic, word.substitute or ""):
+        check_name(name, where)
 
 
 def checked(words: Iterable[Word], source: str = "The list of words") -> tuple[Word, ...]:
@@ -77,6 +80,8 @@ def checked(words: Iterable[Word], source: str = "The list of words") -> tuple[W
     empty = [word for word in distinct if not isinstance(word.word, str) or not word.word.strip()]
     if empty:
         raise InputError(f"{source} holds something that is no word: {empty[0].word!r}.")
+    for number, word in enumerate(distinct, 1):
+        _check_names(word, f"{source}, word {number}")
     if len(distinct) < 2:
         raise InputError(f"{source} has {len(distinct)} word(s): a comparison needs at least two different ones.")
     return distinct

@@ -1,0 +1,117 @@
+"""Tables in text form (CSV, TSV): one way to read them, whichever file they come from.
+
+Quoting is strict, cells may be of any length, and all rows are as long as the header. Every refusal names the line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Sequence
+
+from geobias.checks import shorten
+from geobias.errors import InputError
+
+LARGEST_CELL = 2**31 - 1  # what a C long holds on every system
+DELIMITERS = ",;\t"
+
+Row = tuple[int, list[str]]  # the line where the row begins, and its cells
+
+
+def parse_rows(text: str, title: str, delimiter: str) -> list[Row]:
+    """Split a table into rows, the header first.
+
+    `title` begins every error, such as "The word file words.csv". Blank lines are skipped, but for those of a table
+    with a single column, where they are rows. The csv module refuses cells of more than 131,072 characters unless told
+    otherwise; what is too long is for the caller to say.
+    """
+    _refuse_nul(text, title)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows: list[Row] = []
+    line = 1
+    limit = csv.field_size_limit(LARGEST_CELL)
+    try:
+        for cells in reader:
+            width = len(rows[0][1]) if rows else 0
+            is_blank = not cells or (len(cells) == 1 and width != 1 and not cells[0].strip())
+            if not is_blank and rows and len(cells) != width:
+                raise InputError(
+                    f"{title} has {len(cells)} cell(s) in line {line} but {width} in the header: put a cell that holds "
+                    "the separator in quotes."
+                )
+            if not is_blank:
+                rows.append((line, cells))
+            line = reader.line_num + 1  # a row may span several lines, and its first one is where to look
+    except csv.Error as error:
+        raise InputError(
+            f"{title} has broken quoting in the row that begins in line {line} ({error}): put quotes around the whole "
+            "cell and double those inside it."
+        ) from None
+    finally:
+        csv.field_size_limit(limit)
+    if not rows:
+        raise InputError(f"{title} is empty.")
+    return rows
+
+
+def parse_named_rows(text: str, title: str, required: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+    """Read a table of names: the line number and {column: cell} of every row that is not blank.
+
+    The separator is a comma, a semicolon or a tab. Columns are matched without regard to case; spaces around cells are
+    dropped. A table that lacks one of the `required` columns is refused.
+    """
+    delimiter = find_delimiter(text, required)
+    if delimiter is None:
+        first = first_line(text)
+        header = _header(first, max(DELIMITERS, key=first.count))
+        missing = ", ".join(column for column in required if column not in header)
+        raise InputError(
+            f"{title} lacks the column {missing}: its first line must be '{','.join(required)}', separated by commas, "
+            f"semicolons or tabs, not {shorten(first)!r}."
+        )
+    (_, names), *rows = parse_rows(text, title, delimiter)
+    columns = [name.strip().lower() for name in names]
+    for column, count in Counter(columns).items():
+        if count > 1 and column:
+            raise InputError(f"{title} has {count} columns named {shorten(column)!r}: rename all but one.")
+    return [
+        (line, dict(zip(columns, map(str.strip, cells), strict=True)))
+        for line, cells in rows
+        if any(map(str.strip, cells))
+    ]
+
+
+def parse_lines(text: str, title: str) -> list[tuple[int, str]]:
+    """Line number and content of every line that is not blank, without spaces at its ends."""
+    _refuse_nul(text, title)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")  # as the csv module ends them, and no others
+    return [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def find_delimiter(text: str, required: Sequence[str]) -> str | None:
+    """The separator by which the first line names all required columns; None if there is none."""
+    first = first_line(text)
+    return next((mark for mark in DELIMITERS if set(required) <= set(_header(first, mark))), None)
+
+
+def first_line(text: str) -> str:
+    """The first line that is not blank."""
+    return next((line for line in io.StringIO(text, newline=None) if line.strip()), "").strip("\n")
+
+
+def _header(line: str, delimiter: str) -> list[str]:
+    """The column names in a line; none where it is longer than any header."""
+    try:
+        return [cell.strip().lower() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+    except csv.Error:
+        return []
+
+
+def _refuse_nul(text: str, title: str) -> None:
+    at = text.find("\0")
+    if at >= 0:
+        line = text.count("\n", 0, at) + 1
+        raise InputError(
+            f"{title} has a NUL character in line {line}: it is damaged or not UTF-8 text, so save it anew."
+        )

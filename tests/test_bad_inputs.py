@@ -1,0 +1,264 @@
+"""Everything a user can get wrong: one line that says what and where, exit code 2, and nothing is written."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.conftest import Run
+
+LONGEST_LINE = 700  # characters on standard error
+HALF = "\\ud800"  # as JSON spells half of a surrogate pair
+NOT_UTF8 = os.fsdecode(b"w\xff.csv")  # as Python hands on a file name that is not UTF-8
+TOO_LONG = "x" * 300  # more than a file name may have
+FLOOD = "x" * 5000
+HUGE = "99999999999999"
+TREE = "id,name,parent\nr,Root,\na,A,r\nb,B,r\n"
+
+
+def parquet(**columns: Any) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command, the files that lie beside it, and a part of what it must say."""
+
+    id: str
+    arguments: tuple[str, ...]
+    message: str
+    files: Mapping[str, str | bytes] = field(default_factory=dict)
+
+
+def texts(id: str, file: str, content: str | bytes, message: str, *options: str) -> Case:
+    return Case(f"texts-{id}", ("names", "--texts", file, *options), message, {file: content})
+
+
+def words(id: str, content: str | bytes, message: str) -> Case:
+    files = {"words.csv": content, "tree.csv": TREE}  # a small tree is read faster than the world
+    return Case(f"words-{id}", ("regions", "--tree", "tree.csv", "--words", "words.csv"), message, files)
+
+
+def tree(id: str, content: str | bytes, message: str) -> Case:
+    return Case(f"tree-{id}", ("regions", "--tree", "tree.csv"), message, {"tree.csv": content})
+
+
+def names(id: str, content: str | bytes, message: str) -> Case:
+    return Case(f"gazetteer-{id}", ("names", "--gazetteer", "names.csv"), message, {"names.csv": content})
+
+
+def rules(id: str, content: str | bytes, message: str) -> Case:
+    return Case(f"rules-{id}", ("gate", "run", "--rules", "rules.toml"), message, {"rules.toml": content})
+
+
+def number(command: str, option: str, value: str, message: str) -> Case:
+    return Case(f"{command.split()[0]}{option}={value[:20]}", (*command.split(), option, value), message)
+
+
+TEXTS = [
+    texts("empty", "a.csv", "", "The text file a.csv is empty."),
+    texts("blank", "a.txt", " \n\n", "The text file a.txt is empty."),
+    texts("binary", "a.csv", bytes(range(256)), "a.csv is not UTF-8 text (byte 128): save it as UTF-8"),
+    texts("utf16", "a.csv", "text\nété\n".encode("utf-16"), "a.csv is not UTF-8 text (byte 0)"),
+    texts("utf16-unmarked", "a.csv", "text\nJohn\n".encode("utf-16-le"), "a.csv has a NUL character in line 1"),
+    texts("nul", "a.csv", "text\nJohn\na\0b\n", "a.csv has a NUL character in line 3"),
+    texts("nul-json", "a.jsonl", '{"text": "a\\u0000"}\n', "row 1, column 'text': the text has a NUL character"),
+    texts("header-alone", "a.csv", "\ufefftext\r\n", "a.csv holds no text: all 0 row(s) are blank."),
+    texts("wrong-column", "a.csv", "tweet,n\na,1\n", "a.csv has no column 'text': it has tweet, n."),
+    texts("column-flood", "a.csv", f"{','.join(f'{FLOOD}{n}' for n in range(500))}\n", "and 480 more."),
+    texts("option-column", "a.csv", "text\na\n", "a.csv has no column 'stars': it has text.", "--subset", "stars"),
+    texts("no-columns", "a.txt", "John\n", "a.txt holds texts alone, so --spans s finds no column", "--spans", "s"),
+    texts("two-columns", "a.csv", "text,text\na,b\n", "a.csv has 2 columns named 'text': rename all but one."),
+    texts("ragged", "a.csv", "text,n\r\na,1\r\nb\r\n", "a.csv has 1 cell(s) in line 3 but 2 in the header"),
+    texts("quotes", "a.tsv", 'text\tn\n"a" b\t1\n', "a.tsv has broken quoting in the row that begins in line 2"),
+    texts("open-quote", "a.csv", 'text\na\n"b\n', "a.csv has broken quoting in the row that begins in line 3"),
+    texts("no-json", "a.jsonl", '{"text": "a"}\n{"text": \n', "a.jsonl has no JSON in line 2"),
+    texts("no-object", "a.jsonl", '{"text": "a"}\n["b"]\n', "a.jsonl has no object in line 2"),
+    texts("deep-json", "a.jsonl", "[" * 100_000 + "\n", "a.jsonl has no JSON in line 1"),
+    texts("deep-cell", "a.jsonl", f'{{"text": "a", "y": {"[" * 900}{"]" * 900}}}', "nested too deeply", "--label", "y"),
+    texts("mixed-types", "a.jsonl", '{"text": "a"}\n{"text": 5}\n', "row 2, column 'text': 5 is not a text"),
+    texts("half-text", "a.jsonl", f'{{"text": "a{HALF}"}}', "row 1, column 'text': the text has half a character"),
+    texts("half-id", "a.jsonl", f'{{"text": "a", "id": "{HALF}"}}', "row 1, column 'id': the value has half"),
+    texts("half-subset", "a.jsonl", f'{{"text": "a", "g": "{HALF}"}}', "row 1, column 'g': the value", "--subset", "g"),
+    texts("half-label", "a.jsonl", f'{{"text": "a", "y": ["{HALF}"]}}', "row 1, column 'y': the value", "--label", "y"),
+    texts("half-spans", "a.jsonl", f'{{"text": "a", "s": "{HALF}"}}', "must be a list such as", "--spans", "s"),
+    texts("half-column", "a.jsonl", f'{{"text": "a", "{HALF}": 1}}', "a.jsonl: column 2 ('\\ud800') has half"),
+    texts("long", "a.csv", f"text\na\n{'John Smith ' * 100_000}\n", "row 2, column 'text': the text has 1,100,000"),
+    texts("10-mb", "a.csv", f"text,n\n{'a' * 10_000_000},1\n", "row 1, column 'text': the text has 10,000,000"),
+    texts("long-with-spans", "a.jsonl", json.dumps({"text": "a " * 600_000, "s": [[0, 1]]}),
+          "row 1, column 'text': the text has 1,200,000 characters, and 1,000,000 is the limit", "--spans", "s"),
+    texts("spans-beyond", "a.csv", 'text,s\nhi,"[[0, 3]]"\n', "[0, 3] must have 0 <= start < end <= 2", "--spans", "s"),
+    texts("spans-overlap", "a.csv", 'text,s\nJohn,"[[0, 3], [2, 4]]"\n', "[0, 3] and [2, 4] overlap", "--spans", "s"),
+    texts("spans-no-list", "a.csv", "text,s\nJohn,0-3\n", "'0-3' must be a list such as [[0, 5]]", "--spans", "s"),
+    texts("spans-long", "a.jsonl", json.dumps({"text": "a" * 2000, "s": [[0, 1500]]}),
+          "the span [0, 1500] is longer than 1,000 characters", "--spans", "s"),
+    texts("label-blank", "a.csv", "text,y\nJohn,\n", "row 1, column 'y': the label is blank", "--label", "y"),
+    texts("parquet-cut", "a.parquet", parquet(text=["a"] * 100)[:-20], "a.parquet is no Parquet file or a damaged one"),
+    texts("parquet-dates", "a.parquet", parquet(text=["a"], id=pa.array([2**60], pa.timestamp("us"))),
+          "a.parquet: column 'id' cannot be read"),
+    texts("parquet-none", "a.parquet", "text\na\n", "a.parquet is no Parquet file or a damaged one"),
+    texts("parquet-packed", "a.parquet.gz", b"x", "a.parquet.gz is a packed Parquet file: unpack it with gunzip"),
+    texts("gz-cut", "a.csv.gz", gzip.compress(b"text\nJohn\n" * 99)[:-9], "a.csv.gz is damaged or not packed by gzip"),
+    texts("gz-none", "a.csv.gz", "text\nJohn\n", "a.csv.gz is damaged or not packed by gzip"),
+    Case("texts-missing", ("names", "--texts", "none.csv"), "The text file none.csv does not exist."),
+    Case("texts-folder", ("names", "--texts", "."), "The text file . is a folder: give one file."),
+    Case("texts-device", ("names", "--texts", "/dev/zero"), "The text file /dev/zero is a device: give a file."),
+    Case("texts-twice", ("names", "--texts", "a.csv", "--texts", "b.csv"), "Several --texts need a language each"),
+]  # fmt: skip
+
+NAME_FILES = [
+    words("empty", "", "The word file words.csv is empty."),
+    words("binary", bytes(range(256)), "words.csv is not UTF-8 text"),
+    words("utf16", "kind\nrude\n".encode("utf-16-le"), "words.csv has a NUL character in line 1"),
+    words("ragged", "word,topic\nkind,a\nrude\n", "words.csv has 1 cell(s) in line 3 but 2 in the header"),
+    words("quotes", 'word,topic\n"kind,a\n', "words.csv has broken quoting in the row that begins in line 2"),
+    words("two-columns", "word,word\nkind,a\n", "words.csv has 2 columns named 'word'"),
+    words("no-word", "word,topic\nkind,a\n,b\n", "words.csv has no word in line 3"),
+    words("no-column", "adjective,topic\nkind,a\n", "words.csv has no column 'word': its first line is 'adjective"),
+    words("one", "kind\n", "has 1 word(s)"),
+    words("long-line", f"kind\n{'a' * 200_000}\n", "words.csv, line 2: 'aaaa"),
+    words("long-cell", f"word,topic\nkind,a\nrude,{'b' * 200_000}\n", "line 3: 'bbbb"),
+    words("long-header", f"{'a' * 200_000},word\nb,kind\n", "words.csv has no column 'word'"),
+    words("control", "kind\nru\x02de\n", "words.csv, line 2: 'ru\\x02de' has a control character at position 2"),
+    tree("empty", "", "The region file tree.csv is empty."),
+    tree("header-alone", "id,name,parent\n", "tree.csv has columns but no regions"),
+    tree("nul", "id,name,parent\nr,Ro\0ot,\n", "tree.csv has a NUL character in line 2"),
+    tree("ragged", "id,name,parent\nr,Root,\na,Korea, South,r\n", "tree.csv has 4 cell(s) in line 3 but 3 in the"),
+    tree("quotes", 'id,name,parent\nr,"Root,\n', "tree.csv has broken quoting in the row that begins in line 2"),
+    tree("two-columns", "id,name,parent,name\nr,Root,,x\n", "tree.csv has 2 columns named 'name'"),
+    tree("no-column", "id,name\nr,Root\n", "tree.csv lacks the column parent"),
+    tree("long", f"id,name,parent\nr,Root,\na,{'A' * 200_000},r\n", "tree.csv, line 3: 'AAAA"),
+    tree("control", "id,name,parent\nr,Root,\na,A\x03B,r\n", "tree.csv, line 3: 'A\\x03B' has a control character"),
+    tree("orphan", f"id,name,parent\nr,Root,\na,A,{FLOOD}\n", "tree.csv has an orphan"),
+    names("empty", " \n", "The name file names.csv is empty."),
+    names("header-alone", "country,kind,name\n", "names.csv has columns but no names"),
+    names("nul", "country,kind,name\nFR,last,Mar\0tin\n", "names.csv has a NUL character in line 2"),
+    names("ragged", "country,kind,name\nFR,last\n", "names.csv has 2 cell(s) in line 2 but 3 in the header"),
+    names("quotes", 'country,kind,name\nFR,last,"Martin\n', "names.csv has broken quoting in the row"),
+    names("kind", f"country,kind,name\nFR,{FLOOD},Luc\n", "in line 2: use male, female or last."),
+    names("long", f"country,kind,name\nFR,last,{'A' * 200_000}\n", "names.csv, line 2: 'AAAA"),
+    names("control", "country;kind;name\nFR;last;Mar\x02tin\n", "names.csv, line 2: 'Mar\\x02tin' has a control"),
+    Case("words-folder", ("regions", "--words", "."), "The word file . is a folder: give one file."),
+    Case("tree-missing", ("regions", "--tree", "none.csv"), "The region file none.csv does not exist."),
+    Case("gazetteer-device", ("names", "--gazetteer", "/dev/zero"), "The name file /dev/zero is a device"),
+    Case("vectors-device", ("regions", "--tree", "tree.csv", "--substitute", "nearest", "--vectors", "/dev/zero"),
+         "The file of vectors /dev/zero is a device: give a file.", {"tree.csv": TREE}),
+    rules("empty", "", "The rules file rules.toml is empty."),
+    rules("no-toml", "rules = [", "The rules file rules.toml is not TOML"),
+    rules("deep", f"rules = {'[' * 50_000}", "The rules file rules.toml is not TOML"),
+    Case("rule-spaces", ("gate", "run", "--rule", " a . " * 800), "is not PATH OP NUMBER"),
+]  # fmt: skip
+
+PATH_OPTIONS = [
+    *(f"regions {option}" for option in ("--out", "--words", "--tree", "--vectors", "")),
+    *(f"names {option}" for option in ("--texts", "--gazetteer", "--finder", "--lm", "--out", "")),
+    *("downstream --texts", "drift --texts", "drift ", "gate run --rules", "gate run --junit", "reproduce herb --imdb"),
+    *("finetune a --label y --test", "finetune --texts a.csv --label y "),
+    *("report ", "open ", "card ", "compare run ", "gate ", "map ", "space ", "audit --out", "card run --out"),
+]
+ARGUMENTS = [
+    *(
+        Case(f"{what}-{command}".strip(), (*command.split(), value), message)
+        for command in PATH_OPTIONS
+        for what, value, message in (
+            ("bytes", NOT_UTF8, "The argument 'w\\xff.csv' is not valid UTF-8: rename the file or folder."),
+            ("too-long", TOO_LONG, "xx…' has 300 bytes, and 255 is the limit for files, folders and models"),
+        )
+    ),
+    Case("bytes-joined", ("names", f"--texts={NOT_UTF8}"), "'--texts=w\\xff.csv' is not valid UTF-8"),
+    Case("bytes-language", ("names", "--texts", f"en={NOT_UTF8}"), "'en=w\\xff.csv' is not valid UTF-8"),
+    Case("bytes-template", ("regions", "--template", NOT_UTF8), "is not valid UTF-8: type it in UTF-8."),
+    Case("bytes-prefix", ("downstream", "--prefix", NOT_UTF8), "is not valid UTF-8: type it in UTF-8."),
+    Case("nul", ("regions", "a\0b"), "The argument 'a\\x00b' has a NUL character: remove it."),
+    Case("long-model", ("regions", FLOOD), "xxx…' has 5,000 characters, and 4,096 is the limit: shorten it"),
+    Case("long-template", ("regions", "--template", "a " * 2500), "has 5,000 characters, and 4,096 is the limit"),
+    Case("long-country", ("names", "--countries", "x" * 4000), "There are no names for the country 'xxx"),
+    Case("long-rule", ("gate", "run", "--rule", "x" * 4000), "is not PATH OP NUMBER"),
+    Case("escapes", ("regions", "./\x1b[31mred"), "There is no model folder ./\\x1b[31mred"),
+    Case("deep-out", ("regions", "--out", "a/" * 1000), "has 2,000 bytes, and 1,024 is the limit"),
+    Case("empty-out", ("regions", "--out", ""), "--out is empty: leave it out, or check the variable"),
+    Case("empty-joined", ("names", "--finder="), "--finder is empty: leave it out"),
+    Case("empty-model", ("regions", " "), "An argument is empty: leave it out"),
+    Case("home", ("regions", "--out", "~nobody-here/x"), "There is no home folder for '~nobody-here/x'"),
+    Case("out-file", ("regions", "--tree", "t", "--words", "w", "--out", "t"), "is a file", {"t": TREE, "w": "a\nb\n"}),
+]  # fmt: skip
+
+SERVED = "regions --endpoint http://localhost:1/v1 --model m"
+SEED = "--seed must be between 0 and 4,294,967,295, not "
+NUMBERS = [
+    *(number("names", "--draws", v, f"--draws must be between 1 and 10,000, not {v}.") for v in (HUGE, "0", "-1")),
+    number("names", "--draws", "9" * 30, f"--draws must be between 1 and 10,000, not {'9' * 30}."),
+    *(number("names", "--limit", v, f"--limit must be between 1 and 1,000,000,000, not {v}.") for v in (HUGE, "0")),
+    *(number("names", "--perplexity-draws", v, f"must be between 0 and 10,000, not {v}.") for v in (HUGE, "-1")),
+    *(number("names", "--perplexity-texts", v, f"1 and 1,000,000,000, not {v}.") for v in (HUGE, "0")),
+    *(number("names", "--seed", v, f"{SEED}{v}.") for v in (HUGE, "-1")),
+    *(number("names", "--preview", v, f"--preview must be between 1 and 10,000, not {v}.") for v in (HUGE, "0", "-1")),
+    *(
+        number(command, "--threshold", v, "--threshold must be above 0 and below 1, not ")
+        for command in ("names", "downstream")
+        for v in ("nan", "inf", "-1", "2", "0", "1")
+    ),
+    *(number("regions", "--cities", v, f"--cities must be between 0 and 100,000, not {v}.") for v in (HUGE, "-1")),
+    *(
+        number("downstream --regions cities", "--cities", v, f"--cities must be between 1 and 100,000, not {v}.")
+        for v in (HUGE, "0")
+    ),
+    *(
+        number("drift", option, v, f"{option} must be between 1 and {most}, not {v}.")
+        for option, most in (("--epochs", "10,000"), ("--batch", "10,000"), ("--top", "100,000"))
+        for v in (HUGE, "0", "-1")
+    ),
+    number("drift", "--seed", HUGE, f"{SEED}{HUGE}."),
+    *(number("drift", "--rate", v, "--rate is a learning rate above 0") for v in ("nan", "inf", "-1")),
+    *(
+        number("finetune a --texts a.csv --label y", option, v, f"{option} must be between {least} and ")
+        for option, least in (("--epochs", 1), ("--batch", 1), ("--max-length", 8), ("--seed", 0))
+        for v in (HUGE, "-1")
+    ),
+    *(number("finetune a --texts a.csv --label y", "--rate", v, "--rate is a learning rate") for v in ("nan", "-1")),
+    *(number(SERVED, "--max-calls", v, "--max-calls must be between 1 and 1,000,000,000, not ") for v in (HUGE, "0")),
+    *(number(SERVED, "--concurrency", v, "--concurrency must be between 1 and 1,000, not ") for v in (HUGE, "0", "-1")),
+    *(
+        number(SERVED, "--rate", v, "--rate must be between 0.0001 and 100,000, not ")
+        for v in ("nan", "inf", "0", "-1")
+    ),
+    number("reproduce names", "--draws", HUGE, f"--draws must be between 1 and 10,000, not {HUGE}."),
+]
+
+CASES = [*TEXTS, *NAME_FILES, *ARGUMENTS, *NUMBERS]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in CASES])
+def test_bad_input_is_one_line_and_leaves_nothing(run: Run, tmp_path: Path, case: Case) -> None:
+    for name, content in case.files.items():
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    code, out, err = run(*case.arguments)
+    assert case.message in err
+    assert (code, out) == (2, "")
+    assert err.startswith("geobias: ") and err.count("\n") == 1 and len(err) < LONGEST_LINE
+    assert "Traceback" not in err and err[:-1].isprintable()
+    assert {path.name for path in tmp_path.iterdir()} == set(case.files)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_files_without_permission(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text\nJohn\n")
+    (tmp_path / "a.csv").chmod(0)
+    code, _, err = run("names", "--texts", "a.csv")
+    assert (code, err) == (2, "geobias: The text file a.csv cannot be read: Permission denied.\n")
+
+
+def test_every_case_has_its_own_name() -> None:
+    assert len({case.id for case in CASES}) == len(CASES)
