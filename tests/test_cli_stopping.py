@@ -131,3 +131,51 @@ def test_other_code_that_exits_is_no_success_either(run: Run, monkeypatch: pytes
     Path("texts.txt").write_text("Mary is late.\n", encoding="utf-8")
     code, _, err = run("names", "--texts", "texts.txt", "--finder", "anything")
     assert code == 3 and "ended the program (SystemExit: 0) before there was a result" in err
+
+
+STUBBORN = '''
+"""A model that swallows interrupts, and one that works in processes of its own."""
+import multiprocessing
+import time
+from pathlib import Path
+
+def wait(name):
+    Path(name).touch()
+    while True:
+        time.sleep(0.01)
+
+def swallow(texts):
+    try:
+        wait("waiting")
+    except:
+        wait("swallowed")
+
+def length(text):
+    return -float(len(text))
+
+def pooled(texts):
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        return pool.map(length, texts)
+'''
+
+
+def test_a_model_that_swallows_interrupts_is_stopped_in_the_end(tmp_path: Path, own_store: Path) -> None:
+    (tmp_path / "stubborn.py").write_text(STUBBORN, encoding="utf-8")
+    code = "import sys; from geobias.cli import stopping, main; stopping.SECONDS_BETWEEN = 0.0; main()"
+    command = [sys.executable, "-c", code, "regions", "stubborn:swallow", *COUNTRIES]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for name in ("waiting", "swallowed"):
+        while not (tmp_path / name).exists():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+    out, err = process.communicate()
+    assert process.returncode == 143 and out == "" and err.strip() == f"geobias: {STOPPED.format(' by SIGTERM')}"
+
+
+def test_processes_of_a_model_end_silently(tmp_path: Path, own_store: Path) -> None:
+    """A pool ends its processes by SIGTERM: they must not report an interrupt."""
+    (tmp_path / "stubborn.py").write_text(STUBBORN, encoding="utf-8")
+    command = [sys.executable, "-m", "geobias.cli", "regions", "stubborn:pooled", *COUNTRIES, "--out", "here"]
+    finished = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0 and finished.stderr == ""

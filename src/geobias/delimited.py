@@ -19,12 +19,13 @@ DELIMITERS = ",;\t"
 Row = tuple[int, list[str]]  # the line where the row begins, and its cells
 
 
-def parse_rows(text: str, title: str, delimiter: str) -> list[Row]:
+def parse_rows(text: str, title: str, delimiter: str, *, pad: bool = False) -> list[Row]:
     """Split a table into rows, the header first.
 
     `title` begins every error, such as "The word file words.csv". Blank lines are skipped, but for those of a table
     with a single column, where they are rows. The csv module refuses cells of more than 131,072 characters unless told
-    otherwise; what is too long is for the caller to say.
+    otherwise; what is too long is for the caller to say. With `pad`, short rows end in
+    empty cells.
     """
     _refuse_nul(text, title)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -35,10 +36,12 @@ def parse_rows(text: str, title: str, delimiter: str) -> list[Row]:
         for cells in reader:
             width = len(rows[0][1]) if rows else 0
             is_blank = not cells or (len(cells) == 1 and width != 1 and not cells[0].strip())
+            if pad and rows and len(cells) < width:
+                cells = [*cells, *[""] * (width - len(cells))]
             if not is_blank and rows and len(cells) != width:
+                remedy = "put a cell that holds the separator in quotes" if len(cells) > width else "fill the row"
                 raise InputError(
-                    f"{title} has {len(cells)} cell(s) in line {line} but {width} in the header: put a cell that holds "
-                    "the separator in quotes."
+                    f"{title} has {len(cells)} cell(s) in line {line} but {width} in the header: {remedy}."
                 )
             if not is_blank:
                 rows.append((line, cells))
@@ -70,7 +73,7 @@ def parse_named_rows(text: str, title: str, required: Sequence[str]) -> list[tup
             f"{title} lacks the column {missing}: its first line must be '{','.join(required)}', separated by commas, "
             f"semicolons or tabs, not {shorten(first)!r}."
         )
-    (_, names), *rows = parse_rows(text, title, delimiter)
+    (_, names), *rows = parse_rows(text, title, delimiter, pad=True)
     columns = [name.strip().lower() for name in names]
     for column, count in Counter(columns).items():
         if count > 1 and column:

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -88,16 +88,15 @@ def write_whole(path: Path, content: bytes) -> None:
         raise
 
 
-def check_replaceable(path: Path, signature: str) -> None:
-    """Refuse to replace a file unless it is empty or begins with what geobias writes (`signature` near the top)."""
-    if path.is_dir():
-        raise InputError(f"{path} is a folder: give the name of a file.")
-    try:
-        with open(path, "rb") as file:
-            start = file.read(4096)
-    except FileNotFoundError:
+def check_replaceable(path: Path, is_ours: Callable[[str], bool]) -> None:
+    """Refuse to replace a file whose content is not what geobias writes; `is_ours` knows the content by its form."""
+    if not os.path.lexists(path):
         return
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
-    if start and signature.encode() not in start:
+    if not path.is_file():
+        raise InputError(f"{path} is not a file: give the name of one.")
+    try:
+        content = path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        content = "unreadable"
+    if content and not is_ours(content):
         raise InputError(f"{path} exists, and geobias did not write it: choose another name, or move it elsewhere.")

@@ -140,11 +140,6 @@ def make_link(target: str) -> Callable[[Path], Path]:
     return damage
 
 
-def make_unreadable(folder: Path) -> Path:
-    """A good file; the fixture `deny_reading` makes it unreadable, also for root."""
-    return write_score_file(folder, make_table())
-
-
 def replace_folder(folder: Path) -> Path:
     """The scorer's folder is moved away, and a file has its name."""
     folder.rename(folder.with_name("elsewhere"))
@@ -181,7 +176,6 @@ SCORE_FILE_DAMAGE: dict[str, Callable[[Path], Path]] = {
     "a folder": make_folder,
     "broken link": make_link("nowhere"),
     "link to itself": make_link("link.parquet"),
-    "unreadable": make_unreadable,
 }
 FOLDER_DAMAGE: dict[str, Callable[[Path], Path]] = {
     "a file where the scorer's folder should be": replace_folder,
@@ -190,12 +184,10 @@ FOLDER_DAMAGE: dict[str, Callable[[Path], Path]] = {
 
 
 @pytest.fixture(params=SCORE_FILE_DAMAGE | FOLDER_DAMAGE)
-def damage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[float]]:
+def damage(request: pytest.FixtureRequest) -> tuple[Path, list[float]]:
     """A damaged path, and the scores of "a", "b" and "lost" that are still there."""
     folder = fill_store(["a", "b"])
     path = (SCORE_FILE_DAMAGE | FOLDER_DAMAGE)[request.param](folder)
-    if request.param == "unreadable":
-        deny_reading(path, PermissionError(errno.EACCES, "Permission denied"), monkeypatch)
     return path, [np.nan] * 3 if request.param in FOLDER_DAMAGE else [0.0, 1.0, np.nan]
 
 
@@ -237,6 +229,23 @@ def test_damage_is_set_aside_with_one_warning(
     assert len(list_messages(caplog)) == 1
 
 
+def test_a_good_file_that_cannot_be_read_now_stays(
+    run: Run, own_store: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be another user's, or on a disk that is away: the scores in it may have been paid for."""
+    path = write_score_file(fill_store(["a", "b"]), make_table())
+    before = describe_tree(own_store)
+    with monkeypatch.context() as patch:
+        deny_reading(path, PermissionError(errno.EACCES, "Permission denied"), patch)
+        np.testing.assert_array_equal(open_store().lookup(["a", "b", "lost"])[:, 0], [0, 1, np.nan])
+        (message,) = list_messages(caplog)
+        assert message == f"{path} cannot be read (Permission denied): skipped, its texts are scored again."
+        _, _, err = run("cache")
+        assert f"{path} cannot be read (Permission denied): the next run skips it" in err
+    assert describe_tree(own_store) == before
+    assert not np.isnan(open_store().lookup(["lost"])).any()
+
+
 def test_the_cache_command_reports_damage_and_changes_nothing(
     damage: tuple[Path, list[float]], run: Run, own_store: Path
 ) -> None:
@@ -256,8 +265,6 @@ def test_damage_that_cannot_be_set_aside_is_skipped(
 ) -> None:
     folder = fill_store(["a", "b"])
     path = SCORE_FILE_DAMAGE[kind](folder)
-    if kind == "unreadable":
-        deny_reading(path, PermissionError(errno.EACCES, "Permission denied"), monkeypatch)
     deny_renaming(monkeypatch)
     store = open_store()
     np.testing.assert_array_equal(store.lookup(["a", "b", "lost"])[:, 0], [0.0, 1.0, np.nan])

@@ -151,7 +151,7 @@ def test_a_file_beside_those_that_are_recorded_is_found_before_anything_moves(tm
         (staging / "tables").mkdir()
         (staging / "tables/one.csv").write_text("1")
         folder.move_in(staging)
-        folder.finish({"settings": SETTINGS})
+        folder.finish({"schema_version": 1, "settings": SETTINGS})
     (folder.path / "tables/two.csv").write_text(MINE)
     before = tree(folder.path)
     with pytest.raises(InputError, match=r"two\.csv is there already"), folder.stage() as staging:
@@ -189,7 +189,7 @@ def save(folder: Path, content: str) -> None:
         run.move_in(staging)
         (staging / "report.html").write_text(content)
         run.move_in(staging)
-        run.finish({"settings": SETTINGS, "content": content})
+        run.finish({"schema_version": 1, "settings": SETTINGS, "content": content})
 
 
 @pytest.mark.parametrize("before", ["nothing", "a finished run"])
@@ -202,10 +202,14 @@ def test_killed_at_any_step_of_saving(before: str, tmp_path: Path, killed_in: Ca
             save(folder, "old")
         child = os.fork()
         if child == 0:
-            killed_in(step)
-            save(folder, "new")
+            try:
+                killed_in(step)
+                save(folder, "new")
+            except BaseException:  # else the copy would go on with the tests
+                os._exit(1)
             os._exit(0)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert code in (0, 9)
         if (folder / "run.json").is_file():
             content = json.loads((folder / "run.json").read_text())["content"]
             files = {(folder / name).read_text() for name in ("results.json", "tables/two.csv", "report.html")}
@@ -326,3 +330,100 @@ def test_add_to_run_records_what_it_adds(tmp_path: Path) -> None:
     description = json.loads((tmp_path / "run/run.json").read_text())
     assert "figures/map.svg" in description["files"] and description["content"] == "1"
     assert not (tmp_path / "run" / RECORD).exists()
+
+
+def test_a_file_that_a_card_or_a_junit_file_was_pasted_into_is_the_users(run: Run, finished: Path) -> None:
+    rule = ("--rule", 'names."tests.report.test_run_folder:judge".delta.worst < 90')
+    assert run("card", "run", "--out", "card.md")[0] == 0
+    assert run("gate", "run", *rule, "--junit", "gate.xml")[0] in (0, 1)
+    card, junit = Path("card.md").read_text(), Path("gate.xml").read_text()
+    merged = junit.replace("<testsuite ", '<testsuite name="pytest"/><testsuite ')
+    pasted = {
+        "card.md": (f"{card}\n## Training\n\nMine.\n", ("card", "run", "--out", "card.md")),
+        "gate.xml": (merged, ("gate", "run", *rule, "--junit", "gate.xml")),
+    }
+    for name, (content, arguments) in pasted.items():
+        Path(name).write_text(content)
+        code, _, err = run(*arguments)
+        assert code == 2 and "geobias did not write it" in err and Path(name).read_text() == content
+    os.mkfifo("pipe")
+    code, _, err = run("card", "run", "--out", "pipe")
+    assert code == 2 and "is not a file" in err
+
+
+def test_a_page_does_not_go_into_another_run(run: Run, finished: Path, tmp_path: Path) -> None:
+    regions(tmp_path / "other")
+    before = tree(tmp_path / "other")
+    code, _, err = run("report", "run", "--out", "other/report.html")
+    assert code == 2 and "holds a run of its own" in err and tree(tmp_path / "other") == before
+
+
+def test_a_record_cannot_lead_out_of_its_folder(tmp_path: Path) -> None:
+    """A run folder may come from anybody."""
+    save(tmp_path / "run", "1")
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim/file").write_text(MINE)
+    (tmp_path / "run/.geobias-partial-x").mkdir()
+    description = json.loads((tmp_path / "run/run.json").read_text())
+    description["files"] += [".geobias-partial-x/../../victim/", "/tmp/", "../victim/", "..\\victim/"]
+    (tmp_path / "run/run.json").write_text(json.dumps(description))
+    with add_to_run(tmp_path / "run") as staging:
+        (staging / "report.html").write_text("new")
+    assert (tmp_path / "victim/file").read_text() == MINE
+    recorded = json.loads((tmp_path / "run/run.json").read_text())["files"]
+    assert not [name for name in recorded if "victim" in name or name.startswith("/")]
+
+
+def test_other_models_are_refused_also_beside_the_record_of_a_killed_command(tmp_path: Path) -> None:
+    save(tmp_path / "run", "1")
+    run = RunFolder(tmp_path / "run", SETTINGS)
+    description = json.loads((tmp_path / "run/run.json").read_text()) | {"model": {"fingerprint": "old"}}
+    (tmp_path / "run/run.json").write_text(json.dumps(description))
+    run.claim()
+    run.check(["old"])
+    with pytest.raises(InputError, match="other models"):
+        run.check(["new"])
+
+
+def test_messages_about_folders_that_are_not_ours(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run", SETTINGS)
+    run.path.mkdir()
+    (run.path / ".DS_Store").write_text("")
+    run.check()  # it looks empty
+    (run.path / "run.json").write_text('{"wandb": 1}')
+    with pytest.raises(InputError, match=r"holds no run of geobias \(but run.json\): choose another --out\.$"):
+        run.check()
+    (run.path / "run.json").write_text(json.dumps({"schema_version": 1, "settings": SETTINGS}))
+    with pytest.raises(InputError, match="written by an earlier version"):
+        run.check()
+    (run.path / "run.json").write_text(
+        json.dumps({"schema_version": 1, "settings": SETTINGS, "files": ["figures/a.svg"]})
+    )
+    (run.path / "figures").write_text(MINE)
+    with pytest.raises(InputError, match="is a file where geobias needs a folder"), run.stage() as staging:
+        (staging / "figures").mkdir()
+        (staging / "figures/a.svg").write_text("new")
+        run.move_in(staging)
+    assert (run.path / "run.json").exists() and (run.path / "figures").read_text() == MINE
+
+
+def test_a_model_may_be_named_like_a_part_of_a_run(run: Run, small_models: dict[str, Path], tmp_path: Path) -> None:
+    for name in ("model", "tables"):
+        (tmp_path / name).symlink_to(small_models["bert"])
+    Path("words.txt").write_text("kind\nhonest\nloud\n")
+    command = (
+        "regions",
+        "model",
+        "tables",
+        "--cities",
+        "0",
+        "--countries",
+        "FR,DE",
+        "--words",
+        "words.txt",
+        "--out",
+        "two",
+    )
+    for _ in range(2):
+        code, _, err = run(*command)
+        assert code == 0, err

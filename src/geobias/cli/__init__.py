@@ -79,13 +79,14 @@ def main() -> None:
         with signals:
             check_arguments(sys.argv[1:])
             app()
-    except SystemExit as stopped:
-        if stopped.code != INTERRUPTED:  # the command-line library turns an interrupt into this code
-            raise
-        by = f" by {signals.received.name}" if signals.received else ""
-        print(f"geobias: stopped{by}; what was scored is kept: the same command resumes.", file=sys.stderr)
-        sys.exit(128 + signals.received if signals.received else INTERRUPTED)
     except BaseException as error:
+        code = error.code if isinstance(error, SystemExit) else None
+        if isinstance(error, SystemExit) and (code in (None, 0) or not (signals.received or code == INTERRUPTED)):
+            raise  # finished, or a failure that was explained
+        if signals.received or code == INTERRUPTED or isinstance(error, KeyboardInterrupt):
+            by = f" by {signals.received.name}" if signals.received else ""
+            print(f"geobias: stopped{by}; what was scored is kept: the same command resumes.", file=sys.stderr)
+            sys.exit(128 + signals.received if signals.received else INTERRUPTED)
         if "--debug" in sys.argv:
             raise
         known = error if isinstance(error, GeobiasError) else explain_error(error)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import math
+import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Self
@@ -12,15 +15,18 @@ from typing import Self
 from geobias.errors import GeobiasError
 
 INTERRUPTED = 130  # the exit code after Ctrl-C
+SECONDS_BETWEEN = 5.0  # a second signal at once must not disturb what is being saved; a later one is meant
 STOPPING = ("SIGTERM", "SIGHUP")  # what clusters, containers and closing terminals send; Windows has no SIGHUP
 
 
 class StopSignals:
-    """Inside, SIGTERM and SIGHUP interrupt the command as Ctrl-C does; `received` is the first that came."""
+    """Inside, SIGTERM and SIGHUP interrupt the command as Ctrl-C does; `received` is the last that counted."""
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
         self._handled: list[signal.Signals] = []
+        self._process = os.getpid()
+        self._raised_at = -math.inf
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():  # no other thread may handle signals
@@ -36,8 +42,11 @@ class StopSignals:
             signal.signal(number, signal.SIG_DFL)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self.received is None:  # a second one must not disturb what is being saved
-            self.received = signal.Signals(number)
+        if os.getpid() != self._process:  # a process that the command started by forking: it ends as without us
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        elif time.monotonic() - self._raised_at > SECONDS_BETWEEN:
+            self.received, self._raised_at = signal.Signals(number), time.monotonic()
             raise KeyboardInterrupt
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from geobias.files import check_replaceable, write_whole, writing
 from geobias.report import runs
-from geobias.report.card import HEADING, ROWS, card
+from geobias.report.card import ROWS, card, is_card
 from geobias.report.page.build import read
 from geobias.report.tables import console
 
@@ -16,7 +16,7 @@ def run_card(folder: Path, out: Path | None) -> None:
     if out is None:
         print(text, end="")
         return
-    check_replaceable(out, HEADING)
+    check_replaceable(out, is_card)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(out, text.encode())

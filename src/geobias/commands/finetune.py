@@ -45,6 +45,9 @@ def run_finetune(
         run.claim(MODELS)
         try:
             models_folder = folder / MODELS
+            links = [path for path in models_folder.glob("*/*") if path.is_symlink() or path.parent.is_symlink()]
+            if links:
+                raise InputError(f"{links[0]} is a link, or in one: remove it, or choose another --out.")
             found = [
                 _fine_tuned(asked, name, models_folder / slug, device) for name, slug in zip(names, slugs, strict=True)
             ]

@@ -10,7 +10,7 @@ from geobias.audits.gate import judge, parse_rule, read_rules
 from geobias.audits.gate_paths import AUDITS
 from geobias.files import check_replaceable, write_whole, writing
 from geobias.report import runs
-from geobias.report.gate import JUNIT_SIGNATURE, failures, gate_dict, gate_table, junit
+from geobias.report.gate import failures, gate_dict, gate_table, is_junit, junit
 from geobias.report.tables import console
 
 MEANING = (
@@ -26,7 +26,7 @@ def run_gate(
     asked = [parse_rule(rule) for rule in rules] + (read_rules(rules_file) if rules_file else [])
     found = {str(folder): runs.read_run(folder, *AUDITS) for folder in folders}
     if junit_file is not None:
-        check_replaceable(junit_file, JUNIT_SIGNATURE)
+        check_replaceable(junit_file, is_junit)
     judgements = judge(found, asked)
     if junit_file is not None:
         with writing(junit_file):

@@ -29,7 +29,7 @@ from geobias.prompts.templates import Sentences, mark
 from geobias.report import runs
 from geobias.report.regions import carrying_words, overview, side_by_side, top_rows, wording_table, write_files
 from geobias.report.regions_inference import LEGEND, sure_lines
-from geobias.report.run_folder import RunFolder
+from geobias.report.run_folder import RESERVED, RunFolder
 from geobias.report.tables import console, digits
 
 MEANING = (
@@ -182,7 +182,7 @@ def _paths(asked: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], str]:
     taken: dict[str, str] = {}
     for name in asked:
         stem = folder = runs.slug(name)
-        while folder in taken.values():
+        while folder in {*taken.values(), *RESERVED}:
             folder = f"{stem}-{len(taken) + 1}"
         taken[name] = folder
     return {(name, score): f"{taken[name]}/{score}" for name, score in pairs}

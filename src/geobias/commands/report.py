@@ -9,8 +9,8 @@ from pathlib import Path
 from geobias.errors import InputError
 from geobias.files import check_replaceable
 from geobias.report import runs
-from geobias.report.page.build import PAGE_SIGNATURE, read, save_figures, write_page
-from geobias.report.run_folder import PAGE, add_to_run, write_folder
+from geobias.report.page.build import is_page, read, save_figures, write_page
+from geobias.report.run_folder import INDEX, PAGE, RECORD, RUN, add_to_run, write_folder
 from geobias.report.tables import console
 
 
@@ -31,7 +31,9 @@ def run_report(folders: Sequence[Path], out: Path | None) -> None:
         else:
             place = out or runs.new_folder("report") / PAGE
             drawings = place.parent / ("figures" if place.name == PAGE else f"{place.stem}-figures")
-            check_replaceable(place, PAGE_SIGNATURE)
+            if any((place.parent / name).exists() for name in (RUN, INDEX, RECORD)):
+                raise InputError(f"{place.parent} holds a run of its own: choose another --out.")
+            check_replaceable(place, is_page)
             with write_folder(drawings, "figures of a report") as staging:
                 figures = save_figures(staging, found)
             write_page(place, found)

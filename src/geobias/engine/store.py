@@ -39,8 +39,9 @@ TEMPORARY_FILE_SECONDS = 24 * 60 * 60
 SCORER_FOLDER = r"[0-9a-f]{32}"
 SCORE_FILE = r"[^.].*\.parquet"
 # What geobias writes into a scorer's folder. The last two are temporary files of this version and of earlier ones.
-CACHE_FILE = r".+\.parquet|.+\.damaged|scorer\.json|\.geobias-.*\.tmp|\..+\.(parquet|json)\.\d+"
-DamageReport = Callable[[Path, str], None]  # takes a file and what is wrong with it
+TEMPORARY_NAME = r"\.geobias-.*\.tmp|\..+\.(parquet|json)\.\d+"  # the second was used before the first
+CACHE_FILE = rf".+\.parquet|.+\.damaged|scorer\.json|{TEMPORARY_NAME}"
+DamageReport = Callable[[Path, str, bool], None]  # takes a file, what is wrong with it, and whether it is damaged
 log = logging.getLogger("geobias")
 
 
@@ -81,7 +82,9 @@ class ScoreStore:
         """Merge many small files into one. Delete only files whose rows the merged file holds."""
         files = _list_folder(self.folder, SCORE_FILE) if self.folder is not None else {}
         if len(files) > FILES_BEFORE_MERGING:
-            tables = _read_tables(files, self.columns, lambda path, reason: None)  # opening a store reports damage
+            tables = _read_tables(
+                files, self.columns, lambda path, reason, is_damaged: None
+            )  # opening a store reports damage
             if len(tables) > 1:
                 with suppress(InputError):  # all scores are on disk: a failure to merge them does no harm
                     merged_file = self._write(_drop_duplicates(pa.concat_tables(tables.values())))
@@ -119,12 +122,12 @@ def _open_folder(folder: Path, description: dict[str, Any]) -> None:
             _set_aside(folder, "it is not a folder")
         folder.mkdir(parents=True, exist_ok=True)
         if os.path.isdir(file):
-            _set_aside(file, "it is not a file", "it is written again")
+            _set_aside(file, "it is not a file", consequence="it is written again")
         if _read_description(folder) != description:  # a read-only cache that needs no change can be opened
             write_whole(file, json.dumps(description, indent=1).encode())
     cutoff = time.time() - TEMPORARY_FILE_SECONDS
-    hidden_entries = _list_folder(folder, r"\..*").items()
-    _delete_files(path for path, status in hidden_entries if S_ISREG(status.st_mode) and status.st_mtime < cutoff)
+    temporary_entries = _list_folder(folder, TEMPORARY_NAME).items()
+    _delete_files(path for path, status in temporary_entries if S_ISREG(status.st_mode) and status.st_mtime < cutoff)
 
 
 def _read_tables(files: Iterable[Path], columns: list[str] | None, report: DamageReport) -> dict[Path, pa.Table]:
@@ -136,8 +139,11 @@ def _read_tables(files: Iterable[Path], columns: list[str] | None, report: Damag
         except (OSError, ValueError, pa.ArrowException) as error:
             if isinstance(error, MemoryError) or getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):
                 raise  # the process lacks resources: this says nothing about the file
-            if os.path.lexists(path):  # else another process has merged it into a larger file, read by a later run
-                report(path, getattr(error, "strerror", None) or " ".join(str(error).split()).rstrip("."))
+            reason = getattr(error, "strerror", None) or " ".join(str(error).split()).rstrip(".")
+            if not os.path.lexists(path):
+                continue  # another process has merged it into a larger file, read by a later run
+            # A file that cannot be read may be another user's, or on a disk that is away: that is no damage.
+            report(path, reason, not (isinstance(error, OSError) and os.path.isfile(path)))
     return tables
 
 
@@ -155,8 +161,13 @@ def _read_table(path: Path, columns: list[str] | None) -> pa.Table:
     return table if pc.all(finite).as_py() else table.filter(finite)
 
 
-def _set_aside(path: Path, reason: str, consequence: str = "its texts are scored again") -> None:
+def _set_aside(
+    path: Path, reason: str, is_damaged: bool = True, consequence: str = "its texts are scored again"
+) -> None:
     """Rename a damaged file to end in `.damaged`, never over another file. If that fails, only warn."""
+    if not is_damaged:
+        log.warning("%s cannot be read (%s): skipped, %s.", path, reason, consequence)
+        return
     targets = (path.with_name(f"{path.stem}{f'.{i}' if i else ''}.damaged") for i in itertools.count())
     target = next(target for target in targets if not os.path.lexists(target))
     try:
@@ -186,15 +197,19 @@ class StoredScores:
 
 def stored() -> list[StoredScores]:
     """Count the readable scores in the cache, scorer by scorer. This changes nothing on disk."""
-    message = "%s is damaged (%s): the next run sets it aside, its texts are scored again."
     entries = []
+
+    def warn(path: Path, reason: str, is_damaged: bool = True) -> None:
+        problem, action = ("is damaged", "sets it aside") if is_damaged else ("cannot be read", "skips it")
+        log.warning("%s %s (%s): the next run %s, its texts are scored again.", path, problem, reason, action)
+
     for folder in _list_folder(cache_folder() / "scores", SCORER_FOLDER):
         if not os.path.isdir(folder):
-            log.warning(message, folder, "it is not a folder")
+            warn(folder, "it is not a folder")
         description = _read_description(folder)
         contents = _list_folder(folder, CACHE_FILE)
         files = [path for path in contents if re.fullmatch(SCORE_FILE, path.name)]
-        tables = _read_tables(files, description["columns"], lambda path, reason: log.warning(message, path, reason))
+        tables = _read_tables(files, description["columns"], warn)
         keys = [pa.table({KEY: text_keys([])}), *(table.select([KEY]) for table in tables.values())]
         texts = len(_drop_duplicates(pa.concat_tables(keys)))
         sizes = [status.st_size for status in contents.values() if not S_ISDIR(status.st_mode)]

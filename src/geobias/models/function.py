@@ -242,7 +242,9 @@ def user_code(what: str, advice: str = "") -> Iterator[None]:
     except Exception as error:
         raise InputError(f"{what} failed: {said(error)}{advice}") from error
     except BaseException as error:  # sys.exit(0) would look like success
-        raise GeobiasError(f"{what} ended the program ({said(error)}): remove the call of exit() from it.") from error
+        raise GeobiasError(
+            f"{what} ended the program ({said(error)}): it must answer, or raise an ordinary exception."
+        ) from error
 
 
 def said(error: BaseException) -> str:

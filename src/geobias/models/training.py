@@ -35,6 +35,8 @@ class Checkpoint:
         self.settings = json.loads(json.dumps(settings))
         self.epochs: list[dict[str, Any]] = []
         path = folder / STATE
+        for file in folder.glob(".geobias-*.tmp") if folder.is_dir() else ():  # of a process that was killed
+            file.unlink()
         if path.is_file():
             try:
                 state = json.loads(path.read_text(encoding="utf-8"))

@@ -29,6 +29,11 @@ def card(found: Sequence[Finished]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def is_card(text: str) -> bool:
+    """Whether a text is a card and nothing else: a README that a card was pasted into has more around it."""
+    return text.startswith(HEADING) and text.rstrip().endswith(LIMITS[-1])
+
+
 def plain(text: str) -> str:
     """Text that Markdown shows as it is, on one line and within one cell."""
     return SPECIAL.sub(r"\\\1", " ".join(text.split()))

@@ -16,7 +16,6 @@ from geobias.report.tables import NOTHING, titled_table
 
 WIDE = 160  # of a table that goes into a message
 JUNIT_SUITE = "geobias gate"
-JUNIT_SIGNATURE = f'testsuite name="{JUNIT_SUITE}"'  # tells a file of ours from a user's
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -75,6 +74,11 @@ def junit(judgements: Sequence[Judgement]) -> bytes:
             ElementTree.SubElement(case, "failure", {"message": _xml(_why(judged)), "type": "gate"})
     ElementTree.indent(suites)
     return ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True) + b"\n"
+
+
+def is_junit(text: str) -> bool:
+    """Whether a text is the judgements of a gate and nothing else: other suites may have been merged into it."""
+    return text.count("<testsuite ") == 1 and f'<testsuite name="{JUNIT_SUITE}"' in text
 
 
 def _why(judged: Judgement) -> str:

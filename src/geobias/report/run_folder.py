@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 import uuid
@@ -28,6 +29,8 @@ RUN, RESULTS, INDEX, PAGE = "run.json", "results.json", "index.json", "report.ht
 RECORD = ".geobias-run.json"
 TRAINING = ".geobias-training"  # checkpoints of a training that a later command may resume
 STAGING = ".geobias-partial-"  # followed by a random number: files on their way into the folder
+STAGING_FOLDER = re.compile(r"\.geobias-partial-[0-9a-f]{32}/")
+IGNORED = {".DS_Store", "Thumbs.db", "desktop.ini", ".gitkeep"}  # what systems leave in a folder that looks empty
 MODEL, MODELS = "model", "models"  # what a study trained; the classifiers of `finetune` with their own runs
 ANSWERS = ("likelihoods.parquet", "counterfactuals.parquet", "predictions.parquet")
 RESERVED = {RUN, RESULTS, INDEX, PAGE, RECORD, TRAINING, MODEL, MODELS, "tables", "figures", *ANSWERS}
@@ -46,27 +49,32 @@ class RunFolder:
     def check(self, fingerprints: Sequence[str | None] = ()) -> set[str]:
         """Return the recorded files; raise InputError unless this run (with these models) may be written here."""
         entries = {entry.name for entry in self.path.iterdir()} if self.path.is_dir() else set()
-        entries = {name for name in entries if not TEMPORARY_FILE.fullmatch(name)}
+        entries = {name for name in entries if name not in IGNORED and not TEMPORARY_FILE.fullmatch(name)}
         if not entries:
             return set()
         remedy = "choose another --out, or remove it"
-        if self.description != INDEX and INDEX in entries:
+        records = {
+            name: read_json(self.path / name)
+            for name in (RECORD, RUN, INDEX)
+            if name in entries and _is_record(self.path / name)
+        }
+        if not records:
+            raise InputError(
+                f"{self.path} is not empty and holds no run of geobias (but {min(entries)}): choose another --out."
+            )
+        if self.description != INDEX and INDEX in records:
             raise InputError(f"{self.path} holds several finished runs of other settings: {remedy}.")
-        if RECORD in entries:
-            record = read_json(self.path / RECORD)
-            if record.get("settings") != self.settings:
-                raise InputError(f"{self.path} holds an unfinished run of other settings: {remedy}.")
-        elif self.description in entries:
-            record = read_json(self.path / self.description)
-            if _described_settings(record) != self.settings:
+        if RECORD in records and records[RECORD].get("settings") != self.settings:
+            raise InputError(f"{self.path} holds an unfinished run of other settings: {remedy}.")
+        if {RUN, INDEX} & records.keys():
+            description = records.get(self.description, {})
+            if _described_settings(description) != self.settings:
                 raise InputError(f"{self.path} holds a finished run of other settings: {remedy}.")
-            if fingerprints and model_fingerprints(record) != list(fingerprints):
+            if "files" not in description:
+                raise InputError(f"{self.path} was written by an earlier version of geobias: choose another --out.")
+            if fingerprints and model_fingerprints(description) != list(fingerprints):
                 raise InputError(f"{self.path} holds a finished run of other models: {remedy}.")
-        elif RUN in entries:
-            raise InputError(f"{self.path} holds a finished run of other settings: {remedy}.")
-        else:
-            raise InputError(f"{self.path} is not empty and holds no run of geobias: choose another --out.")
-        files = _recorded_files(record)
+        files = _recorded_files(records.get(RECORD) or records[self.description])
         for name in sorted(entries & RESERVED - {RECORD, self.description}):
             self._check_entry(Path(name), files)
         return files
@@ -90,7 +98,7 @@ class RunFolder:
         with writing(self.path), self.lock():
             files = self.check()
             # Under the lock nobody else is writing: what is temporary was left by processes that were killed.
-            for name in {file for file in files if file.startswith(STAGING)}:
+            for name in {file for file in files if STAGING_FOLDER.fullmatch(file)}:
                 self._remove_folder(name)
                 files.discard(name)
             for entry in self.path.iterdir():
@@ -115,8 +123,13 @@ class RunFolder:
         files = _recorded_files(read_json(self.path / RECORD))
         moves = [file.relative_to(staging) for file in sorted(staging.rglob("*")) if file.is_file()]
         for file in moves:
-            for part in (file, *file.parents[:-1]):
-                self._check_entry(part, files)
+            self._check_entry(file, files)
+            for parent in file.parents[:-1]:
+                self._check_entry(parent, files)
+                if (self.path / parent).exists() and not (self.path / parent).is_dir():
+                    raise InputError(f"{self.path / parent} is a file where geobias needs a folder: move it elsewhere.")
+            if (self.path / file).is_dir():
+                raise InputError(f"{self.path / file} is a folder where geobias needs a file: move it elsewhere.")
         self._record(files | {file.as_posix() for file in moves})
         if keep_description:
             self._update_description({file.as_posix() for file in moves})
@@ -247,8 +260,16 @@ def _described_settings(record: Mapping[str, Any]) -> Any:
 
 
 def _recorded_files(record: Mapping[str, Any]) -> set[str]:
+    """The recorded paths; none that leads out of the folder, whoever wrote it."""
     files = record.get("files")
-    return {file for file in files if isinstance(file, str)} if isinstance(files, list) else set()
+    names = [file for file in files if isinstance(file, str)] if isinstance(files, list) else []
+    return {name for name in names if not (Path(name).is_absolute() or ".." in Path(name).parts or "\\" in name)}
+
+
+def _is_record(path: Path) -> bool:
+    """Whether a file describes a run, or several, of geobias; another program's run.json does not."""
+    content = read_json(path)
+    return "schema_version" in content or path.name == RECORD
 
 
 def _lasting(files: Iterable[str]) -> list[str]:

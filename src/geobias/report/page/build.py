@@ -36,7 +36,6 @@ from geobias.report.page.world import shared_shapes
 from geobias.report.tables import csv_text
 
 NUMBERS = 3
-PAGE_SIGNATURE = '<meta name="generator" content="geobias '  # tells a page of ours from a user's file
 FIGURE_WIDTH = 640
 
 
@@ -72,6 +71,11 @@ def write_page(path: Path, found: Sequence[Finished]) -> None:
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, page)
+
+
+def is_page(text: str) -> bool:
+    """Whether a text is a page of geobias."""
+    return '<meta name="generator" content="geobias ' in text[:4096]
 
 
 def render(found: Sequence[Finished]) -> str:
