@@ -48,11 +48,28 @@ def command(tmp_path: Path, own_store: Path) -> list[str]:
 
 def start(command: list[str], folder: Path) -> subprocess.Popen[str]:
     """Start the command, and return when its model waits in the middle of the work."""
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not (folder / "waiting").exists():
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_signals,
+    )
+    wait_for(folder / "waiting", process)
+    return process
+
+
+def heed_signals() -> None:
+    """Whoever runs the tests may ignore signals, as shells do in the background: children would inherit that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def wait_for(file: Path, process: subprocess.Popen[str]) -> None:
+    while not file.exists():
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
-    return process
 
 
 def resume(command: list[str], folder: Path) -> None:
@@ -163,12 +180,10 @@ def test_a_model_that_swallows_interrupts_is_stopped_in_the_end(tmp_path: Path, 
     (tmp_path / "stubborn.py").write_text(STUBBORN, encoding="utf-8")
     code = "import sys; from geobias.cli import stopping, main; stopping.SECONDS_BETWEEN = 0.0; main()"
     command = [sys.executable, "-c", code, "regions", "stubborn:swallow", *COUNTRIES]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    for name in ("waiting", "swallowed"):
-        while not (tmp_path / name).exists():
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.01)
-        process.send_signal(signal.SIGTERM)
+    process = start(command, tmp_path)
+    process.send_signal(signal.SIGTERM)
+    wait_for(tmp_path / "swallowed", process)
+    process.send_signal(signal.SIGTERM)
     out, err = process.communicate()
     assert process.returncode == 143 and out == "" and err.strip() == f"geobias: {STOPPED.format(' by SIGTERM')}"
 
