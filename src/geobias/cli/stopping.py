@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Self
 
@@ -25,7 +26,6 @@ class StopSignals:
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
         self._handled: list[signal.Signals] = []
-        self._process = os.getpid()
         self._raised_at = -math.inf
 
     def __enter__(self) -> Self:
@@ -42,12 +42,21 @@ class StopSignals:
             signal.signal(number, signal.SIG_DFL)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if os.getpid() != self._process:  # a process that the command started by forking: it ends as without us
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
-        elif time.monotonic() - self._raised_at > SECONDS_BETWEEN:
+        if time.monotonic() - self._raised_at > SECONDS_BETWEEN:
             self.received, self._raised_at = signal.Signals(number), time.monotonic()
             raise KeyboardInterrupt
+
+
+def _restore_defaults() -> None:
+    """Undo the above in a forked child: a pool ends its processes by SIGTERM, and a handler may come too late there."""
+    for number in (getattr(signal, name) for name in STOPPING if hasattr(signal, name)):
+        if isinstance(getattr(signal.getsignal(number), "__self__", None), StopSignals):
+            with suppress(ValueError):  # not the main thread: then no handler runs either
+                signal.signal(number, signal.SIG_DFL)
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_restore_defaults)
 
 
 def reach_the_end(command: Callable[..., None]) -> Callable[..., None]:
