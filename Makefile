@@ -10,7 +10,7 @@ audit: .venv/installed  ## both audits on the models that ship inside
 	@$(BIN)/geobias audit
 
 test: .venv/installed lint  ## every test
-	$(BIN)/pytest -n 3 --dist worksteal  # some tests wait for servers and workers: two cores take three at a time
+	$(BIN)/pytest -n 2
 
 bench: .venv/installed  ## its speed beside what people use today, into bench/RESULTS.md; three quarters of an hour on two cores
 	$(BIN)/pip install --quiet --editable '.[bench]'
