@@ -20,6 +20,7 @@ from geobias import __version__
 from geobias.cli.arguments import check_arguments, explain_error, format_error
 from geobias.cli.downstream import downstream
 from geobias.cli.drift import drift
+from geobias.cli.early_exit import INTERRUPTED, StopSignals, refuse_early_exit
 from geobias.cli.figures import space, world_map
 from geobias.cli.finetune import finetune
 from geobias.cli.inside import audit, cache, models_inside
@@ -28,7 +29,6 @@ from geobias.cli.names import names
 from geobias.cli.pages import card, open_page, report
 from geobias.cli.regions import regions
 from geobias.cli.reproduce import reproduce
-from geobias.cli.stopping import INTERRUPTED, StopSignals, reach_the_end
 from geobias.errors import GeobiasError
 
 app = typer.Typer(
@@ -57,7 +57,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "cache": cache,
 }
 for name, command in COMMANDS.items():
-    app.command(name)(reach_the_end(command))
+    app.command(name)(refuse_early_exit(command))
 
 
 @app.callback(invoke_without_command=True)
@@ -79,14 +79,13 @@ def main() -> None:
         with signals:
             check_arguments(sys.argv[1:])
             app()
+    except SystemExit as error:  # how Typer ends every command: done, wrong usage, or interrupted
+        if error.code == INTERRUPTED or (error.code and signals.received):
+            signals.exit()
+        raise
     except BaseException as error:
-        code = error.code if isinstance(error, SystemExit) else None
-        if isinstance(error, SystemExit) and (code in (None, 0) or not (signals.received or code == INTERRUPTED)):
-            raise  # finished, or a failure that was explained
-        if signals.received or code == INTERRUPTED or isinstance(error, KeyboardInterrupt):
-            by = f" by {signals.received.name}" if signals.received else ""
-            print(f"geobias: stopped{by}; what was scored is kept: the same command resumes.", file=sys.stderr)
-            sys.exit(128 + signals.received if signals.received else INTERRUPTED)
+        if isinstance(error, KeyboardInterrupt) or signals.received:
+            signals.exit()
         if "--debug" in sys.argv:
             raise
         known = error if isinstance(error, GeobiasError) else explain_error(error)

@@ -179,7 +179,7 @@ def pooled(texts):
 
 def test_a_model_that_swallows_interrupts_is_stopped_in_the_end(tmp_path: Path, own_store: Path) -> None:
     (tmp_path / "stubborn.py").write_text(STUBBORN, encoding="utf-8")
-    code = "import sys; from geobias.cli import stopping, main; stopping.SECONDS_BETWEEN = 0.0; main()"
+    code = "import sys; from geobias.cli import early_exit, main; early_exit.SECONDS_BETWEEN_INTERRUPTS = 0.0; main()"
     command = [sys.executable, "-c", code, "regions", "stubborn:swallow", *COUNTRIES]
     process = start(command, tmp_path)
     process.send_signal(signal.SIGTERM)
