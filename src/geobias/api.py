@@ -281,17 +281,12 @@ def audit_drift(
     run = RunFolder(place_for(out), asked.settings_for(str(model or EMBEDDED_LM)))
     run.check()
     lm = load_masked(model, device=device, dtype="float32")  # small steps vanish in the rounding of shorter numbers
-    run = RunFolder(run.path, asked.settings_for(lm.name))
     run.check([lm.scorer(asked.score).fingerprint])
     if (run.path / RUN).is_file():
         run.tidy()
         return DriftResult.read(read_run(run.path, "drift"))
-    with run.lock(seconds=0):
-        run.claim(TRAINING)
-        try:
-            began = time.perf_counter()
-            result = answer(asked, lm, run.path / TRAINING, progress=progress)
-            save_run(run, result, partial(write_files, lm=lm), seconds=round(time.perf_counter() - began, 1))
-        finally:
-            run.release()
+    with run.hold(TRAINING):
+        began = time.perf_counter()
+        result = answer(asked, lm, run.path / TRAINING, progress=progress)
+        save_run(run, result, partial(write_files, lm=lm), seconds=round(time.perf_counter() - began, 1))
     return result

@@ -88,6 +88,13 @@ def write_whole(path: Path, content: bytes) -> None:
         raise
 
 
+def remove_temporary_files(folder: Path) -> None:
+    """Delete what killed processes left of files on their way. Nobody else may be writing this folder."""
+    for file in folder.iterdir() if folder.is_dir() else ():
+        if TEMPORARY_FILE.fullmatch(file.name):
+            file.unlink()
+
+
 def check_replaceable(path: Path, is_ours: Callable[[str], bool]) -> None:
     """Refuse to replace a file whose content is not what geobias writes; `is_ours` knows the content by its form."""
     if not os.path.lexists(path):
@@ -96,7 +103,8 @@ def check_replaceable(path: Path, is_ours: Callable[[str], bool]) -> None:
         raise InputError(f"{path} is not a file: give the name of one.")
     try:
         content = path.read_text(encoding="utf-8")
+        may_replace = not content or is_ours(content)
     except (OSError, ValueError):
-        content = "unreadable"
-    if content and not is_ours(content):
+        may_replace = False
+    if not may_replace:
         raise InputError(f"{path} exists, and geobias did not write it: choose another name, or move it elsewhere.")

@@ -32,18 +32,12 @@ def run_audit(out: Path | None) -> None:
     shown = console()
     shown.print(CHOSEN)
     shown.print()
-    with run.lock(seconds=0):
-        run.claim()
-        try:
-            regions.run_regions(
-                [EMBEDDED_LM], ["aul"], REGIONS, device="auto", dtype="auto", out=top / "regions", as_json=False
-            )
-            shown.print()
-            asked = names_question(limit=TEXTS, draws=DRAWS)
-            found = names.audit_into(
-                top / "names", asked, EMBEDDED_CLASSIFIERS, PERPLEXITY, device="auto", dtype="auto"
-            )
-            names.show(found, top / "names")
-            runs.save_index(run, {"schema_version": 1, "runs": [{"path": "regions"}, {"path": "names"}]})
-        finally:
-            run.release()
+    with run.hold():
+        regions.run_regions(
+            [EMBEDDED_LM], ["aul"], REGIONS, device="auto", dtype="auto", out=top / "regions", as_json=False
+        )
+        shown.print()
+        design = names_question(limit=TEXTS, draws=DRAWS)
+        result = names.audit_into(top / "names", design, EMBEDDED_CLASSIFIERS, PERPLEXITY, device="auto", dtype="auto")
+        names.show(result, top / "names")
+        runs.save_index(run, {"schema_version": 1, "runs": [{"path": "regions"}, {"path": "names"}]})

@@ -51,12 +51,8 @@ def run_compare(folders: Sequence[Path], *, out: Path | None, as_json: bool) -> 
         models=[model for _, results in found for model in results.get("models") or [results["model"]]],
         comparisons=tuple(BY_AUDIT[audit](first, other) for other in others),
     )
-    runs.save_run(
-        RunFolder(place, result.to_dict()["settings"]),
-        result,
-        write_files,
-        seconds=round(time.perf_counter() - began, 1),
-    )
+    run = RunFolder(place, result.to_dict()["settings"])
+    runs.save_run(run, result, write_files, seconds=round(time.perf_counter() - began, 1))
     if as_json:
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
     else:

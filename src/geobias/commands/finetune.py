@@ -41,20 +41,12 @@ def run_finetune(
     slugs = [runs.slug(name) for name in names]
     if len(set(slugs)) < len(slugs):
         raise InputError("Two of the models would share a folder: give them names that differ in their last parts.")
-    with run.lock(seconds=0):
-        run.claim(MODELS)
-        try:
-            models_folder = folder / MODELS
-            links = [path for path in models_folder.glob("*/*") if path.is_symlink() or path.parent.is_symlink()]
-            if links:
-                raise InputError(f"{links[0]} is a link, or in one: remove it, or choose another --out.")
-            found = [
-                _fine_tuned(asked, name, models_folder / slug, device) for name, slug in zip(names, slugs, strict=True)
-            ]
-            result = FinetuneResult(asked, tuple(found), settings)
-            runs.save_run(run, result, write_files, seconds=round(time.perf_counter() - began, 1))
-        finally:
-            run.release()
+    with run.hold(MODELS):
+        classifiers = tuple(
+            _fine_tuned(asked, name, folder / MODELS / slug, device) for name, slug in zip(names, slugs, strict=True)
+        )
+        result = FinetuneResult(asked, classifiers, settings)
+        runs.save_run(run, result, write_files, seconds=round(time.perf_counter() - began, 1))
     if as_json:
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
         return
@@ -75,12 +67,8 @@ def _fine_tuned(asked: FinetuneQuestion, name: str, folder: Path, device: str) -
     )
     began = time.perf_counter()
     judged = downstream.answer(asked.downstream, [classifier])
-    runs.save_run(
-        RunFolder(folder / "downstream", judged.to_dict()["settings"]),
-        judged,
-        write_downstream,
-        seconds=round(time.perf_counter() - began, 1),
-    )
+    run = RunFolder(folder / "downstream", judged.to_dict()["settings"])
+    runs.save_run(run, judged, write_downstream, seconds=round(time.perf_counter() - began, 1))
     own, why_none = _regions(asked, name, folder / "regions", device)
     return FineTuned(model_identity(classifier) | {"name": name}, epochs, best_epoch(epochs) + 1, judged, own, why_none)
 
@@ -95,7 +83,6 @@ def _regions(
         return None, str(error)
     began = time.perf_counter()
     result = regions.answer(asked.regions, scorer)
-    runs.save_run(
-        RunFolder(folder, result.settings), result, write_regions, seconds=round(time.perf_counter() - began, 1)
-    )
+    run = RunFolder(folder, result.settings)
+    runs.save_run(run, result, write_regions, seconds=round(time.perf_counter() - began, 1))
     return result, None

@@ -10,7 +10,7 @@ from geobias.errors import InputError
 from geobias.files import check_replaceable
 from geobias.report import runs
 from geobias.report.page.build import is_page, read, save_figures, write_page
-from geobias.report.run_folder import INDEX, PAGE, RECORD, RUN, add_to_run, write_folder
+from geobias.report.run_folder import PAGE, add_to_run, holds_run, write_folder
 from geobias.report.tables import console
 
 
@@ -22,8 +22,8 @@ def run_report(folders: Sequence[Path], out: Path | None) -> None:
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out is the page to write, such as {out / PAGE}.")
     try:
-        own_page = len(folders) == 1 and (out is None or out.resolve() == (folders[0] / PAGE).resolve())
-        if own_page:
+        is_own_page = len(folders) == 1 and (out is None or out.resolve() == (folders[0] / PAGE).resolve())
+        if is_own_page:
             place, drawings = folders[0] / PAGE, folders[0] / "figures"
             with add_to_run(folders[0]) as staging:
                 write_page(staging / PAGE, found)
@@ -31,7 +31,7 @@ def run_report(folders: Sequence[Path], out: Path | None) -> None:
         else:
             place = out or runs.new_folder("report") / PAGE
             drawings = place.parent / ("figures" if place.name == PAGE else f"{place.stem}-figures")
-            if any((place.parent / name).exists() for name in (RUN, INDEX, RECORD)):
+            if holds_run(place.parent):
                 raise InputError(f"{place.parent} holds a run of its own: choose another --out.")
             check_replaceable(place, is_page)
             with write_folder(drawings, "figures of a report") as staging:
@@ -50,9 +50,9 @@ def run_report(folders: Sequence[Path], out: Path | None) -> None:
 def run_open(folder: Path) -> None:
     page = folder / PAGE
     if not page.is_file():
-        found = read(folder)
+        finished = read(folder)
         with add_to_run(folder) as staging:
-            write_page(staging / PAGE, found)
+            write_page(staging / PAGE, finished)
     if not webbrowser.open(page.resolve().as_uri()):
         raise InputError(f"No browser could be started here: open {page} yourself.")
     console().print(f"Opened {runs.shown(page.resolve())}", soft_wrap=True)

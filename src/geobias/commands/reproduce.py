@@ -55,9 +55,8 @@ def run_reproduce(
         from geobias.audits.reproduce_names import reproduce_names
 
         result = reproduce_names(wanted, texts=sources(given.pop("texts", None)), **given)
-    runs.save_run(
-        RunFolder(folder, result.settings), result, write_files, seconds=round(time.perf_counter() - began, 1)
-    )
+    run = RunFolder(folder, result.settings)
+    runs.save_run(run, result, write_files, seconds=round(time.perf_counter() - began, 1))
     if as_json:
         print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
     else:

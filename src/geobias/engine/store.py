@@ -39,7 +39,7 @@ TEMPORARY_FILE_SECONDS = 24 * 60 * 60
 SCORER_FOLDER = r"[0-9a-f]{32}"
 SCORE_FILE = r"[^.].*\.parquet"
 # What geobias writes into a scorer's folder. The last two are temporary files of this version and of earlier ones.
-TEMPORARY_NAME = r"\.geobias-.*\.tmp|\..+\.(parquet|json)\.\d+"  # the second was used before the first
+TEMPORARY_NAME = r"\.geobias-.*\.tmp|\..+\.(parquet|json)\.\d+"  # the second form is that of earlier versions
 CACHE_FILE = rf".+\.parquet|.+\.damaged|scorer\.json|{TEMPORARY_NAME}"
 DamageReport = Callable[[Path, str, bool], None]  # takes a file, what is wrong with it, and whether it is damaged
 log = logging.getLogger("geobias")

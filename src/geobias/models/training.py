@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_model, save_model
 
 from geobias.errors import InputError
-from geobias.files import write_whole, writing
+from geobias.files import remove_temporary_files, write_whole, writing
 from geobias.progress import progress_bar
 
 STATE = "state.json"
@@ -35,8 +35,7 @@ class Checkpoint:
         self.settings = json.loads(json.dumps(settings))
         self.epochs: list[dict[str, Any]] = []
         path = folder / STATE
-        for file in folder.glob(".geobias-*.tmp") if folder.is_dir() else ():  # of a process that was killed
-            file.unlink()
+        remove_temporary_files(folder)
         if path.is_file():
             try:
                 state = json.loads(path.read_text(encoding="utf-8"))

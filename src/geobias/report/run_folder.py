@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias.errors import InputError
-from geobias.files import TEMPORARY_FILE, write_whole, writing
+from geobias.files import TEMPORARY_FILE, remove_temporary_files, write_whole, writing
 
 try:
     import fcntl
@@ -38,7 +38,11 @@ LOCK_SECONDS = 60.0  # longer than it takes another process to save its run
 
 
 class RunFolder:
-    """The folder of one run, or of several with an index: `check` it before the work, `claim` or `stage` to write."""
+    """The folder of one run, or of several with an index.
+
+    `check` it before the work. To write, `stage` files and `move_in` what was staged; `hold` it around a long work that
+    writes into it.
+    """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, description: str = RUN) -> None:
         self.path = path
@@ -53,11 +57,7 @@ class RunFolder:
         if not entries:
             return set()
         remedy = "choose another --out, or remove it"
-        records = {
-            name: read_json(self.path / name)
-            for name in (RECORD, RUN, INDEX)
-            if name in entries and _is_record(self.path / name)
-        }
+        records = _read_records(self.path)
         if not records:
             raise InputError(
                 f"{self.path} is not empty and holds no run of geobias (but {min(entries)}): choose another --out."
@@ -82,10 +82,23 @@ class RunFolder:
     def claim(self, *subfolders: str) -> None:
         """Create the folder and record whose it is; `subfolders` may then be written and deleted as a whole."""
         with writing(self.path), self.lock():
+            for path in (path for name in subfolders for path in (self.path / name).rglob("*")):
+                if path.is_symlink():
+                    raise InputError(f"{path} is a link: remove it, or choose another --out.")
             self._record(self.check() | {f"{name}/" for name in subfolders})
 
-    def release(self) -> None:
-        """Undo a claim that came to nothing: a record that records no file is removed."""
+    @contextmanager
+    def hold(self, *subfolders: str) -> Iterator[None]:
+        """Claim the folder for a long work, and refuse at once if another process has it."""
+        with self.lock(seconds=0):
+            self.claim(*subfolders)
+            try:
+                yield
+            finally:
+                self._release()
+
+    def _release(self) -> None:
+        """Undo a claim that came to nothing: nothing was written beside the record."""
         with suppress(OSError):
             if [entry.name for entry in self.path.iterdir()] == [RECORD]:
                 (self.path / RECORD).unlink()
@@ -101,9 +114,7 @@ class RunFolder:
             for name in {file for file in files if STAGING_FOLDER.fullmatch(file)}:
                 self._remove_folder(name)
                 files.discard(name)
-            for entry in self.path.iterdir():
-                if TEMPORARY_FILE.fullmatch(entry.name):
-                    entry.unlink()
+            remove_temporary_files(self.path)
             staging = self.path / f"{STAGING}{uuid.uuid4().hex}"
             self._record(files | {f"{staging.name}/"})
             staging.mkdir()
@@ -111,16 +122,16 @@ class RunFolder:
                 yield staging
             finally:
                 shutil.rmtree(staging, ignore_errors=True)
-                self._record(_recorded_files(read_json(self.path / RECORD)) - {f"{staging.name}/"})
+                self._record(self._files_on_record() - {f"{staging.name}/"})
                 self.tidy()
-                self.release()
+                self._release()
 
     def move_in(self, staging: Path, *, keep_description: bool = False) -> list[Path]:
         """Move everything in `staging` to its place and record it; refuse before the first file if one is not ours.
 
         Until `finish` describes the new files there is no description of the old ones, unless `keep_description`.
         """
-        files = _recorded_files(read_json(self.path / RECORD))
+        files = self._files_on_record()
         moves = [file.relative_to(staging) for file in sorted(staging.rglob("*")) if file.is_file()]
         for file in moves:
             self._check_entry(file, files)
@@ -142,8 +153,7 @@ class RunFolder:
 
     def finish(self, description: Mapping[str, Any]) -> None:
         """Write the description, which makes the folder a finished run."""
-        files = _recorded_files(read_json(self.path / RECORD))
-        write_json(self.path / self.description, {**description, "files": _lasting(files)})
+        write_json(self.path / self.description, {**description, "files": _lasting(self._files_on_record())})
 
     def tidy(self) -> None:
         """Delete what a finished run needs no more: the checkpoints of its training and the separate record."""
@@ -151,7 +161,7 @@ class RunFolder:
             return
         with self.lock():
             if (self.path / RECORD).is_file():
-                if f"{TRAINING}/" in _recorded_files(read_json(self.path / RECORD)):
+                if f"{TRAINING}/" in self._files_on_record():
                     self._remove_folder(TRAINING)
                 (self.path / RECORD).unlink()
 
@@ -176,6 +186,9 @@ class RunFolder:
             if self._created:
                 with suppress(OSError):  # empty if the run failed; else it stays
                     self.path.rmdir()
+
+    def _files_on_record(self) -> set[str]:
+        return _recorded_files(read_json(self.path / RECORD))
 
     def _record(self, files: Iterable[str]) -> None:
         write_json(self.path / RECORD, {"settings": self.settings, "files": sorted(files)})
@@ -226,6 +239,11 @@ def write_folder(folder: Path, purpose: str) -> Iterator[Path]:
         run.move_in(staging, keep_description=True)
 
 
+def holds_run(folder: Path) -> bool:
+    """Whether a folder holds a run of geobias, or several, finished or not."""
+    return bool(_read_records(folder))
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object that geobias wrote."""
     try:
@@ -266,10 +284,10 @@ def _recorded_files(record: Mapping[str, Any]) -> set[str]:
     return {name for name in names if not (Path(name).is_absolute() or ".." in Path(name).parts or "\\" in name)}
 
 
-def _is_record(path: Path) -> bool:
-    """Whether a file describes a run, or several, of geobias; another program's run.json does not."""
-    content = read_json(path)
-    return "schema_version" in content or path.name == RECORD
+def _read_records(folder: Path) -> dict[str, dict[str, Any]]:
+    """What geobias wrote about the run in a folder, by file name; another program's run.json is none of it."""
+    contents = {name: read_json(folder / name) for name in (RECORD, RUN, INDEX) if (folder / name).exists()}
+    return {name: content for name, content in contents.items() if name == RECORD or "schema_version" in content}
 
 
 def _lasting(files: Iterable[str]) -> list[str]:
