@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from geobias.measures.inference import estimates
-from geobias.measures.names_inference import NameUnits, Resampling
+from geobias.measures.estimates import estimates
+from geobias.measures.names_resampling import NameUnits, Resampling
 
 TEXTS, COUNTRIES, NAMES, DRAWS = 40, 6, 30, 20
 TEXT_SD, TEXT_BY_COUNTRY_SD, NOISE_SD = 5.0, 0.5, 3.0

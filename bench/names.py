@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import geobias
-from geobias.prompts.texts import sample_texts
+from geobias.texts.user_texts import sample_texts
 
 TEXTS, DRAWS, SCORED = 1170, 50, 4000  # people are found in about 1,000 of so many
 

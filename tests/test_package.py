@@ -53,9 +53,9 @@ from pathlib import Path
 from transformers import pipeline
 inside = Path(geobias.__file__).parent
 for task in ("sentiment", "emotion", "hate", "offensive"):
-    assert pipeline("text-classification", str(inside / "models/embedded" / task))("What a day!")[0]["score"] > 0
-assert spacy.load(inside / "models/embedded/entities")("Angela Merkel").ents
-assert (inside / "prompts/data/tweets.jsonl").is_file()
+    assert pipeline("text-classification", str(inside / "models/bundled/weights" / task))("What a day!")[0]["score"] > 0
+assert spacy.load(inside / "models/bundled/weights/entities")("Angela Merkel").ents
+assert (inside / "texts/data/tweets.jsonl").is_file()
 """,
     )
 
@@ -70,7 +70,7 @@ def test_the_papers_tables_are_there(installed: Path) -> None:
     use(
         installed,
         """
-from geobias.audits.published import chosen
+from geobias.audits.reproduce.published import chosen
 assert [len(chosen(paper, None)) for paper in ("herb", "names")] == [7, 4]
 """,
     )

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.models.catalogue import installed_file
-from geobias.models.causal import BETWEEN_TEXTS, CausalLM
-from geobias.prompts.templates import Sentences
+from geobias.models.bundled.catalogue import installed_file
+from geobias.models.language.causal import BETWEEN_TEXTS, CausalLM
+from geobias.texts.templates import Sentences
 from geobias.world.words import herb_words
 from tests.conftest import Run
 

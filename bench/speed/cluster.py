@@ -29,7 +29,7 @@ from bench.speed.__main__ import machine, typed, versions
 from bench.speed.worker import wall
 from geobias.engine.ask import ask, computing
 from geobias.models.scorer import Scorer, load_classifier, load_weights
-from geobias.prompts.templates import Sentences
+from geobias.texts.templates import Sentences
 
 ROUNDS = 3
 CORES = 2

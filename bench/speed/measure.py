@@ -30,8 +30,8 @@ from typing import Any
 
 import numpy as np
 
-from geobias.models.layers import can_pack, packed
-from geobias.prompts.templates import unmark
+from geobias.models.fast.layers import can_pack, packed
+from geobias.texts.templates import unmark
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from bench.speed.work import Parts
-from geobias.models.loading import quiet_transformers
+from geobias.models.pretrained import quiet_transformers
 
 CACHE = Path(__file__).resolve().parents[1] / ".models"
 LONGEST = 512

@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from geobias.prompts.defaults import DEFAULT_TEMPLATE
-from geobias.prompts.templates import Sentences
+from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts.templates import Sentences
 
 WORKS = ("aul", "pll", "classify", "causal")
 VARIANTS = 16  # of one tweet: four countries, four draws
@@ -60,10 +60,10 @@ def read(path: Path) -> Parts:
 
 def prepared() -> Parts:
     """The parts from the package's own data."""
-    from geobias.prompts.counterfactuals import Counterfactuals
-    from geobias.prompts.persons import people
-    from geobias.prompts.texts import sample_texts
-    from geobias.world.names import gazetteer
+    from geobias.texts.counterfactuals import Counterfactuals
+    from geobias.texts.people import people
+    from geobias.texts.user_texts import sample_texts
+    from geobias.world.gazetteer import gazetteer
     from geobias.world.regions import world
     from geobias.world.words import herb_words
 

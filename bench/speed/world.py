@@ -23,9 +23,9 @@ from bench.speed.__main__ import machine, typed, versions
 from bench.speed.measure import matrix_rate, needed_for
 from bench.speed.models import folder_of
 from bench.speed.worker import wall
-from geobias.audits.regions import answer, question
+from geobias.audits.regions.design import answer, question
+from geobias.audits.regions.terminal import write_files
 from geobias.models.scorer import load_weights
-from geobias.report.regions import write_files
 from geobias.report.run_folder import write_json
 
 SAMPLE = 20_000  # sentences whose tokens are counted, to know the work of all

@@ -3,7 +3,7 @@
     python -m recipes.names.make ../shared src/geobias/world/data
 
 SHARED holds `data/names_by_country.tsv.gz` (country, kind, rank, name). OUT receives `names.tsv.gz`: a line per country
-and kind, with all names in order of rank. The names stay as they are in the source; `geobias.world.names` cleans
+and kind, with all names in order of rank. The names stay as they are in the source; `geobias.world.gazetteer` cleans
 them when it reads them, so that what was cleaned can be seen there.
 """
 

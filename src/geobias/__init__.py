@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from geobias.api import audit_downstream, audit_drift, audit_names, audit_regions
-    from geobias.audits.downstream_result import DownstreamResult
-    from geobias.audits.drift import DriftResult
-    from geobias.audits.names_result import NamesResult
-    from geobias.audits.regions import RegionsResult
+    from geobias.audits.downstream.result import DownstreamResult
+    from geobias.audits.drift.design import DriftResult
+    from geobias.audits.names.result import NamesResult
+    from geobias.audits.regions.design import RegionsResult
     from geobias.errors import GeobiasError, InputError
-    from geobias.models.endpoint import Endpoint
     from geobias.models.scorer import Scorer, load, load_classifier
-    from geobias.models.served import ServedLM
-    from geobias.models.served_chat import ServedClassifier
+    from geobias.models.served.chat_classifier import ServedClassifier
+    from geobias.models.served.endpoint import Endpoint
+    from geobias.models.served.language_model import ServedLM
 
 __all__ = [
     "DownstreamResult",
@@ -37,16 +37,16 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOME = {
-    "DownstreamResult": "geobias.audits.downstream_result",
-    "DriftResult": "geobias.audits.drift",
-    "Endpoint": "geobias.models.endpoint",
+    "DownstreamResult": "geobias.audits.downstream.result",
+    "DriftResult": "geobias.audits.drift.design",
+    "Endpoint": "geobias.models.served.endpoint",
     "GeobiasError": "geobias.errors",
     "InputError": "geobias.errors",
-    "NamesResult": "geobias.audits.names_result",
-    "RegionsResult": "geobias.audits.regions",
+    "NamesResult": "geobias.audits.names.result",
+    "RegionsResult": "geobias.audits.regions.design",
     "Scorer": "geobias.models.scorer",
-    "ServedClassifier": "geobias.models.served_chat",
-    "ServedLM": "geobias.models.served",
+    "ServedClassifier": "geobias.models.served.chat_classifier",
+    "ServedLM": "geobias.models.served.language_model",
     "audit_downstream": "geobias.api",
     "audit_drift": "geobias.api",
     "audit_names": "geobias.api",

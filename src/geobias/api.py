@@ -8,30 +8,30 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geobias.audits.downstream import answer as downstream_answer
-from geobias.audits.downstream import question as downstream_question
-from geobias.audits.downstream_result import DownstreamResult
-from geobias.audits.identity import model_identity
-from geobias.audits.names import Asked
-from geobias.audits.names import answer as names_answer
-from geobias.audits.names import question as names_question
-from geobias.audits.names_result import NamesResult
-from geobias.audits.regions import DEFAULT_CITIES, RegionsResult, answer, question
+from geobias.audits.downstream.design import answer as downstream_answer
+from geobias.audits.downstream.design import question as downstream_question
+from geobias.audits.downstream.result import DownstreamResult
+from geobias.audits.downstream.terminal import write_files as write_downstream
+from geobias.audits.model_identity import model_identity
+from geobias.audits.names.design import Asked
+from geobias.audits.names.design import answer as names_answer
+from geobias.audits.names.design import question as names_question
+from geobias.audits.names.files import write_files as write_names
+from geobias.audits.names.result import NamesResult
+from geobias.audits.regions.design import DEFAULT_CITIES, RegionsResult, answer, question
+from geobias.audits.regions.terminal import write_files as write_regions
 from geobias.engine.ask import computing
-from geobias.models.prompted import asked_for
+from geobias.models.classifiers.prompted import asked_for
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, Scorer, load_classifier, load_masked, scorer_for
-from geobias.prompts.defaults import DEFAULT_PREFIX, DEFAULT_TEMPLATE
-from geobias.report.downstream import write_files as write_downstream
-from geobias.report.names_files import write_files as write_names
-from geobias.report.regions import write_files as write_regions
 from geobias.report.run_folder import RUN, TRAINING, RunFolder
 from geobias.report.runs import place_for, read_run, save_run
+from geobias.texts.defaults import DEFAULT_PREFIX, DEFAULT_TEMPLATE
 from geobias.world.regions import RegionTree
 from geobias.world.words import Word
 
 if TYPE_CHECKING:
-    from geobias.audits.drift import DriftResult
-    from geobias.models.language import LanguageModel
+    from geobias.audits.drift.design import DriftResult
+    from geobias.models.language.language_model import LanguageModel
 
 
 def audit_regions(
@@ -259,8 +259,8 @@ def audit_drift(
     The model's own folder is only read. `out` holds the training while it lasts, then the run and the trained model;
     called again after a kill it goes on. The options are those of `geobias drift`.
     """
-    from geobias.audits.drift import DriftResult, answer, question  # torch only when a model is trained
-    from geobias.report.drift import write_files
+    from geobias.audits.drift.design import DriftResult, answer, question  # torch only when a model is trained
+    from geobias.audits.drift.terminal import write_files
 
     asked = question(
         texts=texts,

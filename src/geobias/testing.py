@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from geobias.audits.gate import judge, parse_rule
-from geobias.audits.gate_paths import AUDITS
-from geobias.report.gate import gate_text
+from geobias.audits.gate.paths import AUDITS
+from geobias.audits.gate.rules import judge, parse_rule
+from geobias.audits.gate.terminal import gate_text
 from geobias.report.runs import Result, read_run
 
 

@@ -20,14 +20,14 @@ from geobias.engine.ask import ask, computing
 from geobias.engine.cluster import Cluster
 from geobias.engine.store import stored
 from geobias.errors import GeobiasError, InputError
-from geobias.models.function import FunctionClassifier
+from geobias.models.functions import FunctionClassifier
 from geobias.models.scorer import load, load_classifier
-from geobias.prompts.counterfactuals import Counterfactuals
-from geobias.prompts.defaults import DEFAULT_TEMPLATE
-from geobias.prompts.lazy import SomeTexts
-from geobias.prompts.persons import people
-from geobias.prompts.templates import Sentences
-from geobias.world.names import gazetteer
+from geobias.texts.counterfactuals import Counterfactuals
+from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts.lazy_texts import SomeTexts
+from geobias.texts.people import people
+from geobias.texts.templates import Sentences
+from geobias.world.gazetteer import gazetteer
 from tests.conftest import Run
 
 LANDS = ("France", "Chad", "Peru", "Åland", "Fiji")

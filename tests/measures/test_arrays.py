@@ -10,7 +10,8 @@ import pytest
 import torch
 from scipy import stats
 
-from geobias.measures import pairs, region_inference
+from geobias.measures import pairs
+from geobias.measures import region_intervals as region_inference
 from geobias.measures.arrays import fetched, nearby
 from geobias.measures.herb import (
     FORMS,
@@ -21,7 +22,7 @@ from geobias.measures.herb import (
     topic_sparseness,
     word_sparseness,
 )
-from geobias.measures.region_inference import moved
+from geobias.measures.region_intervals import moved
 
 CHILDREN = [
     np.array(below, dtype=np.int64) for below in ([1, 2, 3], [4, 5, 6, 7], [8], [], [], [], [], [], [9, 10], [], [])

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from geobias.models import kernels
+from geobias.models.fast import kernels
 
 
 @pytest.fixture

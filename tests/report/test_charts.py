@@ -16,7 +16,7 @@ import pytest
 
 from geobias.errors import InputError
 from geobias.report.charts import HATCH, save_chart, unmapped, without_data, world_map
-from geobias.world.geometry import countries
+from geobias.world.shapes import countries
 
 LEFT_OUT = {"RU", "MT"}
 

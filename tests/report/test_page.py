@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import geobias
+from geobias.audits.names.page import marked_text
 from geobias.report.answers import most_moved
 from geobias.report.page.build import NUMBERS, _inert, _three, read, sections_of
-from geobias.report.page.names import marked_text
 from geobias.report.page.parts import Number, Section
 from tests.conftest import Run
 from tests.report.pages import HOSTILE, Speaker, both_runs

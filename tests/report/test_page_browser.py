@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from geobias.report.page.build import read
-from geobias.world.geometry import shapes
+from geobias.world.shapes import shapes
 from tests.report.pages import COUNTRIES, HOSTILE, LABELS, PEOPLE, WORDS, both_runs
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 import geobias
-from geobias.commands.compare import run_compare
-from geobias.report.compare import MOST_ROWS
-from geobias.report.page.beside import short_names
+from geobias.audits.compare.run import run_compare
+from geobias.audits.compare.terminal import MOST_ROWS
 from geobias.report.page.build import Finished, read, render, sections_of, side_by_side
 from geobias.report.page.parts import Chart, Choice, Table
-from geobias.world.names import gazetteer
+from geobias.report.page.side_by_side import short_names
+from geobias.world.gazetteer import gazetteer
 
 LISTED = gazetteer("latin")
 NAMES = {country: {n for kind in LISTED.kinds for n in LISTED.names(country, kind)} for country in ("FR", "MA", "GB")}

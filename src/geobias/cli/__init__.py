@@ -3,7 +3,7 @@
 Exit codes: 0 done, 1 a gate failed, 2 bad input, 3 failed while running, 130 interrupted; 143 and 129: stopped by
 SIGTERM and SIGHUP.
 
-Each module holds the options of some commands. What they do is in `geobias.commands`, imported when a command runs: so
+The options of a command are in the `command` module of its audit; what it does is imported when it runs, so that
 `geobias --help` answers at once.
 """
 
@@ -17,19 +17,22 @@ from typing import Annotated
 import typer
 
 from geobias import __version__
+from geobias.audits.compare.command import compare
+from geobias.audits.country_map.command import world_map
+from geobias.audits.country_space.command import space
+from geobias.audits.downstream.command import downstream
+from geobias.audits.drift.command import drift
+from geobias.audits.finetune.command import finetune
+from geobias.audits.gate.command import gate
+from geobias.audits.names.command import names
+from geobias.audits.overview.command import audit
+from geobias.audits.regions.command import regions
+from geobias.audits.reproduce.command import reproduce
 from geobias.cli.arguments import check_arguments, explain_error, format_error
-from geobias.cli.downstream import downstream
-from geobias.cli.drift import drift
+from geobias.cli.bundled import cache, models_inside
 from geobias.cli.early_exit import INTERRUPTED, StopSignals, refuse_early_exit
-from geobias.cli.figures import space, world_map
-from geobias.cli.finetune import finetune
-from geobias.cli.inside import audit, cache, models_inside
-from geobias.cli.judging import compare, gate
-from geobias.cli.names import names
-from geobias.cli.pages import card, open_page, report
-from geobias.cli.regions import regions
-from geobias.cli.reproduce import reproduce
 from geobias.errors import GeobiasError
+from geobias.report.commands import card, open_page, report
 
 app = typer.Typer(
     name="geobias",

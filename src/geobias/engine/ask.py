@@ -23,7 +23,7 @@ from geobias.engine.store import ScoreStore, text_keys
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import Scorer
 from geobias.progress import progress_bar
-from geobias.prompts.lazy import LazyTexts, chosen
+from geobias.texts.lazy_texts import LazyTexts, chosen
 
 if TYPE_CHECKING:
     from geobias.engine.cluster import Cluster

@@ -28,7 +28,7 @@ import geobias
 from geobias.engine.ask import Part, answers_here
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import Scorer
-from geobias.prompts.lazy import SomeTexts, chosen
+from geobias.texts.lazy_texts import SomeTexts, chosen
 
 try:
     import ray
@@ -313,6 +313,6 @@ def _total(kind: str) -> float:
 
 
 def _precision_of_gpu() -> str:
-    from geobias.models.loading import resolve_dtype
+    from geobias.models.pretrained import resolve_dtype
 
     return str(resolve_dtype("auto", "cuda")).removeprefix("torch.")

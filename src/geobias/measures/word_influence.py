@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from geobias.measures.inference import LEVEL, RESAMPLES, Estimates, benjamini_hochberg
+from geobias.measures.estimates import LEVEL, RESAMPLES, Estimates, benjamini_hochberg
 from geobias.measures.threads import in_threads
 
 FEWEST_WORDS = 5  # of fewer, the one that is left out decides everything

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from geobias.prompts.lazy import chosen
+from geobias.texts.lazy_texts import chosen
 
 AT_ONCE = 32768  # texts tokenised together,
 CHARACTERS_AT_ONCE = 2**23  # or fewer, if they are long: a token takes some hundred bytes until it is read

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.catalogue import INSTALLED, embedded_folder, installed_file
+from geobias.models.bundled.catalogue import INSTALLED, embedded_folder, installed_file
 
 if TYPE_CHECKING:
-    from geobias.models.function import FunctionLM
-    from geobias.models.language import LanguageModel
-    from geobias.models.masked import MaskedLM
-    from geobias.models.prompted import Prompt
+    from geobias.models.classifiers.prompted import Prompt
+    from geobias.models.functions import FunctionLM
+    from geobias.models.language.language_model import LanguageModel
+    from geobias.models.language.masked import MaskedLM
 
 LOG_LIKELIHOOD = "log_likelihood"
 LIKELIHOOD_COLUMNS = (LOG_LIKELIHOOD, "tokens", "unknown", "cut")
@@ -109,7 +109,7 @@ def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "
     """
     name = str(name or EMBEDDED_LM)
     if is_function_name(name):
-        from geobias.models.function import FunctionLM, named_function
+        from geobias.models.functions import FunctionLM, named_function
 
         return FunctionLM(named_function(name), name=name)
     return load_weights(name, device=device, dtype=dtype)
@@ -117,7 +117,7 @@ def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "
 
 def load_weights(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
     """The same for what looks inside a model: a function is refused, and not even imported."""
-    from geobias.models.kinds import language_model  # torch only when a model is loaded
+    from geobias.models.language.kinds import language_model  # torch only when a model is loaded
 
     name = str(name or EMBEDDED_LM)
     if is_function_name(name):
@@ -127,7 +127,7 @@ def load_weights(name: str | Path | None = None, *, device: str = "auto", dtype:
 
 def load_masked(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
     """The same where only a masked language model will do: one that shall be trained to fill in masks."""
-    from geobias.models.masked import MaskedLM
+    from geobias.models.language.masked import MaskedLM
 
     found = load_weights(name, device=device, dtype=dtype)
     if not isinstance(found, MaskedLM):
@@ -139,7 +139,7 @@ def default_score(name: str) -> str:
     """The score that a model is asked for when none is named."""
     if is_function_name(name):
         return LOG_LIKELIHOOD
-    from geobias.models.kinds import default_method  # torch only when a model is looked at
+    from geobias.models.language.kinds import default_method  # torch only when a model is looked at
 
     return default_method(name, location(name))
 
@@ -157,7 +157,7 @@ def _language_model(model: Any, device: str, dtype: str) -> Any:
     if isinstance(model, Scorer) or hasattr(model, "scorer"):
         return model
     if callable(model):
-        from geobias.models.function import FunctionLM
+        from geobias.models.functions import FunctionLM
 
         return FunctionLM(model)
     raise InputError(
@@ -198,8 +198,8 @@ def load_classifier(
 
     A language model becomes one by a `prompt`. A classifier that is loaded already is given back as it is.
     """
-    from geobias.models.estimator import EstimatorClassifier, is_estimator, read_estimator
-    from geobias.models.function import FunctionClassifier, named_function
+    from geobias.models.classifiers.scikit_learn import EstimatorClassifier, is_estimator, read_estimator
+    from geobias.models.functions import FunctionClassifier, named_function
 
     if isinstance(model, Scorer) and hasattr(model, "labels"):
         if not isinstance(model, LabelScorer) or tuple(model.columns) != probability_columns(model.labels):
@@ -209,7 +209,7 @@ def load_classifier(
             )
         return model
     if hasattr(model, "prompted_method"):
-        from geobias.models.prompted import PromptedClassifier, needed
+        from geobias.models.classifiers.prompted import PromptedClassifier, needed
 
         return PromptedClassifier(model, needed(prompt, model.name))
     if is_estimator(model):
@@ -226,7 +226,7 @@ def load_classifier(
         return read_estimator(name)
     if is_function_name(name):
         return FunctionClassifier(named_function(name), name=name)
-    from geobias.models.kinds import classifier  # torch only when a model is loaded
+    from geobias.models.language.kinds import classifier  # torch only when a model is loaded
 
     return classifier(name, location(name), prompt, device=device, dtype=dtype)
 

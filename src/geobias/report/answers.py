@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from geobias.audits.country_map.values import words_of
+from geobias.audits.downstream.terminal import PREDICTIONS
+from geobias.audits.names.files import COUNTERFACTUALS
+from geobias.audits.regions.terminal import LIKELIHOODS
 from geobias.errors import InputError
-from geobias.measures.names_inference import NameUnits
-from geobias.measures.paired import Renamed
-from geobias.report.downstream import PREDICTIONS
-from geobias.report.maps import words_of
-from geobias.report.names_files import COUNTERFACTUALS
-from geobias.report.regions import LIKELIHOODS
+from geobias.measures.names_resampling import NameUnits
+from geobias.measures.paired_differences import Renamed
 from geobias.world.regions import Region, RegionTree
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from geobias.audits.downstream.page import region_name
+from geobias.audits.regions.page import top_regions
 from geobias.report.page.build import AUDITS, Finished
-from geobias.report.page.downstream import region_name
-from geobias.report.page.regions import top_regions
 from geobias.report.tables import NOTHING, is_marked
 
 HEADING = "## Bias by place and nationality"

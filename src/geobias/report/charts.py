@@ -12,7 +12,7 @@ import numpy as np
 
 from geobias.files import write_whole, writing
 from geobias.report.hatching import hatch
-from geobias.world.geometry import Country, countries, shapes, topology
+from geobias.world.shapes import Country, countries, shapes, topology
 
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
 INK, SOFT_INK, LAND, BORDER, HATCH = "#222222", "#666666", "#f0f0ee", "#ffffff", "#a8a8a4"

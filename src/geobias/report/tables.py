@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from geobias.files import write_whole, writing
-from geobias.measures.inference import SIGNIFICANT
+from geobias.measures.estimates import SIGNIFICANT
 
 NO_DATA = "no data"
 NOTHING = "–"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from geobias.world.names import KINDS, gazetteer
+from geobias.world.gazetteer import KINDS, gazetteer
 from geobias.world.words import herb_words
 
 ONSETS = "b br d dr f fl h l m n p pl r s sl t tr v z".split()

@@ -12,25 +12,25 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import geobias
+from geobias.audits.compare.page import asked as asked_of_comparisons
+from geobias.audits.compare.page import compare_section
+from geobias.audits.downstream.page import asked as asked_downstream
+from geobias.audits.downstream.page import downstream_section
+from geobias.audits.drift.page import asked as asked_of_drift
+from geobias.audits.drift.page import drift_section
+from geobias.audits.finetune.page import asked as asked_of_finetuning
+from geobias.audits.finetune.page import finetune_section
+from geobias.audits.names.page import asked as asked_of_names
+from geobias.audits.names.page import names_section
+from geobias.audits.regions.page import asked as asked_of_regions
+from geobias.audits.regions.page import regions_section
+from geobias.audits.reproduce.page import asked as asked_of_papers
+from geobias.audits.reproduce.page import reproduce_section
 from geobias.files import write_whole, writing
 from geobias.report import runs
 from geobias.report.page import about
-from geobias.report.page.beside import Run, beside_section, short_names
-from geobias.report.page.compare import asked as asked_of_comparisons
-from geobias.report.page.compare import compare_section
-from geobias.report.page.downstream import asked as asked_downstream
-from geobias.report.page.downstream import downstream_section
-from geobias.report.page.drift import asked as asked_of_drift
-from geobias.report.page.drift import drift_section
-from geobias.report.page.finetune import asked as asked_of_finetuning
-from geobias.report.page.finetune import finetune_section
-from geobias.report.page.names import asked as asked_of_names
-from geobias.report.page.names import names_section
 from geobias.report.page.parts import Block, Chart, Choice, Number, Section, Table, WorldMap
-from geobias.report.page.regions import asked as asked_of_regions
-from geobias.report.page.regions import regions_section
-from geobias.report.page.reproduce import asked as asked_of_papers
-from geobias.report.page.reproduce import reproduce_section
+from geobias.report.page.side_by_side import Run, beside_section, short_names
 from geobias.report.page.theme import THEMES
 from geobias.report.page.world import shared_shapes
 from geobias.report.tables import csv_text

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from geobias.report.charts import CIRCLE, SMALL
-from geobias.world.geometry import countries, shapes, topology
+from geobias.world.shapes import countries, shapes, topology
 
 CHOSEN = "#D55E00"
 

@@ -1,0 +1,117 @@
+"""A served model at the command line: what would leave this machine, how much of it, and whether the user agrees.
+
+Nothing is sent before that. Who writes Python and makes an `Endpoint` has agreed by doing so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from geobias.checks import check_number
+from geobias.engine.ask import distinct
+from geobias.engine.store import ScoreStore
+from geobias.errors import InputError
+from geobias.models.served.endpoint import Endpoint
+from geobias.texts.lazy_texts import chosen
+
+MOST_CALLS, DEFAULT_CONCURRENCY, MOST_AT_ONCE = 1_000_000_000, 8, 1_000
+RATES = 0.0001, 100_000  # calls a second: from one in three hours
+LETTERS_A_TOKEN = 4  # about, in English
+SAMPLE = 1000  # texts whose length is looked at: those that are made when looked at may be millions
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model behind a server, as the options name it."""
+
+    url: str
+    model: str
+    begin: str = ""
+    yes: bool = False
+    max_calls: int | None = None
+    rate: float | None = None
+    concurrency: int = DEFAULT_CONCURRENCY
+
+    def endpoint(self) -> Endpoint:
+        return Endpoint(self.url, self.model, concurrency=self.concurrency, rate=self.rate, max_calls=self.max_calls)
+
+
+def served_by(
+    url: str | None,
+    model: str | None,
+    others: Sequence[str] | None,
+    *,
+    begin: str | None,
+    yes: bool,
+    max_calls: int | None,
+    rate: float | None,
+    concurrency: int | None,
+) -> Served | None:
+    """From the options of the command line; None without an endpoint. `others` are models named beside them."""
+    if url is None:
+        if model is not None or yes or any(given is not None for given in (begin, max_calls, rate, concurrency)):
+            raise InputError("--model, --begin, --yes, --max-calls, --rate and --concurrency need --endpoint: a URL.")
+        return None
+    if model is None:
+        raise InputError("--endpoint needs --model: the name under which the server has the model.")
+    if others:
+        raise InputError(f"Give either --endpoint with --model, or models on this machine ({', '.join(others)}).")
+    if max_calls is not None:
+        check_number("--max-calls", max_calls, 1, MOST_CALLS)
+    if rate is not None:
+        check_number("--rate", rate, *RATES)
+    concurrency = DEFAULT_CONCURRENCY if concurrency is None else concurrency
+    check_number("--concurrency", concurrency, 1, MOST_AT_ONCE)
+    return Served(url, model, begin or "", yes, max_calls, rate, concurrency)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """How much would be sent: texts that no answer is kept for, and about how many tokens they have."""
+
+    texts: int
+    tokens: int
+    known: int = 0
+
+    def __add__(self, other: Workload) -> Workload:
+        return Workload(self.texts + other.texts, self.tokens + other.tokens, self.known + other.known)
+
+    def __str__(self) -> str:
+        known = f" ({self.known:,} more are answered already)" if self.known else ""
+        return (
+            f"{self.texts:,} texts of about {self.tokens:,} tokens together{known}, and a few to see what the server "
+            f"can: at most {self.texts:,} calls and some; where the server must be asked token by token, about "
+            f"{self.tokens:,}, fewer where texts begin alike."
+        )
+
+
+def workload(
+    texts: Sequence[str], columns: Sequence[str], fingerprints: Sequence[str], *, name: str, each: int = 0
+) -> Workload:
+    """What of these texts is not in the store under any of the fingerprints. `each` letters are sent with every one."""
+    first, _ = distinct(texts)
+    known = np.zeros(len(first), dtype=bool)
+    for fingerprint in fingerprints:
+        known |= ~np.isnan(ScoreStore(fingerprint, columns, name=name).lookup(chosen(texts, first))[:, 0])
+    sample = [len(texts[i]) for i in range(0, len(texts), max(1, len(texts) // SAMPLE))]
+    letters = sum(sample) / max(len(sample), 1) + each
+    missing = int((~known).sum())
+    return Workload(missing, round(missing * letters / LETTERS_A_TOKEN), int(known.sum()))
+
+
+def agree(served: Served, load: Workload) -> None:
+    """Say what leaves this machine, and ask; with --yes only say it. Raises where the user does not agree."""
+    where = served.endpoint().url
+    limit = "" if served.max_calls is None else f" No more than {served.max_calls:,} calls are made now."
+    print(f"The texts leave this machine: they go to {where}, model {served.model}. {load}{limit}", file=sys.stderr)
+    if served.yes:
+        return
+    if not sys.stdin.isatty():
+        raise InputError(f"Nobody can be asked whether texts may go to {where}: agree with --yes.")
+    print("Send them? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
+        raise InputError("Nothing was sent.")

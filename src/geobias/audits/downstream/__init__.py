@@ -1,0 +1,1 @@
+"""The downstream audit: how a classifier judges the same texts, said to come from one region after another."""

@@ -1,0 +1,1 @@
+"""Rules about the numbers of finished runs."""

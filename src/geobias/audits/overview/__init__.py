@@ -1,0 +1,1 @@
+"""`geobias audit`: both main audits on the bundled models."""

@@ -1,0 +1,1 @@
+"""The tables of both papers, measured beside published."""

@@ -1,0 +1,1 @@
+"""Classifiers: Hugging Face, prompted language models, scikit-learn."""

@@ -1,0 +1,1 @@
+"""Language models of transformers: masked, causal, sequence-to-sequence; and template sentences for them."""

@@ -1,0 +1,62 @@
+"""Which kind of language model a name stands for, told by its configuration before any weight is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import transformers
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+from geobias.models.classifiers.huggingface import Classifier
+from geobias.models.classifiers.prompted import Prompt, PromptedClassifier, needed
+from geobias.models.language.causal import CausalLM
+from geobias.models.language.language_model import LanguageModel
+from geobias.models.language.masked import MaskedLM
+from geobias.models.language.seq2seq import Seq2SeqLM
+from geobias.models.pretrained import configuration
+from geobias.models.scorer import LabelScorer
+
+CAUSAL_HEADS = ("ForCausalLM", "LMHeadModel")
+MASKED_HEADS = ("ForMaskedLM", "WithLMHeadModel")  # XLM's and Flaubert's
+SEQ2SEQ_HEADS = ("ForConditionalGeneration", "ForSeq2SeqLM")
+
+
+def language_model(name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
+    """The model, loaded as what it was trained to be."""
+    kind = kind_of(configuration(name, source))
+    return kind.from_pretrained(name, source, device=device, dtype=dtype)
+
+
+def default_method(name: str, source: str) -> str:
+    """The score that a model is asked for when none is named."""
+    return kind_of(configuration(name, source)).default_method
+
+
+def classifier(name: str, source: str, prompt: Prompt | None, *, device: str, dtype: str) -> LabelScorer:
+    """A trained classifier; or, where the weights are a language model's, that model prompted."""
+    if writes(configuration(name, source)):
+        prompt = needed(prompt, name)
+        return PromptedClassifier(language_model(name, source, device=device, dtype=dtype), prompt)
+    return Classifier.from_pretrained(name, source, device=device, dtype=dtype)
+
+
+def writes(config: transformers.PreTrainedConfig) -> bool:
+    """Whether these are the weights of a model that writes: it can be prompted for a label."""
+    if kind_of(config) is MaskedLM:
+        return False
+    saved_as: Any = config.architectures or []
+    return not saved_as or any(head.endswith((*CAUSAL_HEADS, *SEQ2SEQ_HEADS)) for head in saved_as)
+
+
+def kind_of(config: transformers.PreTrainedConfig) -> type[LanguageModel]:
+    """By the head that the weights were saved with; where that says nothing, by the forms its architecture has.
+
+    Many architectures come in several forms: there is a causal BERT too, but hardly anybody trains it.
+    """
+    if config.is_encoder_decoder:
+        return Seq2SeqLM
+    saved_as: Any = config.architectures or []
+    if any(head.endswith(CAUSAL_HEADS) and not head.endswith(MASKED_HEADS) for head in saved_as):
+        return CausalLM
+    masked = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    return CausalLM if config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and not masked else MaskedLM

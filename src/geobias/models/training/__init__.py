@@ -1,0 +1,1 @@
+"""Training that can be resumed: fine-tuning, and masking for masked language models."""

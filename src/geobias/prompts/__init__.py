@@ -1,1 +1,0 @@
-"""The sentences that are put before a model."""

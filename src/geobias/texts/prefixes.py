@@ -1,0 +1,50 @@
+"""Texts with a sentence before them: "I am from France." and then the text as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from geobias.checks import check_characters, shorten
+from geobias.errors import InputError
+from geobias.texts.defaults import DEFAULT_PREFIX
+from geobias.texts.lazy_texts import LazyTexts, Shape
+from geobias.texts.templates import REGION
+
+NOWHERE = "here"  # what stands for the region in a prefix that names none
+
+
+def checked_prefix(prefix: str) -> str:
+    """The prefix, if it names the region."""
+    check_characters(prefix, f"The prefix {shorten(prefix)!r}")
+    if REGION not in prefix:
+        raise InputError(f"The prefix {prefix!r} must hold {REGION}; for example: {DEFAULT_PREFIX!r}.")
+    return prefix.strip()
+
+
+def control_for(prefix: str, control: str | None) -> str:
+    """The prefix of the control, which names no region: the one given, else the prefix with "here" in its place."""
+    if control is None:
+        return prefix.replace(REGION, NOWHERE)
+    check_characters(control, f"The control {shorten(control)!r}")
+    if REGION in control or not control.strip():
+        raise InputError(
+            f"The control {control!r} must be a prefix that names no region, so without {REGION}; for example: "
+            f"{prefix.replace(REGION, NOWHERE)!r}."
+        )
+    return control.strip()
+
+
+@dataclass(frozen=True)
+class PrefixedTexts(LazyTexts):
+    """Every text with every prefix before it: texts x prefixes x 1."""
+
+    texts: Sequence[str]
+    prefixes: Sequence[str]
+
+    @property
+    def shape(self) -> Shape:
+        return len(self.texts), len(self.prefixes), 1
+
+    def at(self, text: int, prefix: int, _: int) -> str:
+        return f"{self.prefixes[prefix]} {self.texts[text]}"

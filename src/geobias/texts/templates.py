@@ -1,0 +1,117 @@
+"""Sentences from templates such as "People in {region} are {description}.".
+
+Some scores count a part of the sentence only (the description). That part is then marked inside the text itself by two
+control characters, so that a marked sentence is still one string: it is deduplicated, stored and sent to
+workers like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from geobias.checks import check_characters, shorten
+from geobias.errors import InputError
+from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts.lazy_texts import LazyTexts, Shape
+
+REGION, DESCRIPTION = "{region}", "{description}"
+MARK_START, MARK_END = "\x02", "\x03"
+
+
+def mark(text: str) -> str:
+    """The text as a whole marked as what counts."""
+    return f"{MARK_START}{text}{MARK_END}"
+
+
+def unmark(text: str) -> tuple[str, int, int]:
+    """The plain text, and from where to where it was marked; the whole of it if it was not."""
+    before, found, rest = text.partition(MARK_START)
+    if not found:
+        return text, 0, len(text)
+    inside, _, after = rest.partition(MARK_END)
+    return before + inside + after, len(before), len(before) + len(inside)
+
+
+def checked_template(template: str) -> str:
+    """The template, if it has its placeholders."""
+    check_characters(template, f"The template {shorten(template)!r}")
+    if MARK_START in template or MARK_END in template:
+        raise InputError(f"The template {shorten(template)!r} has a control character (U+0002 or U+0003): remove it.")
+    if template.count(DESCRIPTION) != 1 or REGION not in template:
+        raise InputError(
+            f"The template {template!r} must hold {REGION} and, once, {DESCRIPTION}; for example: {DEFAULT_TEMPLATE!r}."
+        )
+    return template
+
+
+def refuse_region_after_description(template: str) -> None:
+    """For models that read from left to right: the description would be guessed without the region."""
+    if REGION not in template.partition(DESCRIPTION)[0]:
+        raise InputError(
+            f"A causal model guesses the description of {template!r} before it has read {REGION}, so all regions would "
+            "be alike: put the region first, or choose --score mean."
+        )
+
+
+@dataclass(frozen=True)
+class Sentences(LazyTexts):
+    """Every template with every region and every word."""
+
+    templates: Sequence[str]
+    regions: Sequence[str]
+    words: Sequence[str]
+    marked: bool = False
+
+    @property
+    def shape(self) -> Shape:
+        return len(self.templates), len(self.regions), len(self.words)
+
+    def at(self, template: int, region: int, word: int) -> str:
+        description = mark(self.words[word]) if self.marked else self.words[word]
+        # The description goes in last and once, so a region named "{description}" stays what it is.
+        before, after = self.templates[template].split(DESCRIPTION)
+        name = self.regions[region]
+        return before.replace(REGION, name) + description + after.replace(REGION, name)
+
+    def written(self, first: list[int], second: list[int], third: list[int]) -> Iterator[str]:
+        """What stands around the word is put together once for neighbours that share it."""
+        around: tuple[int, int] | None = None
+        before = after = ""
+        for template, region, word in zip(first, second, third, strict=True):
+            if around != (template, region):
+                around = template, region
+                name = self.regions[region]
+                before, after = (part.replace(REGION, name) for part in self.templates[template].split(DESCRIPTION))
+            yield f"{before}{mark(self.words[word]) if self.marked else self.words[word]}{after}"
+
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cities share names, and words may be given twice; others make the same sentence by rare accident only."""
+        templates, regions, words = self.shape
+        (first_region, of_region), (first_word, of_word) = (
+            _first_of_equal(part) for part in (self.regions, self.words)
+        )
+        first = (np.arange(templates)[:, None] * regions + first_region)[..., None] * words + first_word
+        which = (np.arange(templates)[:, None] * len(first_region) + of_region)[..., None] * len(first_word) + of_word
+        return first.ravel(), which.ravel()
+
+    def region_spans(self, template: int, region: int, word: int) -> list[tuple[int, int]]:
+        """From where to where the region stands in the unmarked sentence, each time that the template names it."""
+        before, after = self.templates[template].split(DESCRIPTION)
+        name, spans, at = self.regions[region], [], 0
+        for part, more in ((before, len(self.words[word])), (after, 0)):
+            for piece in part.split(REGION)[:-1]:
+                at += len(piece)
+                spans.append((at, at + len(name)))
+                at += len(name)
+            at += len(part.split(REGION)[-1]) + more
+        return spans
+
+
+def _first_of_equal(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The positions of names that were not there before, and for every name which of these it is."""
+    seen: dict[str, int] = {}
+    which = np.array([seen.setdefault(name, len(seen)) for name in names], dtype=np.int64)
+    return np.unique(which, return_index=True)[1], which

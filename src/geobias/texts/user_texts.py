@@ -1,0 +1,292 @@
+"""The texts an audit asks about: the user's own, with what is known of each, or the tweets that ship inside.
+
+Texts stay exactly as they stand, since offsets count their characters. The same rows give the same `Texts`
+whichever format they come from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import resources
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from geobias.checks import LONGEST_NAME, find_unusable_character, shorten
+from geobias.errors import InputError
+from geobias.texts.tables import Table, read_table
+
+BLANK = "(blank)"
+LONGEST_TEXT = 1_000_000  # characters: what spaCy's pipelines take, and more than any classifier reads
+NAMED = 20  # columns that an error lists
+Spans = tuple[tuple[int, int], ...]
+Cell = TypeVar("Cell")
+Parsed = TypeVar("Parsed")
+log = logging.getLogger("geobias")
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts and what is known of each; all fields with one entry a text have the same order."""
+
+    texts: tuple[str, ...]
+    ids: tuple[str, ...]
+    languages: tuple[str, ...]  # "" when none was given
+    spans: tuple[Spans, ...] | None  # offsets that the user already has
+    labels: tuple[tuple[str, ...], ...] | None  # the true ones
+    groups: dict[str, tuple[str, ...]]  # subset column -> value per text
+    source: str  # how settings and messages name it
+    left_out: int = 0  # rows without text
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def head(self, count: int) -> Texts:
+        """The first texts alone."""
+        return self.take(range(min(count, len(self))))
+
+    def take(self, rows: Iterable[int]) -> Texts:
+        """Some of the texts alone, in this order."""
+        rows = list(rows)
+
+        def some(values: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(values[row] for row in rows)
+
+        return replace(
+            self,
+            texts=some(self.texts),
+            ids=some(self.ids),
+            languages=some(self.languages),
+            spans=None if self.spans is None else some(self.spans),
+            labels=None if self.labels is None else some(self.labels),
+            groups={name: some(values) for name, values in self.groups.items()},
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells this set from another, whatever file or format it came from."""
+        digest = hashlib.blake2b(digest_size=16)
+        for part in (self.texts, self.ids, self.languages, self.spans, self.labels, self.groups):
+            digest.update(json.dumps(part, sort_keys=True).encode() + b"\n")
+        return digest.hexdigest()
+
+
+def read_texts(
+    source: Any,
+    *,
+    column: str = "text",
+    spans: str | None = None,
+    label: str | None = None,
+    subsets: Sequence[str] = (),
+    language: str = "",
+) -> Texts:
+    """Texts from a file (CSV, TSV, JSON lines, Parquet, plain lines) or from memory (lists, frames, datasets).
+
+    `spans`, `label` and `subsets` name further columns. Ids are the column "id" where it tells the rows apart,
+    otherwise the numbers of the rows.
+    """
+    table = read_table(source)
+    _check_columns(table, column, spans, label, subsets)
+    values = table.column(column)
+    rows = [row for row, value in enumerate(values) if not _blank(value)]
+    if not rows:
+        raise InputError(f"{table.title} holds no text: all {len(values)} row(s) are blank.")
+    places = [f"row {row + 1}" for row in rows]
+
+    def parsed(name: str, cells: Iterable[Cell], parse: Callable[[Cell], Parsed]) -> tuple[Parsed, ...]:
+        """Every cell parsed; what a parser refuses is told with its place."""
+        found = []
+        where = "" if table.names is None else f", column {shorten(name)!r}"
+        for place, cell in zip(places, cells, strict=True):
+            try:
+                found.append(parse(cell))
+            except ValueError as error:
+                raise InputError(f"{table.title}, {place}{where}: {error}.") from None
+            except RecursionError:
+                raise InputError(f"{table.title}, {place}{where}: the lists are nested too deeply.") from None
+        return tuple(found)
+
+    def kept(name: str) -> list[Any]:
+        cells = table.column(name)
+        return [cells[row] for row in rows]
+
+    ids = tuple(str(row + 1) for row in rows)
+    if table.names and "id" in table.names:
+        given = parsed("id", kept("id"), _value)
+        if "" not in given and len(set(given)) == len(given):
+            ids = given
+            places = [
+                place if place == f"row {key}" else f"{place} (id {shorten(key)!r})"
+                for place, key in zip(places, ids, strict=True)
+            ]
+        else:
+            log.warning("The ids in %s are not distinct: the numbers of the rows stand for them.", table.source)
+    texts = parsed(column, [values[row] for row in rows], _text)
+    return Texts(
+        texts=texts,
+        ids=ids,
+        languages=(language,) * len(texts),
+        spans=parsed(spans, zip(kept(spans), texts, strict=True), _spans) if spans is not None else None,
+        labels=parsed(label, kept(label), _labels) if label is not None else None,
+        groups={name: tuple(value or BLANK for value in parsed(name, kept(name), _value)) for name in subsets},
+        source=table.source,
+        left_out=len(values) - len(rows),
+    )
+
+
+def joined(parts: Sequence[Texts]) -> Texts:
+    """Several sets, usually of several languages, as one; each id says the language it comes from."""
+    if not parts:
+        raise InputError("No texts were given: name at least one file.")
+    if len(parts) == 1:
+        return parts[0]
+    _all_or_none(parts, [part.spans is not None for part in parts], "spans")
+    _all_or_none(parts, [part.labels is not None for part in parts], "labels")
+    subsets = dict.fromkeys(name for part in parts for name in part.groups)
+    for name in subsets:
+        _all_or_none(parts, [name in part.groups for part in parts], f"the subset {name!r}")
+    ids = tuple(
+        f"{language}:{key}" if language else key
+        for part in parts
+        for key, language in zip(part.ids, part.languages, strict=True)
+    )
+    if len(set(ids)) < len(ids):
+        again = Counter(ids).most_common(1)[0][0]
+        raise InputError(f"Two texts would have the id {again!r}: give each file a language of its own.")
+    return Texts(
+        texts=tuple(text for part in parts for text in part.texts),
+        ids=ids,
+        languages=tuple(language for part in parts for language in part.languages),
+        spans=None if parts[0].spans is None else tuple(spans for part in parts for spans in part.spans or ()),
+        labels=None if parts[0].labels is None else tuple(labels for part in parts for labels in part.labels or ()),
+        groups={name: tuple(value for part in parts for value in part.groups[name]) for name in subsets},
+        source=", ".join(part.source for part in parts),
+        left_out=sum(part.left_out for part in parts),
+    )
+
+
+def sample_texts(entity: str = "person") -> Texts:
+    """The shipped tweets that name a person, or those that name a place, with where they do."""
+    if entity not in ("person", "place"):
+        raise InputError(f"The tweets inside have no spans of {entity!r}: ask for 'person' or 'place'.")
+    content = resources.files("geobias.texts").joinpath("data/tweets.jsonl").read_text(encoding="utf-8")
+    tweets = [json.loads(line) for line in content.removesuffix("\n").split("\n")]
+    found = read_texts([tweet for tweet in tweets if tweet[f"{entity}s"]], spans=f"{entity}s", language="en")
+    return replace(found, source="the tweets inside")
+
+
+def _check_columns(table: Table, column: str, spans: str | None, label: str | None, subsets: Sequence[str]) -> None:
+    options = [("--spans", spans), ("--label", label), *(("--subset", subset) for subset in subsets)]
+    wanted = [(option, name) for option, name in options if name is not None]
+    if table.names is None:
+        if wanted:
+            option, name = wanted[0]
+            raise InputError(
+                f"{table.title} holds texts alone, so {option} {name} finds no column: give a table (CSV, JSONL, "
+                "Parquet, a DataFrame) or leave the option out."
+            )
+        return
+    for name in (column, *(name for _, name in wanted)):
+        if name not in table.names:
+            known = [shorten(each) for each in table.names[:NAMED]]
+            more = f" and {len(table.names) - NAMED} more" if len(table.names) > NAMED else ""
+            raise InputError(
+                f"{table.title} has no column {shorten(name)!r}: it has {', '.join(known) or 'none'}{more}."
+            )
+
+
+def _blank(value: Any) -> bool:
+    return (
+        value is None or (isinstance(value, float) and value != value) or (isinstance(value, str) and not value.strip())
+    )
+
+
+def _value(value: Any) -> str:
+    """A cell as text, blank where it has none; a whole number loses its ".0", which it gets in columns with gaps."""
+    if _blank(value):
+        return ""
+    return _usable(re.sub(r"^(-?\d+)\.0$", r"\1", str(value).strip()), "value")
+
+
+def _usable(text: str, what: str) -> str:
+    problem = find_unusable_character(text)  # JSON can spell half of an emoji, and no tokenizer takes it
+    if problem:
+        raise ValueError(f"the {what} has {problem}, so remove it")
+    return text
+
+
+def _plain(value: Any) -> Any:
+    """Lists and numbers as Python's own: pandas hands out NumPy's."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.60} is not a text, so give another column or mend the row")
+    if len(value) > LONGEST_TEXT:
+        raise ValueError(
+            f"the text has {len(value):,} characters, and {LONGEST_TEXT:,} is the limit, so split or shorten it"
+        )
+    return _usable(value, "text")
+
+
+def _spans(cell: tuple[Any, str]) -> Spans:
+    value, text = cell
+    if _blank(value):
+        return ()
+    pairs = []
+    for item in _listed(value, "such as [[0, 5]]"):
+        pair = _plain([item.get("start"), item.get("end")]) if isinstance(item, Mapping) else item
+        match pair:
+            case [int(start), int(end)] if not isinstance(start, bool) and not isinstance(end, bool):
+                if not 0 <= start < end <= len(text):
+                    raise ValueError(
+                        f"the span {pair} must have 0 <= start < end <= {len(text)}, the length of its text"
+                    )
+                if end - start > LONGEST_NAME:
+                    raise ValueError(f"the span {pair} is longer than {LONGEST_NAME:,} characters, so it marks no name")
+                pairs.append((start, end))
+            case _:
+                raise ValueError(f"the span {item!r:.60} must be two whole numbers, [start, end]")
+    pairs.sort()
+    for first, second in pairwise(pairs):
+        if second[0] < first[1]:
+            raise ValueError(f"the spans {list(first)} and {list(second)} overlap, so keep one of them")
+    return tuple(pairs)
+
+
+def _labels(value: Any) -> tuple[str, ...]:
+    value = _plain(value)
+    several = isinstance(value, list) or (isinstance(value, str) and value.strip().startswith("["))
+    labels = _listed(value, 'such as ["joy", "anger"]') if several else [value]
+    if any(_blank(label) for label in labels):
+        raise ValueError("the label is blank, so fill it or remove the row")
+    if any(isinstance(label, Mapping | list) for label in labels):
+        raise ValueError(f"{value!r:.60} must be a label or a list of labels")
+    return tuple(_value(label) for label in labels)
+
+
+def _listed(value: Any, example: str) -> list[Any]:
+    """A list, or the list that a text spells in JSON, as in a cell of a CSV."""
+    found = _plain(value)
+    if isinstance(value, str):
+        try:
+            found = json.loads(value)
+        except (ValueError, RecursionError):
+            found = None
+    if not isinstance(found, list):
+        raise ValueError(f"{value!r:.60} must be a list {example}")
+    return found
+
+
+def _all_or_none(parts: Sequence[Texts], present: list[bool], what: str) -> None:
+    if any(present) and not all(present):
+        having, lacking = parts[present.index(True)].source, parts[present.index(False)].source
+        raise InputError(f"Texts can be joined if all have {what} or none: {having} has, {lacking} has not.")

@@ -1,0 +1,153 @@
+"""`geobias compare` as a user types it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+
+NAMES = (
+    "--draws",
+    "3",
+    "--perplexity-draws",
+    "0",
+    "--countries",
+    "FR,MA,GB",
+    "--texts",
+    "texts.csv",
+    "--spans",
+    "spans",
+)
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    """Functions and texts where the command is run: `biased` is `fair` but for Uganda and Moroccan names."""
+    (tmp_path / "mine.py").write_text(
+        """
+from geobias.world.gazetteer import gazetteer
+
+listed = gazetteer("latin")
+names = {c: {n for k in listed.kinds for n in listed.names(c, k)} for c in ("FR", "MA", "GB")}
+disliked = names["MA"] - names["FR"] - names["GB"]
+
+def fair(texts):
+    return [{"negative": 0.4, "positive": 0.6} for _ in texts]
+
+def biased(texts):
+    return [_said(0.6 - 0.2 * (text.split(" is ")[0] in disliked or "from Uganda" in text)) for text in texts]
+
+def _said(p):
+    return {"positive": p, "negative": 1 - p}
+
+def other(texts):
+    return [{"hate": 0.4, "fine": 0.6} for _ in texts]
+""",
+        encoding="utf-8",
+    )
+    lines = [f'Mary is here {i},"[[0, 4]]"' for i in range(30)]
+    (tmp_path / "texts.csv").write_text("text,spans\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def table(folder: str) -> list[dict[str, str]]:
+    with open(f"{folder}/tables/compare.csv", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_two_classifiers_on_the_same_renamed_texts(run: Run, module: Path) -> None:
+    for name in ("fair", "biased"):
+        assert run("names", f"mine:{name}", *NAMES, "--out", name)[0] == 0
+    code, out, err = run("compare", "fair", "biased", "fair", "--out", "here")
+    assert code == 0, err
+    shown = " ".join(out.split())
+    assert "mine:biased minus mine:fair: delta against mean of countries" in shown and "Morocco" in out and "*" in out
+    rows = table("here")
+    assert len(rows) == 2 * 3 * 2 * (1 + 2)  # two comparisons, three countries, two references, delta and two classes
+    found = {(row["second_run"], row["measure"], row["against"], row["id"]): row for row in rows}
+    morocco = found["biased", "delta", "originals", "MA"]
+    assert float(morocco["difference"]) < -20 and float(morocco["high"]) < 0 and float(morocco["p_adjusted"]) < 0.05
+    assert float(found["biased", "delta", "originals", "FR"]["difference"]) == pytest.approx(0, abs=1e-9)
+    for row in rows:
+        if row["second_run"] == "fair" and row["difference"]:
+            assert (float(row["difference"]), float(row["p"])) == (0, 1)
+    results = json.loads(Path("here/results.json").read_text())
+    assert results["audit"] == "compare" and len(results["comparisons"][0]["rows"]) == len(rows) // 2
+    saved = json.loads(Path("biased/results.json").read_text())["classifiers"][0]["countries"]
+    assert [float(found["biased", "delta", "mean of countries", c["code"]]["second"]) for c in saved] == pytest.approx(
+        [country["against_mean"]["delta"] for country in saved]
+    )
+    code, out, _ = run("compare", "fair", "biased", "--json")
+    assert code == 0 and json.loads(out)["settings"] == {"audit": "names", "runs": ["fair", "biased"]}
+    assert len(list(Path("runs").glob("*-compare/run.json"))) == 1
+
+
+def test_downstream_runs(run: Run, module: Path) -> None:
+    asked = ("--texts", "texts.csv", "--countries", "FR,MX,UG")
+    for name in ("fair", "biased"):
+        assert run("downstream", f"mine:{name}", *asked, "--out", name)[0] == 0
+    code, out, err = run("compare", "fair", "biased", "--out", "here")
+    assert code == 0, err
+    assert "Uganda" in out and "Marked *: 2 of 6" in out
+    found = {(row["measure"], row["label"], row["id"]): row for row in table("here")}
+    uganda = found["against_control", "positive", "UG"]
+    assert float(uganda["difference"]) == pytest.approx(-0.2, abs=1e-6) and float(uganda["p_adjusted"]) < 0.05
+    assert float(found["against_control", "positive", "FR"]["difference"]) == pytest.approx(0, abs=1e-6)
+    assert run("downstream", "mine:fair", *asked, "--prefix", "They live in {region}.", "--out", "moved")[0] == 0
+    code, _, err = run("compare", "fair", "moved")
+    assert code == 2 and "other prefix (I am from {region}. and They live in {region}.)" in err
+
+
+def test_regions_runs(run: Run, small_models: dict[str, Path], module: Path) -> None:
+    (module / "words.txt").write_text("kind\nhonest\nloyal\nlazy\nbrown\n")
+    (module / "others.txt").write_text("kind\nhonest\nloyal\nquick\nbrown\n")
+    asked = ("--cities", "1", "--countries", "FR,DE,IT,NA,NG,KE,US,CA")
+    for out, words, *more in (
+        ("a", "words.txt"),
+        ("b", "words.txt", "--score", "pll"),
+        ("c", "others.txt"),
+        ("d", "words.txt", "--countries", "FR,DE"),
+    ):
+        assert run("regions", small_models["bert"], *asked, "--words", words, *more, "--out", out)[0] == 0
+    code, out, err = run("compare", "a", "b", "--out", "here")
+    assert code == 0, err
+    rows = table("here")
+    assert [row["id"] for row in rows] == ["Earth", "AF", "EU", "NA"] and "North America" in out
+    for k, folder in (("first", "a"), ("second", "b")):
+        saved = {(e["level"], e["id"]): e for e in json.loads(Path(folder, "results.json").read_text())["regions"]}
+        assert float(rows[3][k]) == pytest.approx(saved["continent", "NA"]["c_w"]["balanced"])
+    assert all(float(row["low"]) <= float(row["difference"]) <= float(row["high"]) for row in rows)
+    assert "other words" in run("compare", "a", "c")[2] and "other tree of regions" in run("compare", "a", "d")[2]
+
+
+def test_what_is_not_comparable_is_refused_with_the_reason(run: Run, module: Path) -> None:
+    changed = {
+        "texts": ("mine:fair", "--limit", "20"),
+        "countries": ("mine:fair", "--countries", "FR,MA"),
+        "draws": ("mine:fair", "--draws", "2"),
+        "seed": ("mine:fair", "--seed", "1"),
+        "names": ("mine:fair", "--scripts", "all"),
+        "labels": ("mine:other",),
+        "threshold": ("mine:fair", "--threshold", "0.3"),
+        "two": ("mine:other", "mine:biased"),
+    }
+    assert run("names", "mine:fair", *NAMES, "--out", "here")[0] == 0
+    assert run("downstream", "mine:fair", "--texts", "texts.csv", "--countries", "FR,MX", "--out", "prefixed")[0] == 0
+    for out, (*arguments,) in changed.items():
+        assert run("names", *NAMES, *arguments, "--out", out)[0] == 0
+    before = sorted(Path().rglob("*"))
+    for out in changed:
+        code, shown, err = run("compare", "here", out)
+        what = "no classifier is in both" if out == "two" else f"other {out}"
+        assert code == 2 and not shown and what in err and err.count("\n") == 1
+    assert "(3 and 2)" in run("compare", "here", "draws")[2]
+    assert "one is a run of `geobias names`" in run("compare", "here", "prefixed")[2]
+    assert "two runs or more" in run("compare", "here")[2]
+    assert "holds no finished run" in run("compare", "here", "nowhere")[2]
+    Path("seed/counterfactuals.parquet").unlink()
+    assert "is missing, damaged" in run("compare", "seed", "seed")[2]
+    assert sorted({*Path().rglob("*"), Path("seed/counterfactuals.parquet")}) == before  # nothing was written

@@ -1,0 +1,249 @@
+"""The downstream audit: what was planted is found, with its size, and nothing is found where there is nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import geobias
+from geobias.audits.downstream.design import question
+from geobias.audits.labels import main_label
+
+TEXTS = ["a fine day", "terrible day", "late again", "thanks"]
+
+
+def hate(texts: list[str], moved: Any) -> list[dict[str, float]]:
+    """0.8 for terrible texts, 0.45 for the others, and whatever the prefix adds."""
+    found = [(0.8 if "terrible" in text else 0.45) + moved(text) for text in texts]
+    return [{"not-hate": 1 - p, "hate": p} for p in found]
+
+
+def planted(texts: list[str]) -> list[dict[str, float]]:
+    return hate(texts, lambda text: 0.1 * ("Mexico" in text))
+
+
+def dislikes_any_prefix(texts: list[str]) -> list[dict[str, float]]:
+    return hate(texts, lambda text: 0.07 * text.startswith("I am from "))
+
+
+def ignores_prefixes(texts: list[str]) -> list[dict[str, float]]:
+    return hate(texts, lambda text: 0)
+
+
+def audit(classifier: Any, **options: Any) -> geobias.DownstreamResult:
+    return geobias.audit_downstream(classifier, **{"texts": TEXTS, "countries": "FR,MX,UG", **options})
+
+
+def by_name(result: geobias.DownstreamResult, label: str = "hate") -> dict[str, dict[str, Any]]:
+    (entry,) = result.classifiers
+    return {region["name"]: region["classes"][label] for region in (entry["control"], *entry["regions"])}
+
+
+def test_a_planted_dislike_is_found_with_its_size() -> None:
+    result = audit(planted)
+    found = by_name(result)
+    assert list(found) == ["I am from here.", "France", "Mexico", "Uganda"]
+    mexico = found["Mexico"]
+    assert (mexico["rose"], mexico["fell"], mexico["mean_fall"]) == (4, 0, None)
+    for measure in ("mean_rise", "mean_difference", "against_control"):
+        assert mexico[measure] == pytest.approx(0.1, abs=1e-6)
+    # Three texts go from 0.45 to 0.55; the terrible one was hateful before.
+    assert (mexico["share_before"], mexico["share_after"], mexico["share_change"]) == (0.25, 1.0, 0.75)
+    assert (mexico["gained"], mexico["lost"]) == (3, 0)
+    (entry,) = result.classifiers
+    assert {region["name"]: region["flips"] for region in entry["regions"]} == {
+        "France": [],
+        "Mexico": [{"from": "not-hate", "to": "hate", "texts": 3}],
+        "Uganda": [],
+    }
+    other = by_name(result, "not-hate")["Mexico"]
+    assert (other["rose"], other["fell"]) == (0, 4) and other["mean_fall"] == pytest.approx(0.1, abs=1e-6)
+    for name in ("France", "Uganda"):
+        assert found[name]["mean_difference"] == 0 and found[name]["against_control"] == 0
+
+
+def test_dislike_of_any_prefix_is_told_from_dislike_of_a_region() -> None:
+    found = by_name(audit(dislikes_any_prefix))
+    for name, region in found.items():
+        assert region["mean_difference"] == pytest.approx(0.07, abs=1e-6) and region["rose"] == 4
+        assert region["against_control"] == (None if name == "I am from here." else 0)
+
+
+def test_a_function_that_ignores_prefixes_gives_zero_everywhere() -> None:
+    result = audit(ignores_prefixes)
+    for label in ("hate", "not-hate"):
+        for region in by_name(result, label).values():
+            assert region["rose"] == region["fell"] == region["gained"] == region["lost"] == 0
+            assert region["mean_difference"] == region["share_change"] == 0
+            assert region["mean_rise"] is None and region["mean_fall"] is None
+
+
+def test_the_text_follows_the_prefix_after_one_blank() -> None:
+    seen: set[str] = set()
+
+    def listens(texts: list[str]) -> np.ndarray:
+        seen.update(texts)
+        return np.full((len(texts), 2), 0.5)
+
+    audit(listens, texts=[" spaced"], countries="FR", prefix="The cast is from {region}. ", control="A film.")
+    assert {" spaced", "The cast is from France.  spaced", "A film.  spaced"} <= seen
+    seen.clear()
+    audit(listens, texts=["x"], countries="FR", prefix="{region}: {region}!")
+    assert {"France: France! x", "here: here! x"} <= seen
+
+
+def test_accuracy_and_macro_f1_with_true_labels() -> None:
+    texts = pd.DataFrame({"text": TEXTS, "truth": ["not-hate", "hate", "not-hate", "hate"]})
+    (entry,) = audit(planted, texts=texts, label="truth").classifiers
+    found = entry["performance"]
+    # Without a prefix the last text alone is wrong. F1 of hate: 1 TP, 1 FN; of not-hate: 2 TP, 1 FP.
+    assert found["original"] == found["control"] == {"accuracy": 0.75, "macro_f1": pytest.approx((2 / 3 + 4 / 5) / 2)}
+    # France and Uganda: the same; Mexico: all hateful, so two of four are right. Of 12: 3 + 2 + 3 right.
+    # Hate: TP 1 + 2 + 1, FP 0 + 2 + 0, FN 1 + 0 + 1; not-hate: TP 2 + 0 + 2, FP 1 + 0 + 1, FN 0 + 2 + 0.
+    assert found["regions"] == {"accuracy": pytest.approx(8 / 12), "macro_f1": pytest.approx(8 / 12)}
+    numbered = texts.assign(truth=[0, 1, 0, 1])
+    assert audit(planted, texts=numbered, label="truth").classifiers[0]["performance"] == found
+    assert "performance" not in audit(planted).classifiers[0]
+
+
+def test_cities_by_name_and_with_their_country() -> None:
+    found = by_name(audit(planted, regions="cities", cities=2))
+    assert list(found)[:5] == ["I am from here.", "Paris", "Marseille", "Mexico City", "Tijuana"]
+    assert found["Mexico City"]["against_control"] == pytest.approx(0.1, abs=1e-6)
+    assert found["Tijuana"]["against_control"] == 0
+    result = audit(planted, regions="city-country")
+    found = by_name(result)
+    assert list(found) == ["I am from here.", "Paris, France", "Mexico City, Mexico", "Kampala, Uganda"]
+    assert [region["country"] for region in result.classifiers[0]["regions"]] == ["FR", "MX", "UG"]
+
+
+def test_countries_without_a_city_are_counted() -> None:
+    result = audit(planted, regions="cities", countries="FR,Tokelau")
+    assert result.counts["regions"] == 1 and result.counts["countries_without_city"] == ["Tokelau"]
+
+
+def test_all_regions_are_the_world_and_texts_are_made_when_looked_at() -> None:
+    asked = question(texts=TEXTS)
+    assert len(asked.places) == 247 and len({place.name for place in asked.places}) == 247
+    asked = question(texts=TEXTS * 250, regions="cities", cities="all")
+    assert asked.prefixed.shape == (1000, 1 + len(asked.places), 1) and len(asked.prefixed) > 30_000_000
+    assert asked.prefixed.at(999, 1, 0).endswith(". thanks")
+
+
+def test_multi_label_goes_class_by_class() -> None:
+    def both(texts: list[str]) -> np.ndarray:
+        return np.array([[0.6, 0.6 if "Mexico" in text else 0.4] for text in texts])
+
+    both.labels, both.multi_label = ["anger", "joy"], True  # type: ignore[attr-defined]
+    (entry,) = audit(both).classifiers
+    assert entry["threshold"] == 0.5
+    flips = {region["name"]: region["flips"] for region in entry["regions"]}
+    assert flips == {"France": [], "Mexico": [{"from": None, "to": "joy", "texts": 4}], "Uganda": []}
+    (entry,) = audit(both, threshold=0.7).classifiers
+    assert entry["control"]["classes"]["anger"]["share_before"] == 0
+
+
+def test_texts_longer_than_the_model_takes_are_counted() -> None:
+    (entry,) = audit("embedded/hate", texts=["short", "long " * 600], countries="FR").classifiers
+    assert entry["counts"]["texts_cut"] == 1 and entry["counts"]["prefixed_texts_cut"] == 2
+
+
+def test_out_leaves_a_run_and_twice_is_the_same(tmp_path: Path, monkeypatch: Any) -> None:
+    files = []
+    for turn in ("one", "two"):
+        monkeypatch.setenv("GEOBIAS_CACHE", str(tmp_path / f"cache-{turn}"))
+        result = audit(["embedded/hate", planted], out=tmp_path / turn)
+        files.append(
+            {
+                p.name: _content(p)
+                for p in (tmp_path / turn).rglob("*")
+                if p.is_file() and p.name not in ("run.json", "report.html")  # which say when it was
+            }
+        )
+    assert files[0] == files[1]
+    stem = "map-tests.audits.downstream.test_measures-planted-hate"
+    assert {f"{stem}.{kind}" for kind in ("svg", "png", "html")} <= set(files[0])
+    assert json.loads(files[0]["results.json"]) == json.loads(json.dumps(result.to_dict()))
+    table = pd.read_csv(tmp_path / "one/tables/regions.csv")
+    assert len(table) == len(result.frame) == 2 * 4 * 2
+    row = table[table.classifier.str.endswith("planted") & (table.region == "MX") & (table.label == "hate")].iloc[0]
+    assert (row["name"], row.rose, row.against_control) == ("Mexico", 4, pytest.approx(0.1, abs=1e-6))
+    flips = pd.read_csv(tmp_path / "one/tables/flips.csv")
+    flips = flips[flips.classifier.str.endswith("planted")]
+    assert flips[["region", "from", "to", "texts"]].values.tolist() == [["MX", "not-hate", "hate", 3]]
+    said = pq.read_table(tmp_path / "one/predictions.parquet").to_pandas()
+    assert len(said) == 4 * (2 + 3) and said.prefix.tolist()[:3] == ["none", "control", "region"]
+    mexican = said[(said.text_id == "2") & (said.region == "MX")].iloc[0]
+    assert mexican["tests.audits.downstream.test_measures:planted/hate"] == pytest.approx(0.9)
+    with pytest.raises(geobias.InputError, match="other settings"):
+        audit(["embedded/hate", planted], prefix="Hello from {region}!", out=tmp_path / "one")
+
+
+def _content(path: Path) -> bytes:
+    """A file's bytes; the drawing library numbers the gradients of all the SVGs that one process draws."""
+    return re.sub(rb"gradient_\d+", b"gradient", path.read_bytes())
+
+
+def test_cities_are_not_mapped(tmp_path: Path) -> None:
+    audit(planted, regions="cities", out=tmp_path / "here")
+    assert not (tmp_path / "here/figures").exists() and (tmp_path / "here/run.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prefix": "I am from France."}, "must hold {region}"),
+        ({"control": "I am from {region}."}, "names no region"),
+        ({"control": " "}, "names no region"),
+        ({"regions": "planets"}, "countries, cities or city-country"),
+        ({"cities": 3}, "--cities is for --regions cities"),
+        ({"regions": "cities", "cities": 0}, "--cities must be between 1 and 100,000, not 0"),
+        ({"regions": "cities", "cities": "many"}, "--cities takes a number"),
+        ({"regions": "cities", "countries": "Tokelau"}, "No city is known in Tokelau"),
+        ({"countries": "Atlantis"}, "Unknown country 'Atlantis'"),
+        ({"continents": ""}, "--continents is empty"),
+        ({"threshold": 1.0}, "--threshold"),
+        ({"limit": 0}, "--limit"),
+        ({"positive": "evil"}, "no label 'evil'"),
+        ({"texts": ["", " "]}, "holds no text"),
+        ({"texts": pd.DataFrame({"text": TEXTS, "truth": "evil"}), "label": "truth"}, r"no label 'evil' \(text 1\)"),
+        ({"texts": None, "label": "truth"}, "--label names a column"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(geobias.InputError, match=message):
+        audit(planted, **options)
+
+
+def test_a_label_that_the_last_lacks_is_refused_before_the_first_is_asked() -> None:
+    asked: list[str] = []
+
+    def listens(texts: list[str]) -> list[dict[str, float]]:
+        asked.extend(texts)
+        return [{"evil": 0.5, "fine": 0.5} for _ in texts]
+
+    with pytest.raises(geobias.InputError, match="no label 'evil'"):
+        audit([listens, planted], positive="evil")
+    assert not set(TEXTS) & set(asked)
+
+
+@pytest.mark.parametrize(
+    ("labels", "wanted", "expected"),
+    [
+        (("hate", "not-hate"), None, "hate"),
+        (("negative", "neutral", "positive"), None, "negative"),
+        (("negative", "neutral", "positive"), "Positive", "positive"),
+        (("anger", "joy", "sadness"), None, "joy"),
+        (("anger", "joy", "optimism", "sadness"), None, "sadness"),
+        (("LABEL_0", "LABEL_1"), None, "LABEL_1"),
+    ],
+)
+def test_the_class_that_is_shown(labels: tuple[str, ...], wanted: str | None, expected: str) -> None:
+    assert labels[main_label("m", labels, wanted)] == expected

@@ -1,0 +1,165 @@
+"""`geobias names` and `geobias audit` as a user types them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from geobias.audits.overview import run as audit_command
+from tests.conftest import Run
+
+PLAIN = ("--draws", "2", "--perplexity-draws", "0", "--countries", "FR,MA,GB")
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    file = tmp_path / "texts.csv"
+    file.write_text(
+        'text,truth,topic\n"Mary Smith is here, [bold]hi[/bold]",positive,a\nJohn Brown is awful,negative,=b\n',
+        encoding="utf-8",
+    )
+    return file
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    """A module of functions in the folder where the command is run."""
+    (tmp_path / "own_names.py").write_text(
+        """
+import numpy as np
+
+def fair(texts):
+    return [{"negative": 0.4, "positive": 0.6} for _ in texts]
+
+def too_few(texts):
+    return np.full((len(texts) // 2 + 1 if len(texts) > 1 else 1, 2), 0.5)
+
+def not_a_number(texts):
+    return np.full((len(texts), 2), np.nan if len(texts) > 1 else 0.5)
+
+def not_one(texts):
+    return np.full((len(texts), 2), 0.7 if len(texts) > 1 else 0.5)
+
+def breaks(texts):
+    raise KeyError("weights")
+""",
+        encoding="utf-8",
+    )
+    return tmp_path
+
+
+def test_a_function_on_a_file_ends_in_a_folder(run: Run, texts: Path, module: Path) -> None:
+    code, out, err = run("names", "own_names:fair", "--texts", texts, *PLAIN, "--label", "truth", "--subset", "topic",
+                         "--out", "here")  # fmt: skip
+    assert code == 0, err
+    for shown in ("United Kingdom", "Morocco", "against the mean", "topic =b", "false +", "2 texts, 2 of them"):
+        assert shown in out
+    results = json.loads((module / "here/results.json").read_text())
+    (entry,) = results["classifiers"]
+    assert entry["labels"] == ["negative", "positive"]
+    assert [row["country"] for row in entry["countries"]] == ["France", "Morocco", "United Kingdom"]
+    assert all(row["delta"] == 0 for row in entry["countries"])
+    with open(module / "here/tables/classes.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["value"] for row in rows} == {"", "a", "'=b"}  # what a spreadsheet would run is plain text
+    assert {row["change"] for row in rows if row["label"] == "negative"} == {""}  # never predicted before
+    assert "never predicted" in out and "none before" in out
+
+
+def test_many_labels_and_many_countries_fit_the_terminal(
+    run: Run, module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (module / "many.py").write_text(
+        "import numpy as np\nlabels = [f'emotion{i}' for i in range(28)]\n"
+        "def many(texts):\n    return np.full((len(texts), 28), 1 / 28)\nmany.labels = labels\n"
+    )
+    (module / "t.csv").write_text("text,part\nMary is here,a\nnobody is,b\n")
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, err = run("names", "many:many", "--texts", "t.csv", "--subset", "part", "--draws", "1",
+                         "--perplexity-draws", "0", "--countries", "all")  # fmt: skip
+    assert code == 0, err
+    tables = out.split("Δ is the mean")[0]
+    assert "…" not in tables and "(1 of " in tables and "emotion27" in tables
+    assert "Nobody is named in the texts of: part b." in out and "part b:" not in tables
+    assert all(len(line.rstrip()) <= 80 for line in tables.splitlines())
+
+
+def test_json_and_nothing_else(run: Run, texts: Path, module: Path) -> None:
+    code, out, _ = run("names", "own_names:fair", "--texts", texts, *PLAIN, "--json")
+    assert code == 0 and json.loads(out)["audit"] == "names"
+
+
+def test_preview_shows_texts_and_asks_nobody(run: Run, texts: Path, tmp_path: Path) -> None:
+    code, out, _ = run("names", "no/such-model", "--texts", texts, "--preview", "2", "--countries", "FR,MA")
+    assert code == 0 and "may be offensive" in out
+    assert "[bold]hi[/bold]" in out and "France" in out and "Morocco" in out
+    assert not (tmp_path / "runs").exists()
+
+
+def test_several_languages_have_a_column_each(run: Run, small_models: dict[str, Path], module: Path) -> None:
+    (module / "en.txt").write_text("Mary is here\nJohn left\nPeter and Paul\n", encoding="utf-8")
+    with gzip.open(module / "eu.txt.gz", "wt", encoding="utf-8") as file:
+        file.write("Mary hemen dago\nJohn joan da\nPeter eta Paul\n")
+    code, out, err = run("names", "own_names:fair", "--texts", "en=en.txt", "--texts", "eu=eu.txt.gz", "--draws", "3",
+                         "--perplexity-draws", "3", "--lm", small_models["roberta"], "--countries", "FR,MA",
+                         "--out", "here")  # fmt: skip
+    assert code == 0, err
+    heading = next(line for line in out.splitlines() if line.split()[:2] == ["classifier", "class"])
+    assert heading.split() == ["classifier", "class", "en", "eu"]
+    assert "language eu" in out and "Overall, pooled" in out and "... length fixed" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("own_names:too_few",), "rows for"),
+        (("own_names:not_a_number",), "number from 0 to 1"),
+        (("own_names:not_one",), "sum to 1"),
+        (("own_names:breaks",), "KeyError"),
+        (("own_names:absent",), "no 'absent'"),
+        (("absent:fair",), "no module 'absent'"),
+        (("embedded/lm",), "embedded/lm"),
+        (("own_names:fair", "--column", "body"), "no column 'body'"),
+        (("own_names:fair", "--countries", "Atlantis"), "Atlantis"),
+        (("own_names:fair", "--countries", "China"), "China has"),
+        (("own_names:fair", "--texts", "other.csv"), "need a language each"),
+        (("own_names:fair", "--preview", "0"), "--preview"),
+        (("own_names:fair", "--gazetteer", "absent.csv"), "absent.csv"),
+    ],
+)
+def test_bad_input_ends_with_one_line_and_nothing_written(
+    run: Run, texts: Path, module: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = run("names", *PLAIN, "--texts", texts, *arguments, "--out", "here")
+    assert code == 2 and message in err and err.count("\n") == 1 and not out
+    assert not (module / "here").exists()
+
+
+def test_texts_in_another_encoding_or_without_people(run: Run, module: Path) -> None:
+    (module / "latin.txt").write_bytes("José arrive".encode("latin-1"))
+    code, _, err = run("names", "own_names:fair", "--texts", "latin.txt")
+    assert code == 2 and "latin.txt" in err and "UTF-8" in err
+    (module / "empty.txt").write_text("nobody here\n", encoding="utf-8")
+    code, _, err = run("names", "own_names:fair", "--texts", "empty.txt")
+    assert code == 2 and "No person was found" in err and "empty.txt" in err
+
+
+def test_audit_shows_both_and_leaves_both(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_command, "REGIONS", {"cities": 0, "countries": "FR,DE,NG,KE"})
+    monkeypatch.setattr(audit_command, "TEXTS", 2)
+    monkeypatch.setattr(audit_command, "DRAWS", 1)
+    code, out, err = run("audit", "--out", "here")
+    assert code == 0, err
+    assert "Earth" in out and "embedded/offensive" in out and "Chosen so that it fits" in out
+    for part in ("regions", "names"):
+        assert (tmp_path / "here" / part / "run.json").is_file()
+    assert [entry["path"] for entry in json.loads((tmp_path / "here/index.json").read_text())["runs"]] == [
+        "regions",
+        "names",
+    ]
+    code, _, err = run("audit", "--out", "here")
+    assert code == 0, err

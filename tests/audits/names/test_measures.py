@@ -1,0 +1,359 @@
+"""The names audit: what was planted is found, with its size, and nothing is found where there is nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import geobias
+from geobias.audits.labels import tone, toned_labels
+from tests.conftest import made_up_names
+
+TEXTS = [
+    "Mary is here",
+    "I saw John Drake again and John smiled",
+    "terrible day, said MARY",
+    "Xyzzy was late",
+    "no name",
+]
+SPANS = ["[[0, 4]]", "[[6, 16], [27, 31]]", "[[19, 23]]", "[[0, 5]]", ""]
+COUNTRIES = ("Aland", "Bland", "Cland")
+
+
+def frame(**columns: list[Any]) -> pd.DataFrame:
+    return pd.DataFrame({"text": TEXTS, "spans": SPANS, **columns})
+
+
+@pytest.fixture
+def own_names(tmp_path: Path) -> Path:
+    """Three made-up countries without a name in common: Amalea, Bmalea, ..."""
+    return made_up_names(tmp_path, COUNTRIES)
+
+
+def planted(texts: list[str]) -> list[dict[str, float]]:
+    """Dislikes names that begin with Bmale, Bfemale or Blast: 0.1 less positive, 0.05 of it for the negative side."""
+    found = []
+    for text in texts:
+        positive = 0.2 if "terrible" in text else 0.55
+        disliked = any(part in text.lower() for part in ("bmale", "bfemale", "blast"))
+        positive -= 0.1 * disliked
+        negative = (0.6 if "terrible" in text else 0.25) + 0.05 * disliked
+        found.append({"negative": negative, "neutral": 1 - positive - negative, "positive": positive})
+    return found
+
+
+def indifferent(texts: list[str]) -> list[dict[str, float]]:
+    return [{"bad": 0.7, "good": 0.3} if "terrible" in text else {"bad": 0.2, "good": 0.8} for text in texts]
+
+
+def audit(classifier: Any, own_names: Path | None = None, **options: Any) -> geobias.NamesResult:
+    options = {"texts": frame(), "spans": "spans", "draws": 4, "perplexity_draws": 0, **options}
+    return geobias.audit_names(classifier, gazetteer=own_names, **options)
+
+
+def test_a_planted_dislike_is_found_with_its_size(own_names: Path) -> None:
+    (entry,) = audit(planted, own_names).classifiers
+    found = {row["country"]: row for row in entry["countries"]}
+    # p_pos - p_neg falls by 0.15 in every text, whoever is renamed.
+    assert found["Bland"]["delta"] == pytest.approx(-15)
+    assert found["Aland"]["delta"] == pytest.approx(0) and found["Cland"]["delta"] == pytest.approx(0)
+    assert found["Bland"]["against_mean"]["delta"] == pytest.approx(-10)
+    assert found["Aland"]["against_mean"]["delta"] == pytest.approx(5)
+    assert found["Bland"]["kl"] > 0 and found["Aland"]["kl"] == pytest.approx(0, abs=1e-12)
+    for row in entry["by_gender"]:
+        assert row["delta"] == pytest.approx(-15 if row["country"] == "Bland" else 0)
+
+
+def test_a_planted_flip_is_found_in_the_counts(own_names: Path) -> None:
+    def flips(texts: list[str]) -> np.ndarray:
+        bad = np.array([0.9 if "bfemale" in text.lower() or "terrible" in text else 0.1 for text in texts])
+        return np.column_stack([bad, 1 - bad])
+
+    flips.labels = ["hate", "not-hate"]  # type: ignore[attr-defined]
+    (entry,) = audit(flips, own_names).classifiers
+    found = {row["country"]: row for row in entry["countries"]}
+    # Four texts, four draws. Before: one hateful text of four, so 4 of 16. With women's names of Bland: Mary's text is
+    # always hateful (+4), that of unknown gender every second time (+2); John's never; the terrible one always was.
+    assert found["Bland"]["before"] == {"hate": 4, "not-hate": 12}
+    assert found["Bland"]["after"] == {"hate": 10, "not-hate": 6}
+    assert found["Bland"]["change"] == {"hate": pytest.approx(150), "not-hate": pytest.approx(-50)}
+    assert found["Aland"]["change"] == {"hate": 0, "not-hate": 0}
+    # Mean of the countries: 6 and 10.
+    assert found["Bland"]["against_mean"]["change"] == {"hate": pytest.approx(200 / 3), "not-hate": pytest.approx(-40)}
+    assert entry["confusion"]["Bland"] == [[4, 0], [6, 6]]
+    gender = {(row["country"], row["gender"]): row for row in entry["by_gender"]}
+    assert gender["Bland", "male"]["change"]["not-hate"] == 0
+    assert gender["Bland", "female"]["after"] == {"hate": 10, "not-hate": 0}
+
+
+def test_a_function_that_ignores_names_gives_zero_everywhere(small_models: dict[str, Path]) -> None:
+    result = audit(indifferent, lm=str(small_models["roberta"]), perplexity_draws=3, countries="FR,MA,IN")
+    (entry,) = result.classifiers
+    for row in (*entry["countries"], *entry["by_gender"]):
+        for found in (row, row["against_mean"]):
+            assert found["delta"] == pytest.approx(0, abs=1e-12) and found["kl"] == pytest.approx(0, abs=1e-12)
+            assert set(found["change"].values()) <= {0, None}
+    assert all(set(row["change"].values()) == {0} for row in entry["countries"])
+    for row in entry["correlations"]["within"]["countries"]:
+        assert row["pearson"] == {"bad": None, "good": None}
+        assert row["texts"] == {"bad": 0, "good": 0}
+        assert row["texts_without_variance"] == {"bad": 4, "good": 4}
+
+
+def test_counts_and_names_used(own_names: Path) -> None:
+    result = audit(indifferent, own_names)
+    counts = result.counts
+    assert (counts["texts"], counts["texts_with_names"], counts["people"], counts["mentions"]) == (5, 4, 4, 5)
+    assert counts["people_by_gender"] == {"male": 1, "female": 2, "unknown": 1}
+    used = result.countries[0]["names"]
+    assert used["male"]["left"] == used["male"]["of"] == 20 and 4 <= used["male"]["used"] <= 6
+    assert result.frame.loc[1, "country"] == "Bland" and "against_mean_delta" in result.frame
+
+
+def test_a_class_never_predicted_before_has_no_change(own_names: Path) -> None:
+    (entry,) = audit(planted, own_names).classifiers
+    assert all(row["change"]["neutral"] is None for row in entry["countries"])
+
+
+def test_several_classifiers_in_one_run_and_the_same_draws(own_names: Path) -> None:
+    seen: list[list[str]] = []
+
+    def listens(texts: list[str]) -> np.ndarray:
+        seen.append(texts)
+        return np.full((len(texts), 2), 0.5)
+
+    def listens_too(texts: list[str]) -> np.ndarray:
+        return listens(texts)
+
+    result = audit([planted, listens, listens_too], own_names)
+    assert [len(entry["labels"]) for entry in result.classifiers] == [3, 2, 2]
+    rest = [texts for texts in seen if len(texts) > 1]
+    assert rest[: len(rest) // 2] == rest[len(rest) // 2 :]
+    with pytest.raises(geobias.InputError, match="name of its own"):
+        audit([listens, listens], own_names)
+
+
+def test_local_and_global_correlations_are_the_equations(small_models: dict[str, Path]) -> None:
+    from scipy import stats
+
+    lm = geobias.load(small_models["roberta"]).scorer("pll")
+
+    def by_length(texts: list[str]) -> np.ndarray:
+        p = np.array([len(text) for text in texts]) / 100
+        return np.column_stack([p, 1 - p])
+
+    result = audit(by_length, lm=str(small_models["roberta"]), perplexity_draws=4, countries=["FR", "TR"])
+    (entry,) = result.classifiers
+    found = entry["correlations"]
+    strange = -lm.score(TEXTS)[:, 0]
+    long = np.array([len(text) / 100 for text in TEXTS])
+    assert found["global"][0]["pearson"]["0"] == pytest.approx(stats.pearsonr(strange, long).statistic)
+    renamed = np.array(
+        [[[result.renamed.at(t, c, d) for d in range(4)] for c in range(2)] for t in range(4)], dtype=object
+    )
+    ppl = -lm.score(list(renamed.ravel()))[:, 0].reshape(4, 2, 4)
+    size = np.vectorize(len)(renamed) / 100
+    each = [
+        stats.pearsonr(ppl[t, 1], size[t, 1]).statistic for t in range(4) if np.ptp(size[t, 1]) and np.ptp(ppl[t, 1])
+    ]
+    turkey = found["within"]["countries"][1]
+    assert turkey["pearson"]["0"] == pytest.approx(np.mean(each), abs=1e-5)
+    assert turkey["texts"]["0"] == len(each) and turkey["texts_without_variance"]["0"] == 4 - len(each)
+    for kind in ("within", "pooled"):
+        for row in found[kind]["countries"]:
+            estimate = row["inference"]["0"]
+            assert estimate["value"] == pytest.approx(row["pearson"]["0"]) and estimate["low"] is None  # four texts
+        assert found["local"][kind]["0"]["value"] == pytest.approx(found[kind]["overall"]["0"])
+    assert set(found["local"]) == {"within", "pooled", "pooled_partial"}
+    x, y = ppl - strange[:4, None, None], size - long[:4, None, None]
+    assert found["pooled"]["overall"]["0"] == pytest.approx(stats.pearsonr(x.ravel(), y.ravel()).statistic, abs=1e-5)
+
+
+def test_sum_and_word_perplexities(small_models: dict[str, Path]) -> None:
+    lm = geobias.load(small_models["roberta"])
+    rows = lm.scorer("pll-word").score(TEXTS)
+    result = audit(planted, lm=lm, perplexity="pll-word", perplexity_form="sum", perplexity_draws=2, countries="FR")
+    np.testing.assert_allclose(result.judgements[0].perplexity.original, -rows[:, 0] * rows[:, 1], atol=1e-4)  # type: ignore[union-attr]
+
+
+def test_perplexity_of_some_texts_only(small_models: dict[str, Path]) -> None:
+    result = audit(planted, lm=str(small_models["roberta"]), perplexity_draws=2, perplexity_texts=2, countries="FR,DE")
+    taken = result.judgements[0].perplexity
+    assert taken is not None and taken.renamed.shape == (4, 2, 2)
+    assert (~np.isnan(taken.renamed).any(axis=(1, 2))).sum() == 2 and not np.isnan(taken.original).any()
+
+
+def test_a_language_that_the_lm_does_not_know_is_refused(small_models: dict[str, Path]) -> None:
+    texts = {
+        "en": [{"text": "People in France are kind.", "at": [[10, 16]]}, {"text": "France is lazy.", "at": [[0, 6]]}],
+        "ru": [{"text": "Люди добры, Люся", "at": [[12, 16]]}, {"text": "Мария спит", "at": [[0, 5]]}],
+    }
+    lm = str(small_models["bert"])
+    result = geobias.audit_names(planted, texts, spans="at", lm=lm, draws=3, perplexity_draws=2, countries="FR,DE")
+    (entry,) = result.classifiers
+    found = entry["correlations"]
+    assert found["languages_refused"] == ["ru"] and found["unknown_tokens"]["ru"] > 0.05
+    assert [part["language"] for part in found["global"]] == ["en"]
+    assert {(part["column"], part["value"]) for part in entry["subsets"]} == {("language", "en"), ("language", "ru")}
+
+
+def test_the_base_model_is_told_or_said_to_be_unknown(own_names: Path) -> None:
+    (entry,) = audit(planted, own_names, perplexity_draws=1, draws=1).classifiers
+    assert entry["correlations"]["lm"] == "embedded/lm" and "--lm" in entry["notes"][0]
+    (entry,) = audit("embedded/sentiment", own_names, perplexity_draws=1, draws=1).classifiers
+    assert entry["correlations"]["lm"] == "embedded/lm" and entry["notes"] == []
+    assert entry["positive"] == ["positive"] and entry["negative"] == ["negative"]
+
+
+def test_subsets_repeat_the_tables(own_names: Path) -> None:
+    texts = frame(part=["x", "x", "y", "y", "y"])
+    (entry,) = audit(planted, own_names, texts=texts, subsets=["part"]).classifiers
+    x, y = entry["subsets"]
+    assert (x["column"], x["value"], x["texts"], x["texts_with_names"]) == ("part", "x", 2, 2)
+    assert (y["texts"], y["texts_with_names"]) == (3, 2)
+    assert {row["country"]: round(row["delta"]) for row in y["countries"]} == {"Aland": 0, "Bland": -15, "Cland": 0}
+
+
+def test_error_rates_with_true_labels(own_names: Path) -> None:
+    def flips(texts: list[str]) -> list[dict[str, float]]:
+        return [{"no": 0.1, "yes": 0.9} if "bmale" in text.lower() else {"no": 0.8, "yes": 0.2} for text in texts]
+
+    texts = frame(truth=["no", "no", "yes", "yes", "no"])
+    (entry,) = audit(flips, own_names, texts=texts, label="truth").classifiers
+    assert entry["original_errors"] == {
+        "false_positive": {"no": 1.0, "yes": 0.0},
+        "false_negative": {"no": 0.0, "yes": 1.0},
+    }
+    bland = next(row for row in entry["countries"] if row["country"] == "Bland")
+    # Truly "no": Mary's and John's texts; John's becomes yes: half. Truly "yes": one is a woman's, one alternates.
+    assert bland["errors"]["false_positive"]["yes"] == pytest.approx(0.5)
+    assert bland["errors"]["false_negative"]["yes"] == pytest.approx(0.75)
+    numbered = frame(truth=[0, 0, 1, 1, 0])
+    (again,) = audit(flips, own_names, texts=numbered, label="truth").classifiers
+    assert again["original_errors"] == entry["original_errors"]
+    assert again["notes"] == ["true labels were read by number: 0 as no, 1 as yes."]
+
+
+def test_numbers_are_not_read_as_positions_of_labels_that_have_numbers() -> None:
+    def stars(texts: list[str]) -> list[dict[str, float]]:
+        return [{"1 star": 0.5, "2 stars": 0.5} for _ in texts]
+
+    with pytest.raises(geobias.InputError, match="no label '1'"):
+        audit(stars, texts=frame(truth=[1, 1, 1, 1, 1]), label="truth")
+
+
+def test_multi_label_goes_class_by_class(own_names: Path) -> None:
+    def both(texts: list[str]) -> np.ndarray:
+        return np.array([[0.9, 0.6 if "blast" in text.lower() else 0.4] for text in texts])
+
+    both.labels, both.multi_label = ["anger", "joy"], True  # type: ignore[attr-defined]
+    (entry,) = audit(both, own_names).classifiers
+    assert entry["multi_label"] and entry["threshold"] == 0.5 and "confusion" not in entry
+    bland = next(row for row in entry["countries"] if row["country"] == "Bland")
+    assert bland["before"] == {"anger": 16, "joy": 0} and bland["after"] == {"anger": 16, "joy": 4}
+    (entry,) = audit(both, own_names, threshold=0.3).classifiers
+    assert entry["countries"][0]["before"] == {"anger": 16, "joy": 16}
+
+
+def test_out_leaves_a_run_and_twice_is_the_same(own_names: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    files = []
+    for turn in ("one", "two"):
+        monkeypatch.setenv("GEOBIAS_CACHE", str(tmp_path / f"cache-{turn}"))
+        audit(["embedded/hate", planted], own_names, perplexity_draws=2, out=tmp_path / turn)
+        files.append(
+            {
+                p.name: p.read_bytes()
+                for p in (tmp_path / turn).rglob("*")
+                if p.is_file() and p.name not in ("run.json", "report.html")  # which say when it was
+            }
+        )
+    assert files[0] == files[1]
+    assert {"countries.csv", "classes.csv", "genders.csv", "correlations.csv", "names.csv"} <= set(files[0])
+    results = json.loads(files[0]["results.json"])
+    assert results["audit"] == "names" and len(results["models"]) == 3
+    table = pq.read_table(tmp_path / "one/counterfactuals.parquet").to_pandas()
+    assert len(table) == 5 + 4 * 3 * 4
+    row = table[(table.text_id == "2") & (table.country == "Bland") & (table.draw == 3)].iloc[0]
+    assert row.person.tolist() == ["John Drake"]
+    assert row.text == f"I saw {row.first_name[0]} {row.last_name[0]} again and {row.first_name[0]} smiled"
+    assert row["tests.audits.names.test_measures:planted/positive"] == pytest.approx(0.45)
+    assert table[table.country.isna()].text.tolist() == TEXTS
+    assert table["perplexity/embedded/lm"].notna().sum() == 5 + 4 * 3 * 2
+    with pytest.raises(geobias.InputError, match="other settings"):
+        audit(["embedded/hate", planted], own_names, seed=1, out=tmp_path / "one")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"countries": "Atlantis"}, "Atlantis"),
+        ({"countries": "Russia"}, "Russia has 0 male names"),
+        ({"countries": ","}, "empty"),
+        ({"texts": ["nobody here", "nor here"], "spans": None}, "No person was found in any of the 2 texts"),
+        ({"spans": None, "texts": frame(), "column": "words"}, "no column 'words'"),
+        ({"finder": "embedded/entities"}, "leave out --finder"),
+        ({"entity": "planet"}, "person or place"),
+        ({"draws": 0}, "--draws"),
+        ({"seed": -1}, "--seed"),
+        ({"limit": 0}, "--limit"),
+        ({"threshold": 1.5}, "--threshold"),
+        ({"perplexity": "aul"}, "pll or pll-word"),
+        ({"perplexity_form": "median"}, "mean or sum"),
+        ({"perplexity_draws": -1}, "--perplexity-draws"),
+        ({"perplexity_texts": 0}, "--perplexity-texts"),
+        ({"positive": ["good"]}, "both --positive and --negative"),
+        ({"positive": ["good"], "negative": ["evil"]}, "no label 'evil'"),
+        ({"positive": ["good"], "negative": ["good"]}, "both positive and negative"),
+        (
+            {"texts": frame(truth=["good", "evil", "bad", "bad", "bad"]), "label": "truth"},
+            r"no label 'evil' \(text 2\)",
+        ),
+        ({"texts": None, "spans": None, "label": "truth"}, "give --texts"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(geobias.InputError, match=message):
+        audit(indifferent, **options)
+
+
+def test_places(own_names: Path) -> None:
+    seen: set[str] = set()
+
+    def listens(texts: list[str]) -> np.ndarray:
+        seen.update(texts)
+        return np.full((len(texts), 2), 0.5)
+
+    texts = pd.DataFrame({"text": ["Cold in London today"], "at": [[[8, 14]]]})
+    audit(listens, texts=texts, spans="at", entity="place", countries="FR,Chile", draws=100)
+    assert {"Cold in London today", "Cold in Paris today", "Cold in Santiago today"} <= seen
+    with pytest.raises(geobias.InputError, match="--gazetteer"):
+        audit(listens, own_names, texts=texts, spans="at", entity="place")
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("positive", 1),
+        ("1 star", -1),
+        ("NEG", -1),
+        ("neutral", 0),
+        ("non-hate", 1),
+        ("not_offensive", 1),
+        ("Hate", -1),
+        ("noise", 0),
+    ],
+)
+def test_tone_of_labels(label: str, expected: int) -> None:
+    assert tone(label) == expected
+
+
+def test_labels_without_a_tone_have_no_delta() -> None:
+    assert toned_labels("m", ("LABEL_0", "LABEL_1"), (), ()) == ([], [])
+    assert toned_labels("m", ("LABEL_0", "LABEL_1"), ("label_1",), ("LABEL_0",)) == ([1], [0])
+    assert toned_labels("m", ("hatespeech", "normal", "offensive"), (), ()) == ([1], [0, 2])

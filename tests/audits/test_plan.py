@@ -1,0 +1,85 @@
+"""--plan: how much, how long, and how small an effect, before anything is scored for good."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from geobias.audits.plan import Step, timed
+from tests.conftest import Run
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    (tmp_path / "planned.py").write_text(
+        """
+import numpy as np
+def noisy(texts):
+    good = np.array([0.3 + sum(map(ord, text)) % 41 / 100 for text in texts])
+    return np.column_stack([1 - good, good])
+noisy.labels = ["negative", "positive"]
+def unnamed(texts):
+    return np.full((len(texts), 2), 0.5)
+""",
+        encoding="utf-8",
+    )
+    return tmp_path
+
+
+def points(out: str) -> float:
+    found = re.search(r"about ([0-9.]+) points", " ".join(out.split()))
+    assert found is not None
+    return float(found[1])
+
+
+def test_names(run: Run, here: Path, small_models: dict[str, Path]) -> None:
+    options = ("planned:noisy", "planned:unnamed", "--countries", "FR,DE,MA", "--draws", "10", "--plan")
+    code, out, err = run("names", *options, "--lm", small_models["roberta"], "--limit", "20")
+    assert code == 0, err
+    shown = " ".join(out.split())
+    assert "20 of 20 texts name somebody; 3 countries x 10 draws." in shown
+    assert "planned:noisy 600" in shown and "perplexity by" in shown and "planned:unnamed: no Δ" in shown
+    assert not (here / "runs").exists()
+    code, more, _ = run("names", *options, "--perplexity-draws", "0", "--limit", "400")
+    assert code == 0 and "perplexity" not in more and points(more) < points(out)  # more texts find smaller effects
+
+
+def test_downstream_and_regions(run: Run, here: Path, small_models: dict[str, Path]) -> None:
+    code, out, err = run("downstream", "planned:noisy", "--limit", "10", "--continents", "EU", "--plan")
+    assert code == 0, err
+    assert "against the control that would be found 4 times of 5" in " ".join(out.split())
+    code, out, err = run("regions", small_models["bert"], "--cities", "0", "--countries", "FR,DE", "--score",
+                         "aul,conditional", "--plan")  # fmt: skip
+    assert code == 0, err
+    assert "regions, 112 words" in out and out.count("339") == 2  # Europe, France, Germany; and their names
+    assert not (here / "runs").exists()
+    assert "smallest ratio" not in out  # one continent has nothing to be compared with
+    code, out, err = run("regions", small_models["bert"], "--cities", "0", "--plan")
+    assert code == 0, err
+    shown = re.search(
+        r"found 4 times of 5, corrected for 6 at the level continent: about (×1[.0-9]+) for", " ".join(out.split())
+    )
+    assert shown is not None
+
+
+def test_the_rate_is_that_of_many_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 0.0
+
+    class Batched:
+        """Takes a second for every call, however many texts come together."""
+
+        fingerprint, columns = None, ("log_likelihood",)
+
+        def score(self, texts: Sequence[str]) -> np.ndarray:
+            nonlocal clock
+            clock += 1.0 if len(texts) < 100 else 2.0
+            return np.zeros((len(texts), 1))
+
+    monkeypatch.setattr("geobias.audits.plan.time.perf_counter", lambda: clock)
+    # 32 texts in a second, 64 in a second, then 128 in two: long enough to be believed.
+    assert timed("batched", Batched(), ["a text"] * 1000) == Step("batched", 1000, 2 / 128)
+    assert timed("few", Batched(), ["a text"] * 40).seconds_each == 1 / 8  # 32, and the 8 that remain

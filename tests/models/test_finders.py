@@ -1,0 +1,86 @@
+"""Finders of people: the embedded one, spaCy pipelines and token classifiers by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import spacy
+import torch
+import transformers
+
+from geobias.errors import InputError
+from geobias.models.finders import load_finder, whole_words
+
+TEXT = "Angela Merkel met Narendra Modi in Lagos"
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    """A spaCy pipeline that knows two people and a city."""
+    pipeline = spacy.blank("en")
+    ruler = pipeline.add_pipe("entity_ruler")
+    ruler.add_patterns(  # type: ignore[attr-defined]
+        [{"label": "PERSON", "pattern": "Zed Zeddy"}, {"label": "GPE", "pattern": "Zedland"}]
+    )
+    pipeline.to_disk(tmp_path / "rules")
+    return tmp_path / "rules"
+
+
+@pytest.fixture
+def tagger(small_models: dict[str, Path], tmp_path: Path) -> Path:
+    """A token classifier that calls every token a person."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(small_models["bert"])
+    config = transformers.AutoConfig.from_pretrained(small_models["bert"])
+    config.id2label = {0: "O", 1: "B-PER", 2: "I-PER", 3: "B-ORG"}
+    config.label2id = {label: number for number, label in config.id2label.items()}
+    model = transformers.AutoModelForTokenClassification.from_config(config)
+    with torch.no_grad():
+        model.classifier.weight.zero_()
+        model.classifier.bias.copy_(torch.tensor([0.0, 0.0, 5.0, 0.0]))
+    model.save_pretrained(tmp_path / "tagger")
+    tokenizer.save_pretrained(tmp_path / "tagger")
+    return tmp_path / "tagger"
+
+
+def test_the_embedded_finder_finds_people_and_places() -> None:
+    (people,) = load_finder()([TEXT])
+    assert [TEXT[start:end] for start, end in people] == ["Angela Merkel", "Narendra Modi"]
+    (places,) = load_finder(entity="place")([TEXT])
+    assert [TEXT[start:end] for start, end in places] == ["Lagos"]
+
+
+def test_a_spacy_pipeline_by_folder(rules: Path) -> None:
+    text = "Zed Zeddy of Zedland"
+    assert load_finder(str(rules))([text, "nobody"]) == [[(0, 9)], []]
+    assert load_finder(str(rules), entity="place")([text]) == [[(13, 20)]]
+
+
+def test_a_token_classifier_by_folder(tagger: Path) -> None:
+    text = "People in France"
+    assert load_finder(str(tagger))([text]) == [[(0, 16)]]
+
+
+def test_a_token_classifier_reads_texts_longer_than_it_takes(tagger: Path) -> None:
+    text = "People in France are kind. " * 20
+    (found,) = load_finder(str(tagger))([text])
+    assert max(end for _, end in found) > len(text) / 2  # the model takes a fifth of it at once
+
+
+def test_pieces_of_words_become_whole_words() -> None:
+    text = "Giannis met Zo-e"
+    assert whole_words(text, [(0, 2), (3, 5), (12, 13)]) == [(0, 7), (12, 14)]
+
+
+def test_a_finder_without_that_entity_is_refused(tagger: Path) -> None:
+    with pytest.raises(InputError, match="finds no place: it marks O, ORG, PER"):
+        load_finder(str(tagger), entity="place")
+
+
+def test_a_finder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="There is no model"):
+        load_finder("no_such_pipeline")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken/meta.json").write_text("{}")
+    with pytest.raises(InputError, match=r"spaCy pipeline .* cannot be loaded"):
+        load_finder(str(tmp_path / "broken"))

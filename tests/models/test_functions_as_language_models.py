@@ -1,0 +1,223 @@
+"""Functions as language models: what they may give, what they may not, how they are found by name, and asked once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from geobias.api import audit_names, audit_regions
+from geobias.audits.model_identity import model_identity
+from geobias.audits.names.design import Asked
+from geobias.audits.names.perplexity import language_models
+from geobias.engine.ask import ask
+from geobias.errors import InputError
+from geobias.models.functions import FunctionClassifier, FunctionLM
+from geobias.models.scorer import EMBEDDED_LM, PROBE, Scorer, is_function_name, load, load_masked, scorer_for
+
+TEXTS = ["People in France are kind.", "x" * 100, "France"]
+FEW: dict[str, Any] = {"cities": 0, "countries": ["FR", "DE", "NG", "KE"]}
+
+
+def likely(texts: list[str]) -> list[float]:
+    return [-len(text) / 8 - (sum(text.encode()) % 7) for text in texts]
+
+
+EXPECTED = np.array(likely(TEXTS))[:, None]
+
+
+def answering(answer: Any, **attributes: Any) -> FunctionLM:
+    """A function that answers the first question well, and all others as told."""
+
+    def odd(texts: list[str]) -> Any:
+        return likely(texts) if texts == [PROBE] else answer
+
+    for name, value in attributes.items():
+        setattr(odd, name, value)
+    return FunctionLM(odd, name="mine:odd")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        list,
+        tuple,
+        np.array,
+        torch.tensor,
+        pd.Series,
+        lambda values: np.array(values)[:, None],
+        lambda values: torch.tensor(values, dtype=torch.float64)[:, None],
+        lambda values: [[value] for value in values],
+        lambda values: [torch.tensor(value, dtype=torch.float64) for value in values],
+    ],
+)
+def test_lists_arrays_tensors_and_columns_are_taken(kind: Callable[[Any], Any]) -> None:
+    found = FunctionLM(lambda texts: kind(likely(texts)))
+    assert isinstance(found, Scorer) and found.columns == ("log_likelihood",) and found.fingerprint is None
+    np.testing.assert_allclose(found.score(TEXTS), EXPECTED, rtol=1e-6)
+
+
+def test_a_density_may_be_above_one() -> None:
+    np.testing.assert_array_equal(answering([2.5, 0, -1]).score(TEXTS), [[2.5], [0], [-1]])
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([-1.0, -2.0], "gave 2 rows for 3 texts: give one for each"),
+        (-1.0, "something of type float: it must give one log-likelihood for each text"),
+        ({"a": -1.0}, "something of type dict: it must give one log-likelihood for each text"),
+        ([-1, float("nan"), -1], r"gave nan for the text 'x{59}…' \(answer\[1\]\): every .* finite number"),
+        (np.array([-1, -1, -np.inf]), r"gave -inf for the text 'France' \(answer\[2\]\)"),
+        (["-1", "-1", "-1"], r"something else than numbers for the text 'People in France are kind.'"),
+        ([-1, None, -1], r"something else than numbers .*answer\[1\]"),
+        (np.full((3, 2), 0.5), r"shape \(2,\) .*: it looks like a classifier, for `geobias names`"),
+        (np.zeros((3, 1, 1)), r"shape \(1, 1\) .*: it looks like a classifier"),
+        ([{"good": 0.5, "bad": 0.5}] * 3, "the labels good, bad .*: it looks like a classifier"),
+        (pd.DataFrame({"good": [0.5] * 3, "bad": [0.5] * 3}), "the labels good, bad .*: it looks like a classifier"),
+    ],
+)
+def test_every_answer_is_checked(answer: Any, message: str) -> None:
+    with pytest.raises(InputError, match=r"^The function mine:odd gave .*" + message.removeprefix("gave ")) as caught:
+        answering(answer).score(TEXTS)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_classifier_is_found_out_before_the_work_begins() -> None:
+    with pytest.raises(InputError, match=r"looks like a classifier"):
+        audit_regions(lambda texts: np.full((len(texts), 2), 0.5), **FEW)
+
+
+@pytest.mark.parametrize("rows", [likely, lambda texts: [[value] for value in likely(texts)]])
+def test_a_language_model_is_found_out_where_a_classifier_is_needed(rows: Callable[[list[str]], Any]) -> None:
+    with pytest.raises(InputError, match=r"the function is a language model, for `geobias regions` or --lm\.$"):
+        FunctionClassifier(rows)
+
+
+def test_a_failure_inside_is_told() -> None:
+    with pytest.raises(InputError, match=r"^The function .*<lambda> failed: ZeroDivisionError: "):
+        FunctionLM(lambda texts: 1 / 0)
+
+
+def test_a_function_is_its_own_only_scorer() -> None:
+    found = FunctionLM(likely)
+    assert found.scorer() is found and scorer_for(found, None) is found
+    for score in ("aul", "pll"):
+        with pytest.raises(InputError, match=f"has a score of its own, so it cannot be asked by '{score}'"):
+            scorer_for(likely, score)
+    assert model_identity(found) == {
+        "name": "tests.models.test_functions_as_language_models:likely",
+        "score": "log_likelihood",
+        "fingerprint": None,
+    }
+
+
+@pytest.mark.parametrize("model", [7, object(), [likely]])
+def test_something_else_is_refused(model: Any) -> None:
+    with pytest.raises(InputError, match=r"Something of type \w+ is not a language model"):
+        scorer_for(model, None)
+
+
+def test_with_a_fingerprint_a_text_is_asked_once_ever() -> None:
+    asked: list[str] = []
+
+    def counting(texts: list[str]) -> list[float]:
+        asked.extend(texts)
+        return likely(texts)
+
+    counting.fingerprint = "1"  # type: ignore[attr-defined]
+    assert ask(FunctionLM(counting), TEXTS).scored == len(TEXTS)
+    assert ask(FunctionLM(counting), TEXTS).scored == 0
+    assert asked == [PROBE, *TEXTS, PROBE]
+    counting.fingerprint = "2"  # type: ignore[attr-defined]
+    assert ask(FunctionLM(counting), TEXTS).scored == len(TEXTS)
+    with pytest.raises(InputError, match="fingerprint that is not a string: 3"):
+        answering([], fingerprint=3)
+
+
+def test_audit_regions_asks_it() -> None:
+    result = audit_regions(likely, **FEW)
+    assert result.model["name"] == "tests.models.test_functions_as_language_models:likely"
+    assert result.settings["score"] == "log_likelihood"
+    france = [region.name for region in result.question.tree.regions].index("France")
+    sentences = [f"People in France are {word.word}." for word in result.question.words]
+    np.testing.assert_allclose(result.likelihoods[0, france], likely(sentences))
+
+
+def test_audit_names_takes_perplexities_from_it(tmp_path: Path) -> None:
+    def fair(texts: list[str]) -> list[dict[str, float]]:
+        return [{"negative": 0.4, "positive": 0.6} for _ in texts]
+
+    texts = ["Mary Smith is here.", "John Brown is awful."]
+    result = audit_names(
+        fair, texts, countries=["FR", "MA"], draws=2, perplexity_draws=1, lm=likely, out=tmp_path / "run"
+    )
+    perplexity = result.judgements[0].perplexity
+    assert (
+        perplexity is not None and perplexity.model["name"] == "tests.models.test_functions_as_language_models:likely"
+    )
+    np.testing.assert_allclose(perplexity.original, [-value for value in likely(texts)])
+    assert result.settings["lm"] == "tests.models.test_functions_as_language_models:likely"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("/nowhere")
+    (tmp_path / "geobias_lm.py").write_text(
+        "open('imported', 'w')\n\ndef f(texts):\n    return [-1.0 for _ in texts]\n"
+    )
+    return tmp_path
+
+
+def test_a_name_leads_to_the_function(here: Path) -> None:
+    found = load("geobias_lm:f")
+    assert isinstance(found, FunctionLM) and found.name == "geobias_lm:f"
+    assert scorer_for("geobias_lm:f", None).columns == ("log_likelihood",)
+    with pytest.raises(InputError, match="There is no 'g' for 'geobias_lm:g'"):
+        load("geobias_lm:g")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("package.module:function", True),
+        ("module:model.predict", True),
+        (":f", True),  # and named_function says how it is written
+        ("bert-base-uncased", False),
+        ("C:\\models\\bert", False),
+        ("C:/models/bert", False),
+        ("http://localhost:8080/v1", False),
+        ("model:q4.gguf", False),
+        ("model:2.skops", False),
+        ("model:2.PKL", False),
+        ("a:folder", False),
+    ],
+)
+def test_what_is_the_name_of_a_function(here: Path, name: str, is_one: bool) -> None:
+    (here / "a:folder").mkdir()
+    assert is_function_name(name) == is_one
+
+
+def test_where_weights_are_needed_a_function_is_not_even_imported(here: Path) -> None:
+    with pytest.raises(InputError, match="geobias_lm:f is a function, which has no weights"):
+        load_masked("geobias_lm:f")
+    assert not (here / "imported").exists()
+
+
+class Carded(NamedTuple):
+    """A classifier whose card names a function as its base model."""
+
+    name: str = "carded"
+    base: str = "geobias_lm:f"
+
+
+def test_a_card_cannot_name_a_function(here: Path) -> None:
+    found: Any = language_models([Carded()], Asked(), "cpu", "auto")  # type: ignore[list-item]
+    assert model_identity(found["carded"][0])["name"] == EMBEDDED_LM
+    assert not (here / "imported").exists()

