@@ -11,7 +11,7 @@ import numpy as np
 
 from geobias.audits.downstream.design import DownstreamQuestion, answer, question
 from geobias.audits.downstream.result import Judgement, Place
-from geobias.audits.labels import main_label, tone
+from geobias.audits.labels import find_main_label, label_tone
 from geobias.audits.reproduce.published import Published
 from geobias.audits.reproduce.result import Models, Reproduced, one_form
 from geobias.errors import InputError
@@ -110,8 +110,8 @@ def _with_places(dataset: Dataset, table: Published) -> DownstreamQuestion:
 def _positive(dataset: str, classifier: LabelScorer) -> str:
     """The class whose probability the table tells: hate of hatespeech18, of reviews the positive one."""
     if dataset == "imdb":
-        return next((label for label in classifier.labels if tone(label) > 0), classifier.labels[-1])
-    return classifier.labels[main_label(classifier.name, classifier.labels, None)]
+        return next((label for label in classifier.labels if label_tone(label) > 0), classifier.labels[-1])
+    return classifier.labels[find_main_label(classifier.name, classifier.labels, None)]
 
 
 def _moved(judged: Judgement) -> np.ndarray:
