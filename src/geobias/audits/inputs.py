@@ -76,7 +76,7 @@ def parse_text_files(values: Sequence[str] | None) -> dict[str, Path] | None:
 
 
 def split_list(names: str | Sequence[str], option: str) -> list[str]:
-    """A list of names, or one string that separates them by commas; an empty string is a mistake (an unset variable)."""
+    """A list of names, or one string of them with commas between; an empty string is refused (an unset variable)."""
     if not isinstance(names, str):
         return list(names)
     parts = [name.strip() for name in names.split(",") if name.strip()]
