@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import geobias
-from geobias.audits.names.page import marked_text
+from geobias.audits.names.page import mark_names
 from geobias.report.answers import most_moved
 from geobias.report.page.build import NUMBERS, _inert, _three, read, sections_of
 from geobias.report.page.parts import Number, Section
@@ -49,14 +49,14 @@ def runs(page: Path, tmp_path: Path) -> Path:
     ],
 )
 def test_names_are_marked_where_they_stand_alone(text: str, names: list[str | None], expected: list[str]) -> None:
-    found = marked_text(text, names, "was")
+    found = mark_names(text, names, "was")
     assert found == [(piece, "was" if k % 2 else None) for k, piece in enumerate(expected) if piece]
     assert "".join(piece for piece, _ in found) == text
 
 
 def test_new_names_are_marked_as_the_old_ones_were_written() -> None:
-    assert marked_text("RAJ saw raj", ["Raj"], "is", ["BAE", "bae"]) == [("RAJ", "is"), (" saw ", None), ("raj", "is")]
-    assert marked_text("Raj saw raj", ["Raj"], "is", ["Bae"]) == [("Raj", "is"), (" saw raj", None)]
+    assert mark_names("RAJ saw raj", ["Raj"], "is", ["BAE", "bae"]) == [("RAJ", "is"), (" saw ", None), ("raj", "is")]
+    assert mark_names("Raj saw raj", ["Raj"], "is", ["Bae"]) == [("Raj", "is"), (" saw raj", None)]
 
 
 def section(*labels: str) -> Section:

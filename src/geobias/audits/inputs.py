@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,10 @@ SAMPLE = 100  # bundled tweets that are used where neither texts nor a limit are
 
 @dataclass(frozen=True)
 class TextsSettings:
-    """Which texts were used. Texts are the same if their digests are, whichever file they come from."""
+    """Which texts were used."""
 
-    source: str = field(compare=False)
-    count: int = field(compare=False)
+    source: str
+    count: int
     digest: str
 
     @classmethod
