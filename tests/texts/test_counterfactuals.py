@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from geobias.texts.counterfactuals import Counterfactuals
-from geobias.texts.people import people, places
-from geobias.world.gazetteer import city_gazetteer, gazetteer
+from geobias.texts.people import find_people, find_places
+from geobias.world.gazetteer import load_city_gazetteer, load_gazetteer
 
-NAMES = gazetteer()
+NAMES = load_gazetteer()
 
 
 def renaming(
@@ -22,7 +22,8 @@ def renaming(
     import re
 
     found = [
-        people(text, [m.span() for m in re.finditer(r"[A-ZÀ-Ý]\w*(?: [A-ZÀ-Ý]\w*)*", text)], NAMES) for text in texts
+        find_people(text, [m.span() for m in re.finditer(r"[A-ZÀ-Ý]\w*(?: [A-ZÀ-Ý]\w*)*", text)], NAMES)
+        for text in texts
     ]
     return Counterfactuals(texts, found, NAMES, countries, draws=draws, seed=seed)
 
@@ -108,8 +109,8 @@ def test_names_used_counts_different_names() -> None:
 
 def test_places_become_cities() -> None:
     text = "from London to Rome"
-    cities = city_gazetteer()
-    made = Counterfactuals([text], [places(text, [(5, 11), (15, 19)])], cities, ["FR"], draws=5, seed=0)
+    cities = load_city_gazetteer()
+    made = Counterfactuals([text], [find_places(text, [(5, 11), (15, 19)])], cities, ["FR"], draws=5, seed=0)
     for draw in range(5):
         start, end = made.at(0, 0, draw).removeprefix("from ").split(" to ")
         assert start in cities.names("FR", "city") and end in cities.names("FR", "city") and start != end

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-SMALLEST = 1e-12  # below this a probability is taken as this: the logarithm of nothing would be infinite
+SMALLEST_PROBABILITY = 1e-12  # below this a probability is taken as this: the logarithm of nothing would be infinite
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ def change_by_country(
     multi_label: bool = False,
 ) -> Change:
     """All the measures of change at once."""
-    before = np.einsum("tk,td->k", predicted(original, threshold).astype(float), counted.astype(float))
-    after = np.einsum("tcdk,td->ck", predicted(renamed, threshold).astype(float), counted.astype(float))
+    before = np.einsum("tk,td->k", predict_classes(original, threshold).astype(float), counted.astype(float))
+    after = np.einsum("tcdk,td->ck", predict_classes(renamed, threshold).astype(float), counted.astype(float))
     moved = delta(original, renamed, counted=counted, positive=positive, negative=negative)
-    from_original = each_kl(renamed, original, multi_label=multi_label)
-    from_mean = each_kl(renamed, mean_of_countries(renamed, counted), multi_label=multi_label)
+    from_original = kl_by_text(renamed, original, multi_label=multi_label)
+    from_mean = kl_by_text(renamed, country_mean(renamed, counted), multi_label=multi_label)
     return Change(
         before=before,
         after=after,
@@ -52,12 +52,12 @@ def change_by_country(
         change_from_mean=class_change(after, after.mean(axis=0)),
         delta=moved,
         delta_from_mean=moved - moved.mean(),
-        kl=_mean_over(from_original, counted),
-        kl_from_mean=_mean_over(from_mean, counted),
+        kl=_mean_by_country(from_original, counted),
+        kl_from_mean=_mean_by_country(from_mean, counted),
     )
 
 
-def predicted(probabilities: np.ndarray, threshold: float | None) -> np.ndarray:
+def predict_classes(probabilities: np.ndarray, threshold: float | None) -> np.ndarray:
     """Which classes are predicted (bool): the likeliest one; with a threshold every class that reaches it."""
     if threshold is not None:
         return probabilities >= threshold
@@ -68,7 +68,7 @@ def predicted(probabilities: np.ndarray, threshold: float | None) -> np.ndarray:
 
 def class_change(after: np.ndarray, before: np.ndarray) -> np.ndarray:
     """100 * (count after - count before) / count before; NaN for a class that was never predicted before."""
-    return 100 * _share(after - before, before)
+    return 100 * _ratio(after - before, before)
 
 
 def delta(
@@ -80,7 +80,7 @@ def delta(
     """
     if not positive or not negative:
         return np.full(renamed.shape[1], np.nan)
-    return 100 * _mean_over(tone_difference(original, renamed, positive, negative), counted)
+    return 100 * _mean_by_country(tone_difference(original, renamed, positive, negative), counted)
 
 
 def tone_difference(original: np.ndarray, renamed: np.ndarray, positive: list[int], negative: list[int]) -> np.ndarray:
@@ -93,7 +93,7 @@ def tone_difference(original: np.ndarray, renamed: np.ndarray, positive: list[in
     return tone(renamed) - tone(original)[:, None, None]
 
 
-def each_kl(renamed: np.ndarray, reference: np.ndarray, *, multi_label: bool = False) -> np.ndarray:
+def kl_by_text(renamed: np.ndarray, reference: np.ndarray, *, multi_label: bool = False) -> np.ndarray:
     """texts x countries x draws: the symmetric KL of a renamed text from its reference (texts x classes).
 
     Text by text, since the logarithms of all of them at once would take more memory than all the rest.
@@ -104,9 +104,9 @@ def each_kl(renamed: np.ndarray, reference: np.ndarray, *, multi_label: bool = F
     return found
 
 
-def mean_of_countries(renamed: np.ndarray, counted: np.ndarray) -> np.ndarray:
+def country_mean(renamed: np.ndarray, counted: np.ndarray) -> np.ndarray:
     """texts x classes: what a text gets on average over all countries and counted draws."""
-    each = _share(np.einsum("tcdk,td->tk", renamed, counted.astype(float)), counted.sum(axis=1)[:, None])
+    each = _ratio(np.einsum("tcdk,td->tk", renamed, counted.astype(float)), counted.sum(axis=1)[:, None])
     return each / renamed.shape[1]
 
 
@@ -115,10 +115,10 @@ def symmetric_kl(p: np.ndarray, q: np.ndarray, *, multi_label: bool = False) -> 
 
     Half of the sum is half of sum (p - q) (log p - log q).
     """
-    p, q = np.maximum(p, SMALLEST), np.maximum(q, SMALLEST)
+    p, q = np.maximum(p, SMALLEST_PROBABILITY), np.maximum(q, SMALLEST_PROBABILITY)
     terms = (p - q) * (np.log(p) - np.log(q))
     if multi_label:  # each class is a coin of its own: its other side counts too
-        other_p, other_q = np.maximum(1 - p, SMALLEST), np.maximum(1 - q, SMALLEST)
+        other_p, other_q = np.maximum(1 - p, SMALLEST_PROBABILITY), np.maximum(1 - q, SMALLEST_PROBABILITY)
         terms = terms + (other_p - other_q) * (np.log(other_p) - np.log(other_q))
     result: np.ndarray = terms.sum(axis=-1) / 2
     return result
@@ -126,7 +126,7 @@ def symmetric_kl(p: np.ndarray, q: np.ndarray, *, multi_label: bool = False) -> 
 
 def confusion(original: np.ndarray, renamed: np.ndarray, *, counted: np.ndarray) -> np.ndarray:
     """countries x classes x classes: how often a text of this class (by its original) got that one when renamed."""
-    was, became = predicted(original, None).astype(float), predicted(renamed, None).astype(float)
+    was, became = predict_classes(original, None).astype(float), predict_classes(renamed, None).astype(float)
     return np.einsum("tk,tcdl,td->ckl", was, became, counted.astype(float), optimize=True)
 
 
@@ -146,19 +146,19 @@ def error_rates(
     `truth` is texts x classes (bool), `probabilities` texts x countries x draws x classes.
     """
     weight = counted.astype(float)
-    said = np.einsum("tcdk,td->tck", predicted(probabilities, threshold).astype(float), weight)
+    said = np.einsum("tcdk,td->tck", predict_classes(probabilities, threshold).astype(float), weight)
     asked = weight.sum(axis=1)
     return ErrorRates(
-        false_positive=_share(np.einsum("tck,tk->ck", said, ~truth), asked @ ~truth),
-        false_negative=1 - _share(np.einsum("tck,tk->ck", said, truth), asked @ truth),
+        false_positive=_ratio(np.einsum("tck,tk->ck", said, ~truth), asked @ ~truth),
+        false_negative=1 - _ratio(np.einsum("tck,tk->ck", said, truth), asked @ truth),
     )
 
 
-def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     return np.asarray(part / np.where(whole == 0, np.nan, whole))
 
 
-def _mean_over(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
+def _mean_by_country(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
     """The mean over the counted texts and draws, for each country."""
     taken = np.where(counted[:, None, :], values, 0)  # a text that is not counted may have no value
-    return _share(taken.sum(axis=(0, 2)), counted.sum())
+    return _ratio(taken.sum(axis=(0, 2)), counted.sum())

@@ -20,7 +20,7 @@ def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     x, y = x[known], y[known]
     if len(x) < 2:
         return np.full(y.shape[1], np.nan)
-    return _correlations(x[None], y[None])[0]
+    return _row_correlations(x[None], y[None])[0]
 
 
 def global_correlation(perplexity: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
@@ -61,7 +61,7 @@ def local_correlations(perplexity: np.ndarray, probabilities: np.ndarray) -> np.
     taken = ~np.isnan(perplexity).any(axis=2)
     each = np.full((*taken.shape, probabilities.shape[-1]), np.nan)
     if taken.any() and perplexity.shape[2] >= FEWEST_DRAWS:
-        each[taken] = _correlations(perplexity[taken], probabilities[taken])
+        each[taken] = _row_correlations(perplexity[taken], probabilities[taken])
     return each
 
 
@@ -83,7 +83,7 @@ def pooled_correlation(
     )
 
 
-def _correlations(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _row_correlations(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Row by row: Pearson of x (rows x n) with every class of y (rows x n x classes)."""
     x = x - x.mean(axis=1, keepdims=True)
     y = y - y.mean(axis=1, keepdims=True)

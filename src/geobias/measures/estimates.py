@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-LEVEL = 0.95
+CONFIDENCE_LEVEL = 0.95
 RESAMPLES = 2000
 SIGNIFICANT = 0.05
-LEVEL_REACH = float(stats.norm.ppf((1 + LEVEL) / 2))
+NORMAL_QUANTILE = float(stats.norm.ppf((1 + CONFIDENCE_LEVEL) / 2))
 
 
 @dataclass(frozen=True)
@@ -47,18 +47,18 @@ class Estimates:
         return {name: None if np.isnan(number) else number for name, number in found.items()}
 
 
-def estimates(value: np.ndarray, deviations: np.ndarray, p: np.ndarray) -> Estimates:
+def bootstrap_estimates(value: np.ndarray, deviations: np.ndarray, p: np.ndarray) -> Estimates:
     """Estimates with intervals from resampled deviations (resamples x value's shape).
 
     The p-values are one family and corrected together.
     """
-    low, high = value + np.quantile(deviations, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    low, high = value + np.quantile(deviations, [(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2], axis=0)
     p = np.where(np.isnan(value), np.nan, p)
     low, high = (np.where(np.isnan(value), np.nan, bound) for bound in (low, high))
     return Estimates(value, low, high, p, benjamini_hochberg(p))
 
 
-def inverted(value: np.ndarray, deviations: np.ndarray, drawn: np.ndarray | int) -> np.ndarray:
+def bootstrap_p_values(value: np.ndarray, deviations: np.ndarray, drawn: np.ndarray | int) -> np.ndarray:
     """p-values of a true value of 0: how often is a deviation at least as far from 0 as the value is?
 
     `drawn` says how many things were resampled, and that deviations were made wider for it (`few_drawn`). Where
@@ -67,39 +67,39 @@ def inverted(value: np.ndarray, deviations: np.ndarray, drawn: np.ndarray | int)
     deviation reaches as far; it is never below that of as many coins that all fall on one side.
     """
     freedom = np.maximum(drawn, 2) - 1
-    counted, spread = p_value(np.abs(value), np.abs(deviations)), deviations.std(axis=0)
+    counted, spread = monte_carlo_p_value(np.abs(value), np.abs(deviations)), deviations.std(axis=0)
     reach = np.divide(np.abs(value), spread, out=np.full(value.shape, np.inf), where=spread != 0)
     reach[(value == 0) & (spread == 0)] = 0
-    student = 2 * stats.t.sf(reach * known_badly(freedom), freedom)
+    student = 2 * stats.t.sf(reach * t_to_normal_ratio(freedom), freedom)
     found = np.where(counted > 1 / (1 + len(deviations)), np.maximum(counted, student), student)
     return np.asarray(np.maximum(found, 0.5**freedom))
 
 
-def few_drawn(count: np.ndarray | int) -> np.ndarray:
+def small_sample_factor(count: np.ndarray | int) -> np.ndarray:
     """How much wider intervals must be because only so many texts were drawn.
 
     Resampling n of them shows a variance too small by (n - 1) / n, and knows it no better than Student's t does.
     """
-    return bessel(count) * known_badly(np.maximum(count, 2) - 1)
+    return bessel_factor(count) * t_to_normal_ratio(np.maximum(count, 2) - 1)
 
 
-def bessel(count: np.ndarray | int) -> np.ndarray:
+def bessel_factor(count: np.ndarray | int) -> np.ndarray:
     """What resampling `count` things makes of a standard error, turned round."""
     n = np.maximum(count, 2)
     return np.asarray(np.sqrt(n / (n - 1)))
 
 
-def known_badly(freedom: np.ndarray | float) -> np.ndarray:
+def t_to_normal_ratio(freedom: np.ndarray | float) -> np.ndarray:
     """How much wider than normal 95 % of Student's t with so many degrees of freedom are."""
-    return _student(LEVEL_REACH, freedom) / LEVEL_REACH
+    return _t_equivalent(NORMAL_QUANTILE, freedom) / NORMAL_QUANTILE
 
 
-def _student(reach: float, freedom: np.ndarray | float) -> np.ndarray:
+def _t_equivalent(reach: float, freedom: np.ndarray | float) -> np.ndarray:
     """As many standard errors as Student's t needs, where the normal distribution needs `reach`."""
     return np.asarray(stats.t.ppf(stats.norm.cdf(reach), freedom))
 
 
-def p_value(observed: np.ndarray, resampled: np.ndarray) -> np.ndarray:
+def monte_carlo_p_value(observed: np.ndarray, resampled: np.ndarray) -> np.ndarray:
     """(1 + resamples at least as large) / (1 + resamples), along the first axis; rounding does not decide."""
     reach = observed - 1e-12 * (1 + np.abs(observed))
     return np.asarray((1 + (resampled >= reach).sum(axis=0)) / (1 + len(resampled)))
@@ -121,8 +121,8 @@ def max_t_bounds(value: np.ndarray, deviations: np.ndarray, drawn: int) -> tuple
     """
     spread = deviations.std(axis=0, ddof=1)
     in_errors = np.abs(deviations) / np.where(spread == 0, np.inf, spread)
-    largest = float(np.quantile(in_errors.max(axis=tuple(range(1, deviations.ndim))), LEVEL))
+    largest = float(np.quantile(in_errors.max(axis=tuple(range(1, deviations.ndim))), CONFIDENCE_LEVEL))
     freedom = max(drawn, 2) - 1
-    wider = _student(largest, freedom) / max(largest, LEVEL_REACH) / known_badly(freedom)
+    wider = _t_equivalent(largest, freedom) / max(largest, NORMAL_QUANTILE) / t_to_normal_ratio(freedom)
     reach = spread * largest * np.maximum(wider, 1)
     return value - reach, value + reach

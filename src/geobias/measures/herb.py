@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from geobias.measures.arrays import index
+from geobias.measures.arrays import as_index
 from geobias.measures.pairs import mean_absolute_differences, mean_distance, pair_count, softmax_mean_distances
 
 FORMS = ("balanced", "paper")
@@ -46,7 +46,7 @@ def sparseness(vectors: Any, children: Children) -> Any:
     """c(R), Eq. 3, of the sub-regions of each region: their mean pairwise distance; NaN where there is no pair."""
     values = _unknown(vectors[..., 0])
     for region in inner_regions(children):
-        values[..., region] = mean_distance(vectors[..., index(children[region], vectors), :])
+        values[..., region] = mean_distance(vectors[..., as_index(children[region], vectors), :])
     return values
 
 
@@ -58,7 +58,7 @@ def flat_sparseness(vectors: Any, children: Children) -> Any:
         deeper = [below[child] for child in children[region].tolist() if child in below]
         below[region] = np.concatenate([children[region], *deeper])
         cluster = below[region] if region == 0 else np.append(below[region], region)
-        values[..., region] = mean_distance(vectors[..., index(cluster, vectors), :])
+        values[..., region] = mean_distance(vectors[..., as_index(cluster, vectors), :])
     return values
 
 
@@ -67,7 +67,7 @@ def word_sparseness(vectors: Any, children: Children) -> Any:
     values = _unknown(vectors)
     for region in inner_regions(children):
         if len(children[region]) > 1:
-            values[..., region, :] = mean_absolute_differences(vectors[..., index(children[region], vectors), :])
+            values[..., region, :] = mean_absolute_differences(vectors[..., as_index(children[region], vectors), :])
     return values
 
 
@@ -80,7 +80,7 @@ def topic_sparseness(vectors: Any, children: Children, topics: Sequence[str]) ->
     shape = (len(words), *vectors.shape[:-1], max(map(len, words.values())))
     sets = array_namespace(vectors).zeros(shape, dtype=vectors.dtype, device=device(vectors))
     for of_topic, own in zip(sets, words.values(), strict=True):
-        of_topic[..., : len(own)] = vectors[..., index(own, vectors)]
+        of_topic[..., : len(own)] = vectors[..., as_index(own, vectors)]
     return dict(zip(words, sparseness(sets, children), strict=True))
 
 
@@ -89,7 +89,7 @@ def aggregated_vectors(vectors: Any, children: Children) -> Any:
     xp = array_namespace(vectors)
     aggregated = xp.asarray(vectors, copy=True)
     for region in inner_regions(children):
-        of = vectors[..., index(children[region], vectors), :]
+        of = vectors[..., as_index(children[region], vectors), :]
         differences = mean_absolute_differences(of)
         alpha = xp.exp(differences - xp.max(differences, axis=-1, keepdims=True))
         alpha /= xp.sum(alpha, axis=-1, keepdims=True)
@@ -111,7 +111,7 @@ def herb_scores(vectors: Any, name_likelihoods: np.ndarray, children: Children) 
     for region in inner_regions(children):
         if len(children[region]) < 2:
             continue
-        below, pairs = index(children[region], vectors), pair_count(len(children[region]))
+        below, pairs = as_index(children[region], vectors), pair_count(len(children[region]))
         own = scores[..., below, : len(FORMS)]
         own = xp.where(xp.isnan(own), 0.0, own)  # one without a score (one sub-region of its own) counts as 0
         logits = xp.concat([own, names[..., below, None]], axis=-1)
@@ -130,9 +130,9 @@ def _leaf_distances(vectors: Any, children: Children) -> Any:
     for region in inner:
         leaves = is_leaf[children[region]]
         if leaves.any():
-            of = vectors[..., index(children[region], vectors), :]
+            of = vectors[..., as_index(children[region], vectors), :]
             apart = _norms(of - xp.mean(of, axis=-2, keepdims=True))
-            found[..., index(children[region][leaves], found)] = apart[..., index(np.flatnonzero(leaves), apart)]
+            found[..., as_index(children[region][leaves], found)] = apart[..., as_index(np.flatnonzero(leaves), apart)]
     return found
 
 

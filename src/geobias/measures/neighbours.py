@@ -27,7 +27,7 @@ class Purity:
     p_value: float
 
 
-def nearest(points: np.ndarray, k: int) -> np.ndarray:
+def nearest_neighbours(points: np.ndarray, k: int) -> np.ndarray:
     """For each point the positions of the k nearest others, nearest first; of equally near ones the earlier."""
     found = np.empty((len(points), k), dtype=np.int64)
     for i, point in enumerate(points):
@@ -37,7 +37,7 @@ def nearest(points: np.ndarray, k: int) -> np.ndarray:
     return found
 
 
-def directions(points: np.ndarray) -> np.ndarray:
+def unit_vectors(points: np.ndarray) -> np.ndarray:
     """Each point at length 1: nearest among these is nearest by the cosine."""
     return points / np.linalg.norm(points, axis=1, keepdims=True)
 
@@ -46,8 +46,8 @@ def purity(neighbours: np.ndarray, labels: Sequence[str], *, seed: int = 0) -> P
     """The mean share of neighbours (as `nearest` gives them) with a point's own label, and what chance gives."""
     _, kinds = np.unique(labels, return_inverse=True)
     rng = np.random.default_rng(seed)
-    real = _alike(neighbours, kinds)
-    dealt = np.array([_alike(neighbours, rng.permutation(kinds)) for _ in range(PERMUTATIONS)])
+    real = _count_same_label(neighbours, kinds)
+    dealt = np.array([_count_same_label(neighbours, rng.permutation(kinds)) for _ in range(PERMUTATIONS)])
     return Purity(
         purity=real / neighbours.size,
         chance=float(dealt.mean()) / neighbours.size,
@@ -55,6 +55,6 @@ def purity(neighbours: np.ndarray, labels: Sequence[str], *, seed: int = 0) -> P
     )
 
 
-def _alike(neighbours: np.ndarray, kinds: np.ndarray) -> int:
+def _count_same_label(neighbours: np.ndarray, kinds: np.ndarray) -> int:
     """How many neighbours have the label of the point that they are near to; whole numbers, so ties are exact."""
     return int((kinds[neighbours] == kinds[:, None]).sum())

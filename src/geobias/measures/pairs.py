@@ -15,7 +15,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 from scipy.spatial.distance import cdist
 
-from geobias.measures.threads import in_threads
+from geobias.measures.threads import map_threaded
 
 BLOCK = 2**18  # distances held at once by a thread: 2 MB stay near its core
 GPU_BLOCK = 2**25  # and by a GPU
@@ -137,4 +137,4 @@ def _weighted_sums(points: Any, weights: Any) -> Any:
         return xp.sum(weights[..., start : start + rows, :] * (apart @ weights[..., start:, :]), axis=-2)
 
     starts = range(0, n - 1, rows)
-    return sum(in_threads(block, starts) if on_processor else map(block, starts))
+    return sum(map_threaded(block, starts) if on_processor else map(block, starts))

@@ -9,7 +9,7 @@ import numpy as np
 from geobias.errors import InputError
 
 
-def plane(points: np.ndarray, *, neighbours: int, seed: int) -> np.ndarray:
+def umap_plane(points: np.ndarray, *, neighbours: int, seed: int) -> np.ndarray:
     """The points in two dimensions, near ones by the cosine kept near.
 
     The same for the same points and seed; points that differ in the ninth digit can already give another plane.

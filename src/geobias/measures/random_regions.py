@@ -23,7 +23,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import softmax
 
-from geobias.measures.estimates import SIGNIFICANT, benjamini_hochberg, p_value
+from geobias.measures.estimates import SIGNIFICANT, benjamini_hochberg, monte_carlo_p_value
 from geobias.measures.herb import Children, aggregated_vectors
 from geobias.measures.pairs import distances, mean_absolute_differences
 
@@ -36,7 +36,7 @@ POWER = 0.8  # of the effects that are said to be found
 
 
 @dataclass(frozen=True)
-class Nulls:
+class RandomRegionTests:
     """For every region and both measures: the mean of its random regions, and two-sided p-values; NaN where none."""
 
     mean: dict[str, np.ndarray]
@@ -46,7 +46,7 @@ class Nulls:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeaveOneOut:
     """The sub-region whose absence changes a region's balanced C_w most, and the score without it."""
 
     region: int
@@ -54,7 +54,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Level:
+class LevelDistances:
     """The regions of one level as sub-regions of whatever region they are put into."""
 
     plain: np.ndarray  # distances of v
@@ -63,7 +63,7 @@ class Level:
     leaf: np.ndarray
 
     @classmethod
-    def of(cls, rows: np.ndarray, vectors: np.ndarray, c_w: np.ndarray, children: Children) -> Level:
+    def of(cls, rows: np.ndarray, vectors: np.ndarray, c_w: np.ndarray, children: Children) -> LevelDistances:
         plain, apart = (_all_distances(points[rows]) for points in (vectors, aggregated_vectors(vectors, children)))
         return cls(plain, apart, np.nan_to_num(c_w[rows]), np.array([len(children[row]) == 0 for row in rows]))
 
@@ -91,7 +91,7 @@ class Level:
         return found
 
 
-def generations(children: Children) -> list[np.ndarray]:
+def rows_by_level(children: Children) -> list[np.ndarray]:
     """The rows of every level, from the root down."""
     found = [np.array([0])]
     while len(below := np.concatenate([children[row] for row in found[-1]])):
@@ -99,18 +99,18 @@ def generations(children: Children) -> list[np.ndarray]:
     return found
 
 
-def region_nulls(
+def compare_with_random_regions(
     vectors: Sequence[np.ndarray], c_w: Sequence[np.ndarray], children: Children, *, draws: int = PERMUTATIONS
-) -> Nulls:
+) -> RandomRegionTests:
     """Random regions for every inner region; vectors and balanced C_w are those of each template, all count alike."""
     rng = np.random.default_rng(0)
     mean, p, adjusted = ({measure: np.full(len(children), np.nan) for measure in MEASURES} for _ in range(3))
     too_large = 0
-    levels = generations(children)
+    levels = rows_by_level(children)
     for depth in range(1, len(levels) - 1):
         inner, rows = [row for row in levels[depth] if len(children[row]) > 1], levels[depth + 1]
         inner = [row for row in inner if len(children[row]) < len(rows)]  # the whole level has nothing to compare with
-        fitting = _fitting([len(children[row]) for row in inner], len(rows), draws)
+        fitting = _affordable_sizes([len(children[row]) for row in inner], len(rows), draws)
         too_large += sum(len(children[row]) not in fitting for row in inner)
         inner = [row for row in inner if len(children[row]) in fitting]
         whole_root = depth == 1 and len(rows) <= LARGEST_LEVEL and sum(len(children[r]) > 0 for r in levels[1]) > 1
@@ -120,32 +120,34 @@ def region_nulls(
         random: dict[int, dict[str, np.ndarray]] = {}
         observed: dict[int, dict[str, np.ndarray]] = {}
         for v, own in zip(vectors, c_w, strict=True):
-            level = Level.of(rows, v, own, children)
+            level = LevelDistances.of(rows, v, own, children)
             for size in fitting:
-                _add(random, size, level.scores(order[:, :size]))
+                _add_scores(random, size, level.scores(order[:, :size]))
             for row in inner:
-                _add(observed, row, level.scores(np.searchsorted(rows, children[row])[None]))
+                _add_scores(observed, row, level.scores(np.searchsorted(rows, children[row])[None]))
             if whole_root:
-                _add(random, 0, {"c_w": permuted_root(level, order, v, children)})
+                _add_scores(random, 0, {"c_w": permuted_root_scores(level, order, v, children)})
                 here = np.searchsorted(rows, np.concatenate([children[r] for r in children[0]]))
-                _add(observed, 0, {"c_w": permuted_root(level, here[None], v, children)})
+                _add_scores(observed, 0, {"c_w": permuted_root_scores(level, here[None], v, children)})
         for row in [*inner, *([0] if whole_root else [])]:
             drawn = random[len(children[row]) if row else 0]
             for measure, values in observed[row].items():
                 mean[measure][row] = drawn[measure].mean() / len(vectors)
-                p[measure][row] = two_sided_p(values, drawn[measure])
+                p[measure][row] = two_sided_p_value(values, drawn[measure])
         for measure in MEASURES:
             adjusted[measure][inner] = benjamini_hochberg(p[measure][inner])
     adjusted["c_w"][0] = p["c_w"][0]  # the only one of its level
-    return Nulls(mean, p, adjusted, too_large)
+    return RandomRegionTests(mean, p, adjusted, too_large)
 
 
-def permuted_root(level: Level, order: np.ndarray, vectors: np.ndarray, children: Children) -> np.ndarray:
+def permuted_root_scores(
+    level: LevelDistances, order: np.ndarray, vectors: np.ndarray, children: Children
+) -> np.ndarray:
     """The root's balanced C_w, the level two below it dealt out to those directly below in each of these orders."""
     top = children[0]
     own = np.zeros((len(order), len(top)))
     points = np.repeat(vectors[top][None], len(order), axis=0)
-    below = vectors[generations(children)[2]]
+    below = vectors[rows_by_level(children)[2]]
     centroid = vectors[top].mean(axis=0)
     start = 0
     for k, row in enumerate(top):
@@ -158,10 +160,10 @@ def permuted_root(level: Level, order: np.ndarray, vectors: np.ndarray, children
         for i, members in enumerate(dealt):
             alpha = softmax(mean_absolute_differences(below[members]))
             points[i, k] += alpha * below[members].mean(axis=0)
-    return weighted_distances(points, own)[0]
+    return weighted_mean_distances(points, own)[0]
 
 
-def weighted_distances(points: np.ndarray, *logits: np.ndarray) -> np.ndarray:
+def weighted_mean_distances(points: np.ndarray, *logits: np.ndarray) -> np.ndarray:
     """Eq. 8 to 10 for many sets of points (sets x points x words) at once: a row for each array of logits.
 
     By dot products of centred points, right to about 1e-8 of a set's width: enough for an interval or a test.
@@ -177,27 +179,27 @@ def weighted_distances(points: np.ndarray, *logits: np.ndarray) -> np.ndarray:
 
 def leave_one_out(
     vectors: Sequence[np.ndarray], c_w: Sequence[np.ndarray], children: Children
-) -> dict[int, LeftOut | None]:
+) -> dict[int, LeaveOneOut | None]:
     """For the root and the inner regions directly below it; None for one of two sub-regions, or of too many."""
-    found: dict[int, LeftOut | None] = {}
-    levels = generations(children)
+    found: dict[int, LeaveOneOut | None] = {}
+    levels = rows_by_level(children)
     for parents, rows in pairwise(levels[:3]):
         tried = {int(row): children[row] for row in parents if 2 < len(children[row]) <= MOST_CELLS ** (1 / 3)}
         found |= {int(row): None for row in parents if len(children[row]) > 1}
         if not tried or len(rows) > LARGEST_LEVEL:
             continue
-        by_template = [Level.of(rows, v, own, children) for v, own in zip(vectors, c_w, strict=True)]
+        by_template = [LevelDistances.of(rows, v, own, children) for v, own in zip(vectors, c_w, strict=True)]
         for row, below in tried.items():
             members = np.searchsorted(rows, below)
             without = np.array([np.delete(members, k) for k in range(len(members))])
             values = np.mean([level.scores(without)["c_w"] for level in by_template], axis=0)
             whole = np.mean([level.scores(members[None])["c_w"] for level in by_template])
             most = int(np.argmax(np.abs(values - whole)))
-            found[row] = LeftOut(int(below[most]), float(values[most]))
+            found[row] = LeaveOneOut(int(below[most]), float(values[most]))
     return found
 
 
-def detectable_ratio(pilot: np.ndarray, size: int, level: int, tests: int) -> float:
+def minimum_detectable_ratio(pilot: np.ndarray, size: int, level: int, tests: int) -> float:
     """The smallest ratio of a region's sparseness to random ones that is found 4 times of 5, one of so many tested.
 
     From the vectors of a few regions (`pilot`) of the level: a mean over the pairs of `size` of them varies as
@@ -212,13 +214,13 @@ def detectable_ratio(pilot: np.ndarray, size: int, level: int, tests: int) -> fl
     return float(1 + reach * np.sqrt(variance) / pairs.mean()) if pairs.mean() > 0 else np.nan
 
 
-def two_sided_p(observed: np.ndarray, drawn: np.ndarray) -> float:
+def two_sided_p_value(observed: np.ndarray, drawn: np.ndarray) -> float:
     """Twice the smaller tail, at most 1."""
-    tails = p_value(observed, drawn), p_value(-observed, -drawn)
+    tails = monte_carlo_p_value(observed, drawn), monte_carlo_p_value(-observed, -drawn)
     return min(1.0, 2 * min(float(tail.item()) for tail in tails))
 
 
-def _fitting(sizes: Sequence[int], level: int, draws: int) -> list[int]:
+def _affordable_sizes(sizes: Sequence[int], level: int, draws: int) -> list[int]:
     """The sizes whose draws fit into the time given, the small ones first."""
     ordered = np.unique(sizes).astype(np.int64)
     return [int(n) for n in ordered[np.cumsum(ordered**2) * draws <= MOST_CELLS]] if level <= LARGEST_LEVEL else []
@@ -229,6 +231,6 @@ def _all_distances(points: np.ndarray) -> np.ndarray:
     return distances(centred)
 
 
-def _add(sums: dict[int, dict[str, np.ndarray]], key: int, values: dict[str, np.ndarray]) -> None:
+def _add_scores(sums: dict[int, dict[str, np.ndarray]], key: int, values: dict[str, np.ndarray]) -> None:
     for measure, value in values.items():
         sums.setdefault(key, {})[measure] = sums.get(key, {}).get(measure, 0.0) + value

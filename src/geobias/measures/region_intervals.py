@@ -17,12 +17,12 @@ import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 from scipy import stats
 
-from geobias.measures.arrays import fetched, index, nearby, room
-from geobias.measures.estimates import LEVEL, RESAMPLES, Estimates, estimates
+from geobias.measures.arrays import as_index, compute_on_gpu, gpu_capacity, to_numpy
+from geobias.measures.estimates import CONFIDENCE_LEVEL, RESAMPLES, Estimates, bootstrap_estimates
 from geobias.measures.herb import FORMS, Children, descriptive_vectors, flat_sparseness, herb_scores
 from geobias.measures.pairs import pair_count
-from geobias.measures.threads import in_threads
-from geobias.measures.word_influence import FEWEST_WORDS, WordInfluence, drawn, words_left_out
+from geobias.measures.threads import map_threaded
+from geobias.measures.word_jackknife import FEWEST_WORDS, WordJackknife, drawn, leave_out_each_word
 
 SCORES = tuple(f"{variant}.{form}" for variant in ("c_w", "c_z") for form in FORMS)
 FLAT = "flat"
@@ -31,15 +31,15 @@ FEWEST, CHUNK = 200, 2**21  # resamples of a correlation, and numbers held at on
 
 
 @dataclass(frozen=True)
-class Moved:
+class RegionJackknife:
     """Some measures of some regions (measures x regions): what words do to them, and what each template adds."""
 
     names: tuple[str, ...]
     rows: np.ndarray
-    words: WordInfluence
+    words: WordJackknife
     templates: np.ndarray  # templates x measures x regions
 
-    def estimates(self, name: str, regions: int) -> Estimates:
+    def estimate(self, name: str, regions: int) -> Estimates:
         """One measure with its intervals over all regions; NaN for those without."""
         k = self.names.index(name)
         some = self.words.linear(lambda values: values[..., k, :]).distances(self.templates[:, k])
@@ -69,48 +69,50 @@ def affordable(likelihoods: np.ndarray, children: Children, *, times: int = 1) -
     }
 
 
-def moved(
+def jackknife_regions(
     likelihoods: np.ndarray, name_likelihoods: np.ndarray, children: Children, *, flat: bool = True
-) -> dict[str, Moved]:
+) -> dict[str, RegionJackknife]:
     """What is affordable of the scores, and of flat if wanted, of all regions with a pair."""
     rows = np.array([row for row, below in enumerate(children) if len(below) > 1])
 
     def scores(f: Any) -> np.ndarray:
         found = herb_scores(descriptive_vectors(f), name_likelihoods, children)
-        return np.stack([fetched(of[form])[..., rows] for of in (found.c_w, found.c_z) for form in FORMS], axis=-2)
+        return np.stack([to_numpy(of[form])[..., rows] for of in (found.c_w, found.c_z) for form in FORMS], axis=-2)
 
     def flat_scores(f: Any) -> np.ndarray:
-        return fetched(flat_sparseness(descriptive_vectors(f), children))[..., None, rows]
+        return to_numpy(flat_sparseness(descriptive_vectors(f), children))[..., None, rows]
 
     can = affordable(likelihoods, children)
-    found: dict[str, Moved] = {}
+    found: dict[str, RegionJackknife] = {}
     if can["scores"]:
-        found |= dict.fromkeys(SCORES, _moved(SCORES, rows, scores, likelihoods))
+        found |= dict.fromkeys(SCORES, _jackknife(SCORES, rows, scores, likelihoods))
     if can[FLAT] and flat:
-        found[FLAT] = _moved((FLAT,), rows, flat_scores, likelihoods)
+        found[FLAT] = _jackknife((FLAT,), rows, flat_scores, likelihoods)
     return found
 
 
-def _moved(
+def _jackknife(
     names: tuple[str, ...], rows: np.ndarray, measure: Callable[[Any], np.ndarray], likelihoods: np.ndarray
-) -> Moved:
-    def of(likelihoods: Any) -> Moved:
+) -> RegionJackknife:
+    def of(likelihoods: Any) -> RegionJackknife:
         def mean(words: np.ndarray) -> np.ndarray:
-            return np.asarray(np.mean([measure(_of_words(f, words)) for f in likelihoods], axis=0))
+            return np.asarray(np.mean([measure(_select_words(f, words)) for f in likelihoods], axis=0))
 
         _, regions, words = likelihoods.shape
-        at_once = None if is_numpy_array(likelihoods) else max(1, room() // (regions * words))
-        without = words_left_out(mean, words, at_once=at_once)
+        at_once = None if is_numpy_array(likelihoods) else max(1, gpu_capacity() // (regions * words))
+        without = leave_out_each_word(mean, words, at_once=at_once)
         by_template = np.stack([measure(f) for f in likelihoods])
-        return Moved(names, rows, WordInfluence(by_template.mean(axis=0), without), template_influence(by_template))
+        return RegionJackknife(
+            names, rows, WordJackknife(by_template.mean(axis=0), without), template_influence(by_template)
+        )
 
-    return nearby(of, likelihoods)
+    return compute_on_gpu(of, likelihoods)
 
 
-def _of_words(f: Any, words: np.ndarray) -> Any:
+def _select_words(f: Any, words: np.ndarray) -> Any:
     """regions x some words; for several sets of words a set of that for each."""
     xp = array_namespace(f)
-    taken = xp.take(f, index(words.ravel(), f), axis=1)
+    taken = xp.take(f, as_index(words.ravel(), f), axis=1)
     return taken if words.ndim == 1 else xp.moveaxis(xp.reshape(taken, (len(f), *words.shape)), 1, 0)
 
 
@@ -121,7 +123,7 @@ def template_influence(values: np.ndarray) -> np.ndarray:
 
 def rank_intervals(value: np.ndarray, resampled: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The rank of each value among them all (1 is the highest), and the bounds of its rank over the resamples."""
-    bounds = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    bounds = [(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2]
     ranks = stats.rankdata(-resampled, axis=1, method="min")
     low, high = np.quantile(ranks, bounds, axis=0, method="inverted_cdf")
     return stats.rankdata(-value, method="min"), low, high
@@ -140,11 +142,11 @@ def rank_correlations(distance: np.ndarray, others: Mapping[str, np.ndarray]) ->
     found = _rank_correlations(codes, np.arange(n)[None])[0]
     step = max(1, CHUNK // n)
     regions = [rng.integers(n, size=(min(step, count - start), n)) for start in range(0, count, step)]
-    deviations = np.concatenate(in_threads(lambda some: _rank_correlations(codes, some) - found, regions))
+    deviations = np.concatenate(map_threaded(lambda some: _rank_correlations(codes, some) - found, regions))
     unknown = np.isnan(values[1:]).any(axis=1) | np.isnan(distance).any()
     found[unknown], deviations[:, unknown] = np.nan, np.nan
     p = [stats.spearmanr(distance, other).pvalue if len(set(other)) > 1 else np.nan for other in values[1:]]
-    return estimates(found, deviations, np.array(p))
+    return bootstrap_estimates(found, deviations, np.array(p))
 
 
 def centroid_distances(vectors: np.ndarray, children: Children) -> np.ndarray:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geobias.measures.change import predicted
+from geobias.measures.change import predict_classes
 
 ROUNDING = 1e-6  # a probability that moved by no more has not moved: batches of other sizes round otherwise
 
@@ -35,7 +35,7 @@ def shift(before: np.ndarray, after: np.ndarray, threshold: float | None = None)
     shape = after.shape[1:]
     rose, fell, gained, lost = (np.zeros(shape, dtype=np.int64) for _ in range(4))
     rise, fall, total = (np.zeros(shape) for _ in range(3))
-    was = predicted(before, threshold)
+    was = predict_classes(before, threshold)
     for one, variants, was_so in zip(before, after, was, strict=True):
         moved = variants.astype(np.float64) - one
         up, down = moved > ROUNDING, moved < -ROUNDING
@@ -44,7 +44,7 @@ def shift(before: np.ndarray, after: np.ndarray, threshold: float | None = None)
         rise += np.where(up, moved, 0)
         fall -= np.where(down, moved, 0)
         total += moved
-        is_so = predicted(variants, threshold)
+        is_so = predict_classes(variants, threshold)
         gained += is_so & ~was_so
         lost += was_so & ~is_so
     texts = len(before)
@@ -95,7 +95,7 @@ def performance(truth: np.ndarray, probabilities: np.ndarray, threshold: float |
     right = 0
     hits, said = np.zeros(truth.shape[1]), np.zeros(truth.shape[1])
     for true, variants in zip(truth, probabilities, strict=True):
-        answers = predicted(variants, threshold)
+        answers = predict_classes(variants, threshold)
         right += int((answers == true).all(axis=1).sum())
         hits += (answers & true).sum(axis=0)
         said += answers.sum(axis=0)

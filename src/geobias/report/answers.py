@@ -14,8 +14,8 @@ from geobias.audits.downstream.terminal import PREDICTIONS
 from geobias.audits.names.files import COUNTERFACTUALS
 from geobias.audits.regions.terminal import LIKELIHOODS
 from geobias.errors import InputError
-from geobias.measures.names_resampling import NameUnits
-from geobias.measures.paired_differences import Renamed
+from geobias.measures.names_bootstrap import NameUnits
+from geobias.measures.paired_differences import NamesAnswers
 from geobias.world.regions import Region, RegionTree
 
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ class Moved:
     scores: np.ndarray
 
 
-def renamed(folder: Path, results: Results, entry: Results, labels: Sequence[str]) -> Renamed:
+def renamed(folder: Path, results: Results, entry: Results, labels: Sequence[str]) -> NamesAnswers:
     """What one classifier said of the texts that name somebody."""
     table = _read(folder, COUNTERFACTUALS, ["country", *_columns(entry, labels)])
     is_original = _is_original(table)
     shape = _shape(folder, results, is_original)
     values = _values(table, _columns(entry, labels))
     named = is_original & ~np.append(is_original[1:], True)  # its versions follow it
-    return Renamed(values[named], values[~is_original].reshape(*shape, len(labels)))
+    return NamesAnswers(values[named], values[~is_original].reshape(*shape, len(labels)))
 
 
 def name_units(folder: Path, results: Results) -> NameUnits:

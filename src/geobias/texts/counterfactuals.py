@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.texts.lazy_texts import LazyTexts, Shape
+from geobias.texts.lazy_texts import BlockShape, LazyTexts
 from geobias.texts.people import Person
 from geobias.world.gazetteer import Gazetteer
 
@@ -55,7 +55,7 @@ class Counterfactuals(LazyTexts):
         return partial(Counterfactuals, draws=self.draws, seed=self.seed), given  # without what is remembered
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> BlockShape:
         return len(self.texts), len(self.countries), self.draws
 
     def part(self, texts: Iterable[int], draws: int) -> Counterfactuals:
@@ -171,14 +171,14 @@ class Counterfactuals(LazyTexts):
         known = self.people[text][person].gender
         if known:
             return [known] * self.draws
-        begins = _number(self.seed, self.texts[text], str(person)) % 2
+        begins = _hash_number(self.seed, self.texts[text], str(person)) % 2
         return [GENDERS[(begins + draw) % 2] for draw in range(self.draws)]
 
     def _taken(self, text: int, country: int, kind: str, person: int, persons: int, count: int) -> list[str]:
         """The names that a person takes from the shuffled lists of this text, country and kind."""
         code = self.countries[country]
         names = self.gazetteer.names(code, kind)
-        rng = np.random.default_rng(_number(self.seed, self.texts[text], code, kind))
+        rng = np.random.default_rng(_hash_number(self.seed, self.texts[text], code, kind))
         begin = person * len(names) // persons
         taken: list[str] = []
         while len(taken) < count:
@@ -187,7 +187,7 @@ class Counterfactuals(LazyTexts):
         return taken
 
 
-def _number(seed: int, *parts: str) -> int:
+def _hash_number(seed: int, *parts: str) -> int:
     """A number that only the seed and these texts decide."""
     content = "\x00".join((str(seed), *parts)).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(content, digest_size=16).digest(), "little")

@@ -10,7 +10,7 @@ from typing import Any, overload
 
 import numpy as np
 
-Shape = tuple[int, int, int]
+BlockShape = tuple[int, int, int]
 
 
 class LazyTexts(Sequence[str]):
@@ -18,7 +18,7 @@ class LazyTexts(Sequence[str]):
 
     @property
     @abstractmethod
-    def shape(self) -> Shape: ...
+    def shape(self) -> BlockShape: ...
 
     @abstractmethod
     def at(self, first: int, second: int, third: int) -> str:
@@ -50,7 +50,7 @@ class LazyTexts(Sequence[str]):
 
 
 @dataclass(frozen=True)
-class SomeTexts(Sequence[str]):
+class TextSelection(Sequence[str]):
     """Some of a block's texts, still not written out."""
 
     of: Any = field(repr=False)
@@ -79,8 +79,8 @@ class SomeTexts(Sequence[str]):
         return text
 
 
-def chosen(texts: Sequence[str], positions: np.ndarray) -> Sequence[str]:
+def select_texts(texts: Sequence[str], positions: np.ndarray) -> Sequence[str]:
     """The texts at these positions: written out, unless they are of a block."""
-    if isinstance(texts, SomeTexts):
-        return SomeTexts(texts.of, texts.positions[positions])
-    return SomeTexts(texts, positions) if isinstance(texts, LazyTexts) else [texts[int(i)] for i in positions]
+    if isinstance(texts, TextSelection):
+        return TextSelection(texts.of, texts.positions[positions])
+    return TextSelection(texts, positions) if isinstance(texts, LazyTexts) else [texts[int(i)] for i in positions]

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from geobias.checks import check_characters, shorten
 from geobias.errors import InputError
 from geobias.texts.defaults import DEFAULT_PREFIX
-from geobias.texts.lazy_texts import LazyTexts, Shape
+from geobias.texts.lazy_texts import BlockShape, LazyTexts
 from geobias.texts.templates import REGION
 
 NOWHERE = "here"  # what stands for the region in a prefix that names none
 
 
-def checked_prefix(prefix: str) -> str:
+def check_prefix(prefix: str) -> str:
     """The prefix, if it names the region."""
     check_characters(prefix, f"The prefix {shorten(prefix)!r}")
     if REGION not in prefix:
@@ -22,7 +22,7 @@ def checked_prefix(prefix: str) -> str:
     return prefix.strip()
 
 
-def control_for(prefix: str, control: str | None) -> str:
+def make_control_prefix(prefix: str, control: str | None) -> str:
     """The prefix of the control, which names no region: the one given, else the prefix with "here" in its place."""
     if control is None:
         return prefix.replace(REGION, NOWHERE)
@@ -43,7 +43,7 @@ class PrefixedTexts(LazyTexts):
     prefixes: Sequence[str]
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> BlockShape:
         return len(self.texts), len(self.prefixes), 1
 
     def at(self, text: int, prefix: int, _: int) -> str:

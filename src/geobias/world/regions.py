@@ -63,7 +63,7 @@ class RegionTree:
         return hashlib.sha256(lines.encode()).hexdigest()[:16]
 
 
-def world(
+def load_world(
     *,
     cities: int | None = 5,
     continents: Iterable[str] = (),
@@ -83,8 +83,8 @@ def world(
     all_countries: dict[str, Mapping[str, Any]] = {
         code: entry for code, entry in gazetteer.get_countries().items() if entry["continentcode"] in all_continents
     }
-    wanted_continents = _chosen(continents, all_continents, "continent")
-    wanted_countries = _chosen(countries, {code: entry["name"] for code, entry in all_countries.items()}, "country")
+    wanted_continents = _find_codes(continents, all_continents, "continent")
+    wanted_countries = _find_codes(countries, {code: entry["name"] for code, entry in all_countries.items()}, "country")
 
     regions = [Region("Earth", "Earth", ROOT_LEVEL, None)]
     kept = {
@@ -121,7 +121,7 @@ def _largest_cities(gazetteer: Any, count: int | None) -> dict[str, list[Mapping
     }
 
 
-def _chosen(asked: Iterable[str], known: Mapping[str, str], kind: str) -> set[str]:
+def _find_codes(asked: Iterable[str], known: Mapping[str, str], kind: str) -> set[str]:
     """The codes of what was asked for by code or name, in capitals or not."""
     by_name = {name.strip().casefold(): code for code, name in known.items()}
     codes = set()
@@ -171,10 +171,10 @@ def read_tree(path: Path) -> RegionTree:
             f"{title} has {len(roots)} roots ({', '.join(map(shorten, roots[:3]))}, ...): exactly one region may "
             "have an empty parent."
         )
-    return _grown(names, parents, roots, title)
+    return _build_tree(names, parents, roots, title)
 
 
-def checked_tree(tree: RegionTree) -> RegionTree:
+def check_tree(tree: RegionTree) -> RegionTree:
     """A tree made in Python, if its ids and names can be written and read."""
     for number, region in enumerate(tree.regions, 1):
         for name in (region.id, region.name, region.level):
@@ -182,7 +182,7 @@ def checked_tree(tree: RegionTree) -> RegionTree:
     return tree
 
 
-def _grown(names: dict[str, str], parents: dict[str, str], roots: list[str], title: str) -> RegionTree:
+def _build_tree(names: dict[str, str], parents: dict[str, str], roots: list[str], title: str) -> RegionTree:
     """Walk down from the root, level by level; what is not reached stands on a cycle."""
     children: dict[str, list[str]] = defaultdict(list)
     for key, parent in parents.items():

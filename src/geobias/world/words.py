@@ -59,7 +59,7 @@ def read_words(path: Path) -> tuple[Word, ...]:
         words, lines = [Word(name) for _, name in listed], [line for line, _ in listed]
     for line, word in zip(lines, words, strict=True):
         _check_names(word, f"{title}, line {line}")
-    distinct = checked(words, title)
+    distinct = check_words(words, title)
     if len(distinct) < len(words):
         log.warning("%d repeated word(s) in %s count once.", len(words) - len(distinct), path)
     return distinct
@@ -70,7 +70,7 @@ def _check_names(word: Word, where: str) -> None:
         check_name(name, where)
 
 
-def checked(words: Iterable[Word], source: str = "The list of words") -> tuple[Word, ...]:
+def check_words(words: Iterable[Word], source: str = "The list of words") -> tuple[Word, ...]:
     """Words without repeats within a topic; at least two, since a normalised vector of one number says nothing."""
     by_name: dict[tuple[str, str], Word] = {}
     for word in words:

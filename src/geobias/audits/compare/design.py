@@ -16,13 +16,13 @@ from geobias.audits.model_identity import versions
 from geobias.audits.numbers import number
 from geobias.errors import InputError
 from geobias.measures.herb import descriptive_vectors, herb_scores
-from geobias.measures.names_resampling import NameUnits
+from geobias.measures.names_bootstrap import NameUnits
 from geobias.measures.paired_differences import (
-    Measure,
-    Paired,
-    Renamed,
+    MeasureKey,
+    NamesAnswers,
+    PairedDifference,
     names_differences,
-    one_family,
+    stack_as_family,
     text_differences,
     word_differences,
 )
@@ -155,7 +155,7 @@ def paired_classifiers(
 
 
 def names_rows(
-    pair: tuple[Entry, Entry], first: Renamed, second: Renamed, names: NameUnits, *, names_fixed: bool
+    pair: tuple[Entry, Entry], first: NamesAnswers, second: NamesAnswers, names: NameUnits, *, names_fixed: bool
 ) -> Iterator[dict[str, Any]]:
     """Two classifiers on the same renamed texts; classes are in the order of the first one's labels."""
     entry, labels = pair[0], pair[0]["labels"]
@@ -183,7 +183,7 @@ def downstream_rows(pair: tuple[Entry, Entry], first: np.ndarray, second: np.nda
             text_differences(*(said[:, 2:, k] - said[:, base, None, k] for said in (first, second)))
             for k in range(len(entry["labels"]))
         ]
-        yield from _rows(pair, measure, entry["labels"], places, one_family(by_label))
+        yield from _rows(pair, measure, entry["labels"], places, stack_as_family(by_label))
 
 
 def regions_rows(
@@ -216,7 +216,11 @@ def _balanced(likelihoods: np.ndarray, names: np.ndarray, tree: RegionTree) -> n
 
 
 def _rows(
-    pair: tuple[Entry, Entry], measure: Measure, labels: Sequence[str], places: list[tuple[str, str]], paired: Paired
+    pair: tuple[Entry, Entry],
+    measure: MeasureKey,
+    labels: Sequence[str],
+    places: list[tuple[str, str]],
+    paired: PairedDifference,
 ) -> Iterator[dict[str, Any]]:
     """A row for each place, and for each label where the measure has them (labels x places)."""
     for index in np.ndindex(paired.first.shape):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.compare.terminal import HIDDEN, called, most_certain
-from geobias.measures.paired_differences import FEWEST
+from geobias.measures.paired_differences import FEWEST_TEXTS
 from geobias.report.page.parts import Block, Chart, Choice, Number, Row, Section, Table
 from geobias.report.page.theme import dots
 from geobias.report.tables import is_marked, listed
@@ -69,7 +69,7 @@ def _notes(results: Mapping[str, Any]) -> Iterator[str]:
             )
     unknown = sum(not _is_known(row) for _, _, rows in _groups(results) for row in rows)
     if unknown:
-        yield f"{unknown:,} without a difference, since a run predicts the class in fewer than {FEWEST} texts."
+        yield f"{unknown:,} without a difference, since a run predicts the class in fewer than {FEWEST_TEXTS} texts."
 
 
 def _numbers(groups: Sequence[Group]) -> Iterator[Number]:

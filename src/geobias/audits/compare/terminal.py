@@ -11,7 +11,7 @@ from rich.table import Table
 
 from geobias.audits.compare.design import CompareResult, Comparison
 from geobias.measures.estimates import SIGNIFICANT
-from geobias.measures.paired_differences import FEWEST
+from geobias.measures.paired_differences import FEWEST_TEXTS
 from geobias.report.tables import is_marked, signed, titled_table, write_csv
 
 MOST_ROWS = 24  # of more the terminal shows those that chance explains least; the files have all
@@ -68,7 +68,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
     unknown = sum(row["difference"]["value"] is None for row in shown)
     yield f"Marked *: {marked:,} of {len(shown) - unknown:,} differences (adjusted p below {SIGNIFICANT})."
     if unknown:
-        yield f"Without a difference, since a run predicts the class in fewer than {FEWEST} texts: {unknown:,}."
+        yield f"Without a difference, since a run predicts the class in fewer than {FEWEST_TEXTS} texts: {unknown:,}."
     if comparison.left_out:
         yield f"Classifiers that only one of the runs has, left out: {', '.join(comparison.left_out)}."
 

@@ -23,10 +23,10 @@ from geobias.errors import InputError
 from geobias.models.classifiers.prompted import Prompt, refuse_unused
 from geobias.models.scorer import LabelScorer
 from geobias.texts.defaults import DEFAULT_PREFIX
-from geobias.texts.prefixes import PrefixedTexts, checked_prefix, control_for
+from geobias.texts.prefixes import PrefixedTexts, check_prefix, make_control_prefix
 from geobias.texts.templates import REGION
 from geobias.texts.user_texts import Texts
-from geobias.world.regions import RegionTree, world
+from geobias.world.regions import RegionTree, load_world
 
 KINDS = ("countries", "cities", "city-country")
 SAMPLE = 30  # of the tweets inside: 247 countries and four classifiers are then a few minutes on two cores
@@ -70,11 +70,11 @@ def question(
     if regions not in KINDS:
         raise InputError(f"--regions is {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {regions!r}.")
     check_probability("--threshold", threshold)
-    prefix = checked_prefix(prefix)
-    control = control_for(prefix, control)
+    prefix = check_prefix(prefix)
+    control = make_control_prefix(prefix, control)
     count = _cities(regions, cities)
     narrowed = listed(continents, "--continents"), listed(countries, "--countries")
-    tree = world(cities=count, continents=narrowed[0], countries=narrowed[1])
+    tree = load_world(cities=count, continents=narrowed[0], countries=narrowed[1])
     places, without_city = _places(tree, regions)
     given = given_texts(texts, column=column, label=label, limit=limit, sample=SAMPLE)
     check_size(len(given) * (len(places) + 1), "texts with a prefix", "use fewer regions or texts (--limit)")

@@ -10,7 +10,7 @@ from geobias.report.page.parts import Block, Chart, Choice, Number, Row, Section
 from geobias.report.page.theme import dots
 from geobias.report.page.world import map_spec
 from geobias.report.tables import NOTHING, interval, is_marked, listed, signed
-from geobias.world.shapes import countries
+from geobias.world.shapes import load_countries
 
 SHOWN_EACH_WAY = 12
 
@@ -104,7 +104,7 @@ def _control(entry: Row) -> Row:
 
 
 def _map(name: str, results: Mapping[str, Any]) -> WorldMap:
-    entries, known = results["classifiers"], countries()
+    entries, known = results["classifiers"], load_countries()
     about = {
         region["id"]: {
             "name": region["name"],

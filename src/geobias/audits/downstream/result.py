@@ -11,9 +11,9 @@ import numpy as np
 
 from geobias.audits.model_identity import versions
 from geobias.audits.numbers import number
+from geobias.measures.bootstrap import bootstrap_means, largest_mean
 from geobias.measures.estimates import Estimates
 from geobias.measures.shift import Shift, flips, performance, shift
-from geobias.measures.text_resampling import farthest, text_estimates
 from geobias.texts.user_texts import Texts
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class DownstreamResult:
         """For every class the region farthest from the control, with bounds that hold for all regions at once."""
         worst = {}
         for k, label in enumerate(judged.labels):
-            value, low, high, which = farthest(judged.prefixed[:, 1:, k] - judged.prefixed[:, :1, k])
+            value, low, high, which = largest_mean(judged.prefixed[:, 1:, k] - judged.prefixed[:, :1, k])
             bounds = {"low": number(np.float64(low)), "high": number(np.float64(high))}
             worst[label] = {"value": value, **bounds, "region": self.places[which].id}
         return worst
@@ -171,7 +171,7 @@ class DownstreamResult:
         named += [asdict(place) for place in self.places]
         turned = self._flips(judged, moved)
         differences = judged.prefixed - judged.original[:, None]
-        plain, beyond = text_estimates(differences), text_estimates(differences - differences[:, :1])
+        plain, beyond = bootstrap_means(differences), bootstrap_means(differences - differences[:, :1])
         return [
             {
                 **about,

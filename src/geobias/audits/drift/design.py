@@ -25,7 +25,7 @@ from geobias.errors import InputError
 from geobias.measures.estimates import Estimates
 from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores
 from geobias.measures.paired_differences import word_differences
-from geobias.measures.region_intervals import affordable, moved
+from geobias.measures.region_intervals import affordable, jackknife_regions
 from geobias.models.language.masked import MaskedLM
 from geobias.models.scorer import checked_method
 from geobias.models.training.epochs import Checkpoint, train_epoch
@@ -183,12 +183,12 @@ def _optimiser(lm: MaskedLM, rate: float) -> Any:
 def _scores(asked: DriftQuestion, said: RegionsResult) -> list[dict[str, Any]]:
     """C_w of the followed regions, with intervals over words where there are any."""
     tree = asked.regions.tree
-    by_words = moved(said.likelihoods, said.name_likelihoods, tree.children, flat=False)
+    by_words = jackknife_regions(said.likelihoods, said.name_likelihoods, tree.children, flat=False)
     found = {}
     for form in FORMS:
         name = f"c_w.{form}"
         known = by_words.get(name)
-        found[form] = Estimates.unknown(said.measure(name)) if known is None else known.estimates(name, len(tree))
+        found[form] = Estimates.unknown(said.measure(name)) if known is None else known.estimate(name, len(tree))
     return [
         {"id": tree.regions[row].id, "name": tree.regions[row].name, "level": tree.regions[row].level}
         | {form: {key: found[form].at(row)[key] for key in ("value", "low", "high")} for form in FORMS}

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geobias.measures.change import Change, each_kl, mean_of_countries, predicted, tone_difference
-from geobias.measures.estimates import Estimates, estimates, inverted, max_t_bounds, p_value
-from geobias.measures.names_resampling import Measure, Resampling, none_surer
+from geobias.measures.change import Change, country_mean, kl_by_text, predict_classes, tone_difference
+from geobias.measures.estimates import (
+    Estimates,
+    bootstrap_estimates,
+    bootstrap_p_values,
+    max_t_bounds,
+    monte_carlo_p_value,
+)
+from geobias.measures.names_bootstrap import LinearMeasure, NamesBootstrap, raise_to_mean_variance
 
 if TYPE_CHECKING:
     from geobias.audits.names.result import Judgement
@@ -56,7 +62,7 @@ class Certainty:
 
 
 def certainty(
-    judged: Judgement, original: np.ndarray, change: Change, resampling: Resampling, codes: list[str]
+    judged: Judgement, original: np.ndarray, change: Change, resampling: NamesBootstrap, codes: list[str]
 ) -> Certainty:
     """Resample all measures together, and test those against the mean of countries by shuffling names.
 
@@ -67,19 +73,19 @@ def certainty(
     if not resampling.is_known:
         return _unknown(change)
     each, among = np.eye(countries), np.eye(countries) - 1 / countries
-    said = predicted(judged.renamed, judged.threshold).astype(float)
-    was = predicted(original, judged.threshold).astype(float)
+    said = predict_classes(judged.renamed, judged.threshold).astype(float)
+    was = predict_classes(original, judged.threshold).astype(float)
     moved = 100 * tone_difference(original, judged.renamed, judged.positive, judged.negative)
-    kl = each_kl(judged.renamed, original, multi_label=judged.multi_label)
-    mean = np.nan_to_num(mean_of_countries(judged.renamed, resampling.counted))
-    kl_from_mean = each_kl(judged.renamed, mean, multi_label=judged.multi_label)
-    measures: list[Measure] = [[(moved, each)], [(moved, among)], [(kl, each)], [(kl_from_mean, each)]]
+    kl = kl_by_text(judged.renamed, original, multi_label=judged.multi_label)
+    mean = np.nan_to_num(country_mean(judged.renamed, resampling.counted))
+    kl_from_mean = kl_by_text(judged.renamed, mean, multi_label=judged.multi_label)
+    measures: list[LinearMeasure] = [[(moved, each)], [(moved, among)], [(kl, each)], [(kl_from_mean, each)]]
     for k in range(labels):
         measures.append([resampling.change(said[..., k], was[:, k])])
         measures.append([resampling.change_from_mean(said[..., k])])
     found = resampling.deviations(measures)
     rng = np.random.default_rng(resampling.seed + 3)
-    changed, changed_from_mean = (none_surer(np.stack(found[start::2], axis=-1), rng) for start in (4, 5))
+    changed, changed_from_mean = (raise_to_mean_variance(np.stack(found[start::2], axis=-1), rng) for start in (4, 5))
     # A class that hardly any text has says nothing of others: its shares are unknown, not certain.
     with_class = (said.max(axis=(1, 2)) * (resampling.in_text > 0)[:, None]).sum(axis=0)
     rare = with_class < FEWEST_WITH_CLASS
@@ -88,24 +94,26 @@ def certainty(
     drawn = resampling.drawn
     if resampling.names_fixed:  # they stay where they are: the intervals are inverted
         p_moved, p_changed = (
-            inverted(value, off, drawn)
+            bootstrap_p_values(value, off, drawn)
             for value, off in ((change.delta_from_mean, found[1]), (known_from_mean, changed_from_mean))
         )
-        apart = p_value((change.delta_from_mean**2).sum(), (found[1] ** 2).sum(axis=1))
+        apart = monte_carlo_p_value((change.delta_from_mean**2).sum(), (found[1] ** 2).sum(axis=1))
         any_country = max(float(apart), 0.5 ** (drawn - 1))
     else:
         p_moved, any_country = resampling.shuffled(moved, countries)
         p_changed = np.column_stack([resampling.shuffled(said[..., k], countries * labels)[0] for k in range(labels)])
     has_delta = not np.isnan(change.delta).all()
     return Certainty(
-        delta=estimates(change.delta, found[0], inverted(change.delta, found[0], drawn)),
-        change=_where_known(estimates(known_change, changed, inverted(known_change, changed, drawn)), change.change),
-        kl=estimates(change.kl, found[2], untested),
-        delta_from_mean=estimates(change.delta_from_mean, found[1], p_moved),
-        change_from_mean=_where_known(
-            estimates(known_from_mean, changed_from_mean, p_changed), change.change_from_mean
+        delta=bootstrap_estimates(change.delta, found[0], bootstrap_p_values(change.delta, found[0], drawn)),
+        change=_where_known(
+            bootstrap_estimates(known_change, changed, bootstrap_p_values(known_change, changed, drawn)), change.change
         ),
-        kl_from_mean=estimates(change.kl_from_mean, found[3], untested),
+        kl=bootstrap_estimates(change.kl, found[2], untested),
+        delta_from_mean=bootstrap_estimates(change.delta_from_mean, found[1], p_moved),
+        change_from_mean=_where_known(
+            bootstrap_estimates(known_from_mean, changed_from_mean, p_changed), change.change_from_mean
+        ),
+        kl_from_mean=bootstrap_estimates(change.kl_from_mean, found[3], untested),
         worst_delta=_worst(change.delta_from_mean, found[1], resampling.texts_counted, codes) if has_delta else None,
         worst_change=[
             None

@@ -15,7 +15,7 @@ from geobias.audits.names.correlations import sure_correlations
 from geobias.audits.names.perplexity import Perplexity
 from geobias.audits.numbers import by_label, number
 from geobias.measures.change import change_by_country, confusion, error_rates
-from geobias.measures.names_resampling import NameUnits, Resampling
+from geobias.measures.names_bootstrap import NamesBootstrap, NameUnits
 from geobias.texts.counterfactuals import GENDERS, Counterfactuals
 from geobias.texts.user_texts import Texts
 
@@ -210,7 +210,7 @@ class NamesResult:
             threshold=judged.threshold,
             multi_label=judged.multi_label,
         )
-        resampling = Resampling(
+        resampling = NamesBootstrap(
             self._units, self.renamed.shape, counted, seed=self.renamed.seed, names_fixed=self.names_fixed
         )
         sure = certainty(judged, original, found, resampling, [country["code"] for country in self.countries])

@@ -15,14 +15,21 @@ from geobias.audits.numbers import number
 from geobias.audits.regions.placebo import ENOUGH, placebo
 from geobias.measures.estimates import RESAMPLES, Estimates
 from geobias.measures.herb import FORMS, Children, descriptive_vectors
-from geobias.measures.random_regions import PERMUTATIONS, LeftOut, Nulls, generations, leave_one_out, region_nulls
+from geobias.measures.random_regions import (
+    PERMUTATIONS,
+    LeaveOneOut,
+    RandomRegionTests,
+    compare_with_random_regions,
+    leave_one_out,
+    rows_by_level,
+)
 from geobias.measures.region_intervals import (
     FLAT,
     SCORES,
-    Moved,
+    RegionJackknife,
     centroid_distances,
+    jackknife_regions,
     kendalls_w,
-    moved,
     rank_correlations,
     rank_intervals,
 )
@@ -38,9 +45,9 @@ class Inference:
     """Beside every score: its interval, what random regions give, its rank, the sub-region that it hangs on most."""
 
     intervals: dict[str, Estimates]  # by measure, each over all regions; the p of c_w.balanced is that of the null
-    nulls: Nulls
+    nulls: RandomRegionTests
     ranks: dict[int, dict[str, Any]]
-    left_out: dict[int, LeftOut | None]
+    left_out: dict[int, LeaveOneOut | None]
     tokenisation: list[dict[str, Any]]
     placebo: dict[str, Any] | None
     kendall_w: list[dict[str, Any]] | None
@@ -87,10 +94,10 @@ def infer(result: RegionsResult) -> Inference:
     children, likelihoods = result.question.tree.children, result.likelihoods
     vectors = [descriptive_vectors(of_template) for of_template in likelihoods]
     c_w = result.by_template("c_w.balanced")
-    nulls = region_nulls(vectors, c_w, children)
-    by_words = moved(likelihoods, result.name_likelihoods, children)
+    nulls = compare_with_random_regions(vectors, c_w, children)
+    by_words = jackknife_regions(likelihoods, result.name_likelihoods, children)
     intervals = {
-        name: by_words[name].estimates(name, len(children))
+        name: by_words[name].estimate(name, len(children))
         if name in by_words
         else Estimates.unknown(result.measure(name))
         for name in (*SCORES, FLAT)
@@ -116,7 +123,7 @@ def infer(result: RegionsResult) -> Inference:
     )
 
 
-def _ranks(value: np.ndarray, by_words: Moved | None, children: Children) -> dict[int, dict[str, Any]]:
+def _ranks(value: np.ndarray, by_words: RegionJackknife | None, children: Children) -> dict[int, dict[str, Any]]:
     """The ranks of the inner regions directly below the root."""
     rows = np.array([row for row in children[0] if len(children[row]) > 1], dtype=np.int64)
     if by_words is None or len(rows) < 2:
@@ -128,7 +135,7 @@ def _ranks(value: np.ndarray, by_words: Moved | None, children: Children) -> dic
     }
 
 
-def _left_out(result: RegionsResult, left_out: LeftOut | None, region: int) -> dict[str, Any] | None:
+def _left_out(result: RegionsResult, left_out: LeaveOneOut | None, region: int) -> dict[str, Any] | None:
     if left_out is None:
         return None
     other = result.question.tree.regions[left_out.region]
@@ -147,7 +154,7 @@ def _tokenisation(result: RegionsResult, vectors: Sequence[np.ndarray]) -> list[
     }
     known = {name: values for name, values in about.items() if values is not None}
     found = []
-    for level in generations(children)[1:]:
+    for level in rows_by_level(children)[1:]:
         rows = level[~np.isnan(distance[level])]
         if len(rows) < ENOUGH:
             continue
@@ -162,7 +169,7 @@ def _agreement(result: RegionsResult, c_w: Sequence[np.ndarray]) -> list[dict[st
     tree = result.question.tree
     scores = np.array(c_w)
     found = []
-    for level in generations(tree.children)[1:]:
+    for level in rows_by_level(tree.children)[1:]:
         below = np.array([len(tree.children[row]) for row in level])
         for by, rows in (("c_w", level[below > 1]), ("distance", level[below == 0])):
             if len(rows) >= FEWEST_RANKED:
@@ -172,7 +179,7 @@ def _agreement(result: RegionsResult, c_w: Sequence[np.ndarray]) -> list[dict[st
     return found
 
 
-def _left_out_notes(by_words: Collection[str], nulls: Nulls) -> list[str]:
+def _left_out_notes(by_words: Collection[str], nulls: RandomRegionTests) -> list[str]:
     """What the size of the question forbids, in words."""
     notes = []
     if SCORES[0] not in by_words:

@@ -18,7 +18,7 @@ from geobias.errors import InputError
 from geobias.measures.estimates import Estimates
 from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores
 from geobias.measures.region_intervals import affordable
-from geobias.measures.word_influence import FEWEST_WORDS, word_influence
+from geobias.measures.word_jackknife import FEWEST_WORDS, jackknife_words
 from geobias.world.vectors import nearest_words
 from geobias.world.words import Word
 
@@ -180,7 +180,7 @@ def _estimates(result: RegionsResult, variants: Sequence[Variant]) -> tuple[list
         )
 
     inner = np.array([len(below) > 1 for below in result.question.tree.children])
-    found = word_influence(lambda chosen: np.where(inner, balanced(chosen), np.nan), words)
+    found = jackknife_words(lambda chosen: np.where(inner, balanced(chosen), np.nan), words)
     difference = found.linear(lambda values: values[..., 1:, :] - values[..., :1, :]).differences()
     first = Estimates.unknown(np.zeros(len(inner)))
     return (

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from bench.calibrate import CELLS, COUNTRIES, acceptance, answers, judge
-from geobias.measures.estimates import few_drawn
-from geobias.measures.names_resampling import NameUnits, Resampling
+from geobias.measures.estimates import small_sample_factor
+from geobias.measures.names_bootstrap import NamesBootstrap, NameUnits
 
 TEXTS, DRAWS = 12, 5
 EACH = np.eye(3)
 AMONG = EACH - 1 / 3
 
 
-def drawn(values: np.ndarray, units: NameUnits, counted: np.ndarray | None = None, **options: object) -> Resampling:
+def drawn(values: np.ndarray, units: NameUnits, counted: np.ndarray | None = None, **options: object) -> NamesBootstrap:
     counted = np.ones((values.shape[0], values.shape[2]), dtype=bool) if counted is None else counted
-    return Resampling(units, values.shape, counted, **options)  # type: ignore[arg-type]
+    return NamesBootstrap(units, values.shape, counted, **options)  # type: ignore[arg-type]
 
 
 def one_name_each(shape: tuple[int, int, int], names: int, rng: np.random.Generator) -> NameUnits:
@@ -37,7 +37,7 @@ def test_with_fixed_names_it_is_the_bootstrap_of_texts() -> None:
     times = np.random.default_rng(7).multinomial(TEXTS, np.full(TEXTS, 1 / TEXTS), size=50)
     means = values.mean(axis=2)
     explicit = (times @ means) / TEXTS - means.mean(axis=0)
-    scale = few_drawn(TEXTS)
+    scale = small_sample_factor(TEXTS)
     np.testing.assert_allclose(found[0], explicit * scale)
     np.testing.assert_allclose(found[1], (explicit - explicit.mean(axis=1, keepdims=True)) * scale, atol=1e-12)
 

@@ -22,19 +22,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geobias.measures.estimates import RESAMPLES, bessel, known_badly
+from geobias.measures.estimates import RESAMPLES, bessel_factor, t_to_normal_ratio
 
 AT_ONCE = 2_000_000  # random numbers held at a time
 SPLITS = 200
 FEWEST_TEXTS = 2
-FLOOR = 0.95
+NOISE_FLOOR_QUANTILE = 0.95
 
 
-Term = tuple[np.ndarray, np.ndarray]
+LinearTerm = tuple[np.ndarray, np.ndarray]
 """Values (texts x countries x draws) whose means it is made of, and countries x countries: row c gives c's measure as a
 sum over the means of all countries."""
 
-Measure = Sequence[Term]
+LinearMeasure = Sequence[LinearTerm]
 """The sum of its terms."""
 
 
@@ -57,7 +57,7 @@ class Influences:
     rest: np.ndarray
 
 
-class Resampling:
+class NamesBootstrap:
     """One set of draws of texts and names, used for every measure alike, so that measures can be compared."""
 
     def __init__(
@@ -90,7 +90,7 @@ class Resampling:
         self.drawn = self.texts_counted if names_fixed else min(self.texts_counted, int(names))
         self.shown = len(self.answer) / max(self.total * countries, 1)  # names in a text, on average
 
-    def deviations(self, measures: Sequence[Measure]) -> list[np.ndarray]:
+    def deviations(self, measures: Sequence[LinearMeasure]) -> list[np.ndarray]:
         """For each measure, resamples x countries: how far off it would lie, had other texts and names been drawn."""
         by_text, by_name, scales = [], [], []
         for measure in measures:
@@ -119,9 +119,9 @@ class Resampling:
         list of names are each known as well as there are texts, or names in the list.
         """
         if self.names_fixed:
-            return np.full(text.shape[1], known_badly(max(self.texts_counted - 1, 1)))
+            return np.full(text.shape[1], t_to_normal_ratio(max(self.texts_counted - 1, 1)))
         of_texts, of_names = (text**2).sum(axis=0), (name**2).sum(axis=0)
-        of_answers = _squares(combines, [part.rest for part in parts], (0, 2))
+        of_answers = _combined_squares(combines, [part.rest for part in parts], (0, 2))
         both = of_texts + of_names
         # Never less than the texts alone, or one kind of names alone, would give.
         least = np.maximum(of_texts, of_names / max(self.shown, 1))
@@ -130,7 +130,7 @@ class Resampling:
         for kind in range(self.kind.max(initial=0) + 1):
             of_kind = self.kind == kind
             shown = self.occurrences[of_kind].sum(axis=0) / self.total
-            of_list = _squares(combines, [part.name[of_kind] for part in parts], (0,)) - shown * of_answers
+            of_list = _combined_squares(combines, [part.name[of_kind] for part in parts], (0,)) - shown * of_answers
             lengths = (self.occurrences[of_kind] > 0).sum(axis=0)
             of_lists += np.maximum(of_list, 0).sum(axis=1)
             unsure_lists += (np.maximum(of_list, 0) ** 2 / np.maximum(lengths - 1, 1)).sum(axis=1)
@@ -140,11 +140,11 @@ class Resampling:
         # Nothing that varies has no freedom to speak of, and no width either.
         freedom = np.maximum(np.divide(wanted**2, unsure, out=np.ones_like(wanted), where=unsure > 0), 1)
         # Never narrower than if the names were fixed.
-        alone = of_texts * known_badly(max(self.texts_counted - 1, 1)) ** 2
-        wide = np.maximum(wanted * known_badly(freedom) ** 2, alone)
+        alone = of_texts * t_to_normal_ratio(max(self.texts_counted - 1, 1)) ** 2
+        wide = np.maximum(wanted * t_to_normal_ratio(freedom) ** 2, alone)
         return np.asarray(np.sqrt(wide / np.where(both == 0, 1, both)))
 
-    def change(self, share: np.ndarray, was: np.ndarray) -> Term:
+    def change(self, share: np.ndarray, was: np.ndarray) -> LinearTerm:
         """Per cent more answers than before (share: 0 or 1, was: that of the texts as they were), near its value."""
         before = (was * self.in_text).sum() / self.total
         if not before:
@@ -152,7 +152,7 @@ class Resampling:
         ratio = self._means(share) / before
         return 100 / before * (share - ratio[None, :, None] * was[:, None, None]), np.eye(self.shape[1])
 
-    def change_from_mean(self, share: np.ndarray) -> Term:
+    def change_from_mean(self, share: np.ndarray) -> LinearTerm:
         """Per cent more answers than in the mean of countries, near its value."""
         countries = self.shape[1]
         after = self._means(share)
@@ -178,7 +178,7 @@ class Resampling:
         taken = self.counted[:, None, :]
         text_sum = np.where(taken, values, 0).sum(axis=2)
         by_text = (text_sum - self.in_text[:, None] * self._means(values)) / self.total
-        by_text *= bessel(self.texts_counted)
+        by_text *= bessel_factor(self.texts_counted)
         # Names within a text: its own mean is taken away, so that texts do not pass for names. That takes a part of
         # every name's own effect too, which the factor gives back.
         draws_in = np.maximum(self.in_text, 1)[:, None, None]
@@ -267,10 +267,10 @@ class Resampling:
                 ranks = order[:, here].argsort(axis=1).argsort(axis=1)
                 sides = np.where(ranks < here.sum() / 2, 1.0, -1.0)
                 found[:, c] += sides @ by_name[of_kind, c][here]
-        return np.quantile(np.abs(found), FLOOR, axis=0)
+        return np.quantile(np.abs(found), NOISE_FLOOR_QUANTILE, axis=0)
 
 
-def none_surer(deviations: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def raise_to_mean_variance(deviations: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Deviations (resamples x countries x labels) in which no country is surer of a class than all are on average.
 
     A country whose names never led to a class would else be certain that they never do.
@@ -280,7 +280,9 @@ def none_surer(deviations: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(deviations + rng.normal(size=deviations.shape) * lacking)
 
 
-def _squares(combines: Sequence[np.ndarray], values: Sequence[np.ndarray], over: tuple[int, ...]) -> np.ndarray:
+def _combined_squares(
+    combines: Sequence[np.ndarray], values: Sequence[np.ndarray], over: tuple[int, ...]
+) -> np.ndarray:
     """countries x countries: for row c what country k's own values, summed over the terms of c's measure, have in
     squares along the axes `over`."""
     return np.asarray(

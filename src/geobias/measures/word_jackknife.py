@@ -16,25 +16,25 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from geobias.measures.estimates import LEVEL, RESAMPLES, Estimates, benjamini_hochberg
-from geobias.measures.threads import in_threads
+from geobias.measures.estimates import CONFIDENCE_LEVEL, RESAMPLES, Estimates, benjamini_hochberg
+from geobias.measures.threads import map_threaded
 
 FEWEST_WORDS = 5  # of fewer, the one that is left out decides everything
 MOST_THREADS = 8  # each holds some copies of all answers: 0.1 GB for the whole world
 
-Measure = Callable[[np.ndarray], np.ndarray]
+WordMeasure = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
-class WordInfluence:
+class WordJackknife:
     """A measure of any shape, and the same without each of the words (words x that shape)."""
 
     value: np.ndarray
     without: np.ndarray
 
-    def linear(self, part: Callable[[np.ndarray], np.ndarray]) -> WordInfluence:
+    def linear(self, part: Callable[[np.ndarray], np.ndarray]) -> WordJackknife:
         """The same of some of the measure's numbers, or of differences between them (taken from the last axes)."""
-        return WordInfluence(part(self.value), part(self.without))
+        return WordJackknife(part(self.value), part(self.without))
 
     def deviations(self) -> np.ndarray:
         """resamples x the measure's shape: how the measure moves with the words drawn anew."""
@@ -51,7 +51,7 @@ class WordInfluence:
         slope = np.divide(0.5, root, out=np.zeros_like(root), where=root > 0)
         centre, reach = _jackknife(root, np.sqrt(self.without), None if templates is None else templates * slope)
         low, high = (np.maximum(centre + side * reach, 0) ** 2 for side in (-1, 1))
-        return Estimates(self.value, *_around(self.value, low, high), nothing, nothing)
+        return Estimates(self.value, *_extend_to_value(self.value, low, high), nothing, nothing)
 
     def differences(self, templates: np.ndarray | None = None) -> Estimates:
         """Measures that may be 0, with p-values of their being so.
@@ -62,11 +62,11 @@ class WordInfluence:
         if words < FEWEST_WORDS:
             return Estimates.unknown(self.value)
         centre, reach = _jackknife(self.value, self.without, templates)
-        error = reach / _t(words - 1)
+        error = reach / _t_quantile(words - 1)
         far = np.divide(np.abs(centre), error, out=np.where(centre == 0, 0.0, np.inf), where=error > 0)
         p = np.maximum(2 * stats.t.sf(far, words - 1), 0.5 ** (words - 1))
         p = np.where(np.isnan(centre), np.nan, p)
-        low, high = _around(self.value, centre - reach, centre + reach)
+        low, high = _extend_to_value(self.value, centre - reach, centre + reach)
         return Estimates(self.value, low, high, p, benjamini_hochberg(p))
 
 
@@ -79,34 +79,34 @@ def _jackknife(value: np.ndarray, without: np.ndarray, templates: np.ndarray | N
     of_words = (words - 1) / words * ((without - mean) ** 2).sum(axis=0)
     centre, freedom = value - (words - 1) * (mean - value), np.full(value.shape, words - 1.0)
     if templates is None or len(templates) < 2:
-        return centre, _t(words - 1) * np.sqrt(of_words)
+        return centre, _t_quantile(words - 1) * np.sqrt(of_words)
     count = len(templates)
     of_templates = count / (count - 1) * (templates**2).sum(axis=0)
     unsure = of_words**2 / (words - 1) + of_templates**2 / (count - 1)
     both = of_words + of_templates
     freedom = np.divide(both**2, unsure, out=freedom, where=unsure > 0)
-    return centre, _t(freedom) * np.sqrt(both)
+    return centre, _t_quantile(freedom) * np.sqrt(both)
 
 
-def _around(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _extend_to_value(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of few words the bias may be larger than the reach, and an interval without its value would tell nobody."""
     return np.minimum(low, value), np.maximum(high, value)
 
 
-def _t(freedom: np.ndarray | float) -> np.ndarray:
-    return np.asarray(stats.t.ppf((1 + LEVEL) / 2, freedom))
+def _t_quantile(freedom: np.ndarray | float) -> np.ndarray:
+    return np.asarray(stats.t.ppf((1 + CONFIDENCE_LEVEL) / 2, freedom))
 
 
-def word_influence(measure: Measure, words: int) -> WordInfluence:
+def jackknife_words(measure: WordMeasure, words: int) -> WordJackknife:
     """Of a measure of some of the words, given by their positions; two words at least."""
-    return WordInfluence(measure(np.arange(words)), words_left_out(measure, words))
+    return WordJackknife(measure(np.arange(words)), leave_out_each_word(measure, words))
 
 
-def words_left_out(measure: Measure, words: int, *, at_once: int | None = None) -> np.ndarray:
+def leave_out_each_word(measure: WordMeasure, words: int, *, at_once: int | None = None) -> np.ndarray:
     """The measure without each word, in threads; or of so many sets of words `at_once`, a value for each of them."""
     without = np.stack([np.delete(np.arange(words), word) for word in range(words)])
     if at_once is None:
-        return np.stack(in_threads(measure, without, most=MOST_THREADS))
+        return np.stack(map_threaded(measure, without, most=MOST_THREADS))
     return np.concatenate([measure(without[start : start + at_once]) for start in range(0, words, at_once)])
 
 

@@ -14,14 +14,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from geobias.measures.estimates import RESAMPLES, Estimates, estimates, few_drawn, inverted
+from geobias.measures.estimates import (
+    RESAMPLES,
+    Estimates,
+    bootstrap_estimates,
+    bootstrap_p_values,
+    small_sample_factor,
+)
 
 FEWEST_TEXTS = 5
 MOST_WITHOUT = 0.05  # of the resamples
 ROUNDING = 1e-12  # relative; a variance below this is none
 
 
-def correlations(
+def estimate_correlations(
     x: np.ndarray, y: np.ndarray, fixed: np.ndarray, text: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES
 ) -> tuple[Estimates, Estimates]:
     """Pearson of x (n) with each column of y (n x k), plain and with `fixed` (n x m) held fixed; `text` groups the n.
@@ -37,16 +43,18 @@ def correlations(
     drawn = _drawn(len(names), seed, resamples)
     plain, partial = [], []
     for k in range(y.shape[1]):
-        columns = np.column_stack([np.ones(len(x)), _scaled(x), _scaled(y[:, k]), _scaled(fixed)])
+        columns = np.column_stack([np.ones(len(x)), _standardize(x), _standardize(y[:, k]), _standardize(fixed)])
         products = (columns[:, :, None] * columns[:, None, :]).reshape(len(x), -1)
         sums = np.stack([np.bincount(group, weights=product) for product in products.T], axis=1)
-        covariance = _covariance(_totals(drawn, sums.reshape(-1, *[columns.shape[1]] * 2)))
+        covariance = _covariance(_resampled_sums(drawn, sums.reshape(-1, *[columns.shape[1]] * 2)))
         plain.append(_pearson(covariance[:, 0, 0], covariance[:, 1, 1], covariance[:, 0, 1]))
-        partial.append(_partial(covariance))
-    return tuple(_estimated(np.stack(found, axis=1), len(names)) for found in (plain, partial))  # type: ignore[return-value]
+        partial.append(_partial_correlation(covariance))
+    return tuple(_bootstrap_correlations(np.stack(found, axis=1), len(names)) for found in (plain, partial))  # type: ignore[return-value]
 
 
-def within_estimates(each: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> tuple[Estimates, Estimates]:
+def estimate_within_correlations(
+    each: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES
+) -> tuple[Estimates, Estimates]:
     """Means of the texts' own correlations (texts x countries x classes): by country and class, and by class alone.
 
     A text that has none (NaN) takes no part: a resample divides by how many of the drawn ones do.
@@ -56,14 +64,16 @@ def within_estimates(each: np.ndarray, *, seed: int = 0, resamples: int = RESAMP
     drawn = _drawn(len(each), seed, resamples)
 
     def estimated(sums: np.ndarray, counts: np.ndarray) -> Estimates:
-        total, count = _totals(drawn, sums), _totals(drawn, counts)
-        return _estimated(total / np.where(count == 0, np.nan, count), (counts > 0).sum(axis=0))
+        total, count = _resampled_sums(drawn, sums), _resampled_sums(drawn, counts)
+        return _bootstrap_correlations(total / np.where(count == 0, np.nan, count), (counts > 0).sum(axis=0))
 
     known = np.where(has_one, each, 0)
     return estimated(known, has_one), estimated(known.sum(axis=1), has_one.sum(axis=1))
 
 
-def pooled_estimates(x: np.ndarray, y: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> Estimates:
+def estimate_pooled_correlations(
+    x: np.ndarray, y: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES
+) -> Estimates:
     """Pearson of x (texts x countries x draws) with each class of y (... x classes), a country's texts all together."""
     taking_part = ~np.isnan(x).all(axis=(1, 2))
     x, y = x[taking_part], y[taking_part]
@@ -77,11 +87,11 @@ def pooled_estimates(x: np.ndarray, y: np.ndarray, *, seed: int = 0, resamples: 
     y = np.where(known[..., None], y, 0)
     y = np.where(known[..., None], y - (y.sum(axis=(0, 2)) / versions)[:, None], 0)
     drawn = _drawn(len(x), seed, resamples)
-    n = _totals(drawn, count)[..., None]
+    n = _resampled_sums(drawn, count)[..., None]
     n = np.where(n == 0, np.nan, n)
 
     def mean(sums: np.ndarray) -> np.ndarray:
-        return _totals(drawn, sums) / n
+        return _resampled_sums(drawn, sums) / n
 
     mean_x, mean_y = mean(x.sum(axis=2)[..., None]), mean(y.sum(axis=2))
     found = _pearson(
@@ -89,7 +99,7 @@ def pooled_estimates(x: np.ndarray, y: np.ndarray, *, seed: int = 0, resamples: 
         mean((y**2).sum(axis=2)) - mean_y**2,
         mean(np.einsum("tcd,tcdk->tck", x, y)) - mean_x * mean_y,
     )
-    return _estimated(found, moved.sum(axis=0))
+    return _bootstrap_correlations(found, moved.sum(axis=0))
 
 
 def _drawn(texts: int, seed: int, resamples: int) -> np.ndarray:
@@ -100,26 +110,26 @@ def _drawn(texts: int, seed: int, resamples: int) -> np.ndarray:
     return np.vstack([np.ones(texts), drawn])
 
 
-def _totals(drawn: np.ndarray, each: np.ndarray) -> np.ndarray:
+def _resampled_sums(drawn: np.ndarray, each: np.ndarray) -> np.ndarray:
     """Sums over texts (the first axis), for every row of `drawn`."""
     return np.tensordot(drawn, each, axes=1)
 
 
-def _estimated(found: np.ndarray, texts: np.ndarray | int) -> Estimates:
+def _bootstrap_correlations(found: np.ndarray, texts: np.ndarray | int) -> Estimates:
     """The first row is the value, the others are resamples of it; where many have none (no variance), it is unknown.
 
     `texts` says how many there are to resample, for each value or for all; of fewer than five, nothing is known.
     """
     value = found[0]
-    deviations = (found[1:] - value) * few_drawn(texts)
+    deviations = (found[1:] - value) * small_sample_factor(texts)
     often = np.isnan(deviations).mean(axis=0) > MOST_WITHOUT
     deviations = np.nan_to_num(deviations)
     enough = np.where(np.less(texts, FEWEST_TEXTS) | often, np.nan, value)
-    known = estimates(enough, deviations, inverted(enough, deviations, texts))
+    known = bootstrap_estimates(enough, deviations, bootstrap_p_values(enough, deviations, texts))
     return replace(known, value=value, low=np.maximum(known.low, -1), high=np.minimum(known.high, 1))
 
 
-def _scaled(values: np.ndarray) -> np.ndarray:
+def _standardize(values: np.ndarray) -> np.ndarray:
     """In standard deviations around the mean, so that products of large numbers do not drown small ones."""
     spread = values.std(axis=0)
     scaled: np.ndarray = (values - values.mean(axis=0)) / np.where(spread == 0, 1, spread)
@@ -134,7 +144,7 @@ def _covariance(moments: np.ndarray) -> np.ndarray:
     return covariance
 
 
-def _partial(covariance: np.ndarray) -> np.ndarray:
+def _partial_correlation(covariance: np.ndarray) -> np.ndarray:
     """The correlation of the first two, the others held fixed: from what a straight line through those leaves."""
     ours, across, others = covariance[:, :2, :2], covariance[:, :2, 2:], covariance[:, 2:, 2:]
     left = ours - across @ np.linalg.pinv(others, hermitian=True) @ across.transpose(0, 2, 1)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from geobias.measures.agreement import rank_agreement
+from geobias.measures.ranks import rank_agreement
 
 
 def test_same_order_opposite_order_and_their_mean() -> None:
