@@ -119,13 +119,13 @@ def judge(cell: Cell, repetitions: int, seed: int = 0) -> Judged:
     from_mean = truth - truth.mean()
     for i in range(repetitions):
         values, units = answers(cell, np.random.default_rng([seed, i]))
-        resampling = NamesBootstrap(
+        bootstrap = NamesBootstrap(
             units, values.shape, np.ones((TEXTS, DRAWS), dtype=bool), seed=i, resamples=RESAMPLES
         )
         among = np.eye(COUNTRIES) - 1 / COUNTRIES
-        deviations = resampling.deviations([[(values, np.eye(COUNTRIES))], [(values, among)]])
+        deviations = bootstrap.deviations([[(values, np.eye(COUNTRIES))], [(values, among)]])
         mean = values.mean(axis=(0, 2))
-        p, any_country = resampling.shuffled(values, COUNTRIES)
+        p, any_country = bootstrap.permutation_test(values, COUNTRIES)
         plain = bootstrap_estimates(mean, deviations[0], np.full(COUNTRIES, np.nan))
         relative = bootstrap_estimates(mean - mean.mean(), deviations[1], p)
         marked = relative.p_adjusted < 0.05

@@ -10,8 +10,7 @@ import pytest
 import torch
 from scipy import stats
 
-from geobias.measures import pairs
-from geobias.measures import region_intervals as region_inference
+from geobias.measures import pairs, ranks, region_intervals
 from geobias.measures.arrays import compute_on_gpu, to_numpy
 from geobias.measures.herb import (
     FORMS,
@@ -90,10 +89,10 @@ def test_distances_within_sets_keep_their_digits(
 def test_words_left_out_many_at_once(likelihoods: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     names = np.linspace(-3, -1, len(CHILDREN))
     one_by_one = jackknife_regions(likelihoods[:2], names, CHILDREN)
-    monkeypatch.setattr(region_inference, "compute_on_gpu", lambda measure, numbers: measure(torch.as_tensor(numbers)))
-    monkeypatch.setattr(region_inference, "gpu_capacity", lambda: 3 * likelihoods[0].size)
+    monkeypatch.setattr(region_intervals, "compute_on_gpu", lambda measure, numbers: measure(torch.as_tensor(numbers)))
+    monkeypatch.setattr(region_intervals, "gpu_capacity", lambda: 3 * likelihoods[0].size)
     for name, by_words in jackknife_regions(likelihoods[:2], names, CHILDREN).items():
-        np.testing.assert_allclose(by_words.words.without, one_by_one[name].words.without, rtol=1e-12)
+        np.testing.assert_allclose(by_words.words.leave_one_out, one_by_one[name].words.leave_one_out, rtol=1e-12)
         np.testing.assert_allclose(by_words.words.value, one_by_one[name].words.value, rtol=1e-12)
         np.testing.assert_allclose(by_words.templates, one_by_one[name].templates, rtol=1e-9, atol=1e-15)
 
@@ -127,7 +126,7 @@ def test_ranks_are_counted_as_spearman_ranks_them() -> None:
     rng = np.random.default_rng(3)
     codes = np.stack([rng.permutation(40), rng.integers(5, size=40), rng.integers(30, size=40)])
     draws = rng.integers(40, size=(6, 40))
-    found = region_inference._rank_correlations(codes, draws)
+    found = ranks._rank_correlations(codes, draws)
     for k, some in enumerate(draws):
         for j in (1, 2):
             expected = stats.spearmanr(codes[0][some], codes[j][some]).statistic
@@ -136,6 +135,6 @@ def test_ranks_are_counted_as_spearman_ranks_them() -> None:
 
 def test_a_value_that_is_no_number_has_no_rank() -> None:
     values = np.arange(12.0)
-    found = region_inference.rank_correlations(values, {"known": values**2, "unknown": np.append(values[1:], np.nan)})
+    found = ranks.bootstrap_rank_correlations(values, {"known": values**2, "unknown": np.append(values[1:], np.nan)})
     assert found.value[0] == pytest.approx(1.0)
     assert np.isnan([found.value[1], found.low[1], found.high[1]]).all()

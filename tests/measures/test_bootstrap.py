@@ -9,6 +9,7 @@ from scipy import stats
 from bench.calibrate import acceptance
 from geobias.measures import bootstrap
 from geobias.measures.bootstrap import bootstrap_means, largest_mean
+from geobias.measures.estimates import Estimate
 
 
 def test_it_is_the_bootstrap_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,10 +27,8 @@ def test_it_is_the_bootstrap_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_text_says_nothing_of_others() -> None:
-    assert bootstrap_means(np.ones((1, 2))).at(0) == {
-        "value": 1.0, "low": None, "high": None, "p": None, "p_adjusted": None,
-    }  # fmt: skip
-    assert np.isnan(largest_mean(np.ones((1, 2)))[2])
+    assert bootstrap_means(np.ones((1, 2))).at(0) == Estimate(1.0, None, None, None, None)
+    assert np.isnan(largest_mean(np.ones((1, 2))).high)
 
 
 def test_coverage_and_false_alarms() -> None:
@@ -39,9 +38,7 @@ def test_coverage_and_false_alarms() -> None:
         found = bootstrap_means(values, seed=i, resamples=400)
         covered += found.low[0] <= 0.5 <= found.high[0]
         alarms += (bootstrap_means(values[:, 1:], seed=i, resamples=400).p_adjusted < 0.05).any()
-        together += (
-            largest_mean(values[:, 1:], seed=i, resamples=400)[1] > 0
-        )  # surely away from 0, of nine that are not
+        together += largest_mean(values[:, 1:], seed=i, resamples=400).low > 0  # none of the nine differs from 0
     low, high = acceptance(0.95, 400)
     assert low <= covered / 400 <= high
     assert alarms / 400 <= acceptance(0.05, 400)[1] and together / 400 <= acceptance(0.05, 400)[1]

@@ -53,7 +53,7 @@ def test_what_is_not_known_takes_no_part_and_constants_do_no_harm() -> None:
     assert found.value[0] == pytest.approx(stats.pearsonr(x[10:], y[10:, 0]).statistic)
     assert np.isnan(estimate_correlations(np.full(30, 1.0), y, fixed, np.arange(30), resamples=100)[0].value[0])
     few, _ = estimate_correlations(x[:3], y[:3], fixed[:3], np.arange(3), resamples=100)
-    assert few.at(0)["low"] is None
+    assert few.at(0).low is None
 
 
 def test_intervals_hold_the_truth_when_versions_of_a_text_go_together() -> None:

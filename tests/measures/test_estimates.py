@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from geobias.measures.estimates import (
+    Estimate,
     benjamini_hochberg,
     bootstrap_estimates,
     bootstrap_p_values,
@@ -35,14 +36,14 @@ def test_interval_and_inverted_p() -> None:
     found = bootstrap_estimates(value, deviations, bootstrap_p_values(value, deviations, 100))
     np.testing.assert_allclose([found.low[0], found.high[0]], [0.5 - 0.95, 0.5 + 0.95])
     assert found.p[0] == pytest.approx((1 + 1002) / 2002)  # Student's would be 0.39
-    assert found.at(0)["value"] == 0.5
+    assert found.at(0).value == 0.5
     # An interval of ten things that ends at 0, and its p, say the same.
     wider = np.random.default_rng(0).normal(size=(20_000, 1)) * t_to_normal_ratio(9)
     edge = np.array([t_to_normal_ratio(9) * 1.959964])
     assert bootstrap_p_values(edge, wider, 10)[0] == pytest.approx(0.05, abs=0.004)
-    assert bootstrap_estimates(np.array([np.nan]), deviations, np.array([0.5])).at(0) == {
-        "value": None, "low": None, "high": None, "p": None, "p_adjusted": None,
-    }  # fmt: skip
+    assert bootstrap_estimates(np.array([np.nan]), deviations, np.array([0.5])).at(0) == Estimate(
+        None, None, None, None, None
+    )
 
 
 def test_p_goes_on_where_resamples_cannot_count() -> None:

@@ -9,6 +9,7 @@ from scipy import stats
 from bench import subsample
 from bench.calibrate_regions import World, judge
 from geobias.measures import herb
+from geobias.measures.estimates import Estimate
 from geobias.measures.pairs import pair_count
 from geobias.measures.random_regions import (
     LevelDistances,
@@ -17,14 +18,12 @@ from geobias.measures.random_regions import (
     minimum_detectable_ratio,
     rows_by_level,
 )
+from geobias.measures.ranks import bootstrap_rank_correlations, kendalls_w, rank_intervals
 from geobias.measures.region_intervals import (
     FLAT,
     SCORES,
-    affordable,
+    find_affordable,
     jackknife_regions,
-    kendalls_w,
-    rank_correlations,
-    rank_intervals,
 )
 from tests.measures.test_herb import CHILDREN, PARENTS, children_of, loops
 
@@ -60,7 +59,7 @@ def test_intervals_by_hand_from_words_left_out() -> None:
         with np.errstate(invalid="ignore"):  # regions without a score
             of_templates = whole.var(axis=0, ddof=1) / 2 / (4 * whole.mean(axis=0))  # of the mean of two, near its root
         bias = 4 * (without.mean(axis=0) - np.sqrt(whole.mean(axis=0)))
-        estimates = found[score].estimate(score, len(PARENTS))
+        estimates = found[score].estimates(score, len(PARENTS))
         for region in (row for row, below in enumerate(CHILDREN) if len(below) > 1):
             value, variance = whole.mean(axis=0)[region], of_words[region] + of_templates[region]
             freedom = variance**2 / (of_words[region] ** 2 / 4 + of_templates[region] ** 2 / 1)
@@ -75,7 +74,7 @@ def test_ranks_come_from_words_and_templates_drawn_anew() -> None:
     f = np.stack([likelihoods_of(PARENTS, 40, seed)[0] for seed in (3, 4, 5)])
     found = jackknife_regions(f, np.zeros(len(PARENTS)), CHILDREN)["c_w.balanced"]
     rows = found.rows[:2]
-    resampled = found.resampled("c_w.balanced", rows)
+    resampled = found.bootstrap_values("c_w.balanced", rows)
     rng = np.random.default_rng(0)
     again = []
     for _ in range(300):
@@ -88,17 +87,17 @@ def test_ranks_come_from_words_and_templates_drawn_anew() -> None:
 
 def test_the_flat_baseline_too() -> None:
     f, names = likelihoods_of(PARENTS, 6, seed=1)
-    found = jackknife_regions(f[None], names, CHILDREN)[FLAT].estimate(FLAT, len(PARENTS))
+    found = jackknife_regions(f[None], names, CHILDREN)[FLAT].estimates(FLAT, len(PARENTS))
     rows = [row for row, below in enumerate(CHILDREN) if len(below) > 1]
     np.testing.assert_allclose(found.value[rows], herb.flat_sparseness(herb.descriptive_vectors(f), CHILDREN)[rows])
     assert (found.low[rows] < found.value[rows]).all() and (found.value[rows] < found.high[rows]).all()
 
 
 def test_what_is_affordable_depends_on_size_alone() -> None:
-    assert affordable(np.empty((1, 254, 112)), one_cluster(253)) == {"scores": True, "flat": True}
-    assert affordable(np.empty((1, 5001, 112)), one_cluster(5000)) == {"scores": True, "flat": False}
-    assert affordable(np.empty((4, 5001, 1120)), one_cluster(5000)) == {"scores": False, "flat": False}
-    assert affordable(np.empty((1, 254, 4)), one_cluster(253)) == {"scores": False, "flat": False}  # too few words
+    assert find_affordable(np.empty((1, 254, 112)), one_cluster(253)) == (True, True)
+    assert find_affordable(np.empty((1, 5001, 112)), one_cluster(5000)) == (True, False)
+    assert find_affordable(np.empty((4, 5001, 1120)), one_cluster(5000)) == (False, False)
+    assert find_affordable(np.empty((1, 254, 4)), one_cluster(253)) == (False, False)  # too few words
     f, names = likelihoods_of([None, 0, 0], 5, seed=0)
     assert set(jackknife_regions(f[None], names, one_cluster(2), flat=False)) == set(SCORES)
 
@@ -242,18 +241,20 @@ def test_what_goes_with_tokens_is_found_and_what_does_not_is_not() -> None:
     rng = np.random.default_rng(15)
     tokens = rng.integers(1, 6, size=200).astype(float)
     distance = tokens + rng.normal(size=200)
-    found = rank_correlations(distance, {"tokens": tokens, "none": rng.normal(size=200), "same": np.ones(200)})
+    found = bootstrap_rank_correlations(
+        distance, {"tokens": tokens, "none": rng.normal(size=200), "same": np.ones(200)}
+    )
     assert found.value[0] == pytest.approx(stats.spearmanr(distance, tokens).statistic)
     assert 0.5 < found.low[0] < found.value[0] < found.high[0] and found.p_adjusted[0] < 1e-6
     assert found.low[1] < 0 < found.high[1] and found.p_adjusted[1] > 0.05
-    assert found.at(2) == dict.fromkeys(("value", "low", "high", "p", "p_adjusted"))
+    assert found.at(2) == Estimate(None, None, None, None, None)
 
 
 def test_a_correlation_of_nothing_is_marked_as_often_as_it_should_be() -> None:
     rng = np.random.default_rng(16)
     outside = 0
     for _ in range(100):
-        found = rank_correlations(rng.normal(size=60), {"none": rng.normal(size=60)})
+        found = bootstrap_rank_correlations(rng.normal(size=60), {"none": rng.normal(size=60)})
         outside += not found.low[0] <= 0 <= found.high[0]
     low, high = stats.binom.interval(0.999, 100, 0.06)  # a percentile interval of 60 regions is a little short
     assert low <= outside <= high

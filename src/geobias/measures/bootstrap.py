@@ -1,4 +1,4 @@
-"""How sure are means over texts? Only the texts were drawn at random: they are resampled, everything else stays."""
+"""The bootstrap: units drawn with replacement, and means over texts with their intervals."""
 
 from __future__ import annotations
 
@@ -9,53 +9,55 @@ import numpy as np
 from geobias.measures.estimates import (
     RESAMPLES,
     Estimates,
+    LargestEffect,
     benjamini_hochberg,
     bootstrap_estimates,
     bootstrap_p_values,
-    max_t_bounds,
+    largest_effect,
     small_sample_factor,
 )
 
 AT_ONCE = 20_000_000  # deviations held at a time
 
 
-def bootstrap_means(differences: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> Estimates:
-    """Mean over the first axis (texts) with its interval, and whether it is 0; all p-values are one family."""
-    if len(differences) < 2:
-        return Estimates.unknown(differences.mean(axis=0))
-    flat = differences.reshape(len(differences), -1)
+def draw_counts(rng: np.random.Generator, units: int, resamples: int = RESAMPLES) -> np.ndarray:
+    """resamples x units: how often each unit is drawn when as many as there are are drawn with replacement."""
+    return rng.multinomial(units, np.full(units, 1 / units), size=resamples)
+
+
+def bootstrap_means(values: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> Estimates:
+    """Means over the first axis (texts) with bootstrap intervals and tests against 0; one family of p-values."""
+    if len(values) < 2:
+        return Estimates.unknown(values.mean(axis=0))
+    flat = values.reshape(len(values), -1)
     parts = [
-        bootstrap_estimates(value, off, bootstrap_p_values(value, off, len(flat)))
-        for value, off in ((some.mean(axis=0), off) for some, off in _mean_deviations(flat, seed, resamples))
+        bootstrap_estimates(mean, deviations, bootstrap_p_values(mean, deviations, len(flat)))
+        for mean, deviations in _mean_deviations(flat, seed, resamples)
     ]
-    shape = differences.shape[1:]
-    value, low, high, p = (
+    shape = values.shape[1:]
+    mean, low, high, p = (
         np.concatenate([getattr(part, name) for part in parts]).reshape(shape) for name in ("value", "low", "high", "p")
     )
-    return Estimates(value, low, high, p, benjamini_hochberg(p))
+    return Estimates(mean, low, high, p, benjamini_hochberg(p))
 
 
-def largest_mean(
-    differences: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES
-) -> tuple[float, float, float, int]:
-    """The mean (texts x things) farthest from 0: its size, bounds that hold for all at once, and which it is."""
-    value = differences.mean(axis=0)
-    which = int(np.abs(value).argmax())
-    if len(differences) < 2:
-        return float(np.abs(value[which])), np.nan, np.nan, which
-    deviations = np.hstack([off for _, off in _mean_deviations(differences, seed, resamples)])
-    low, high = max_t_bounds(value, deviations, len(differences))
-    certain = np.where((low > 0) | (high < 0), np.minimum(np.abs(low), np.abs(high)), 0)
-    bound = np.maximum(np.abs(low), np.abs(high))
-    return float(np.abs(value[which])), float(certain.max()), float(bound.max()), which
+def largest_mean(values: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> LargestEffect:
+    """The column mean (texts x columns) farthest from 0, with simultaneous bounds; NaN bounds for a single text."""
+    means = values.mean(axis=0)
+    if len(values) < 2:
+        position = int(np.abs(means).argmax())
+        return LargestEffect(float(np.abs(means[position])), np.nan, np.nan, position)
+    deviations = np.hstack([deviations for _, deviations in _mean_deviations(values, seed, resamples)])
+    return largest_effect(means, deviations, len(values))
 
 
 def _mean_deviations(flat: np.ndarray, seed: int, resamples: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Some columns at a time, and resamples x columns: how far off their means would lie with other texts."""
+    """For a block of columns at a time: their means, and the bootstrap deviations of these (resamples x columns)."""
     texts = len(flat)
-    drawn = np.random.default_rng(seed).multinomial(texts, np.full(texts, 1 / texts), size=resamples) - 1.0
-    drawn *= small_sample_factor(texts) / texts
+    weights = draw_counts(np.random.default_rng(seed), texts, resamples) - 1.0
+    weights *= small_sample_factor(texts) / texts
     step = max(1, AT_ONCE // resamples)
     for start in range(0, flat.shape[1], step):
-        some = flat[:, start : start + step].astype(np.float64)
-        yield some, drawn @ (some - some.mean(axis=0))
+        columns = flat[:, start : start + step].astype(np.float64)
+        means = columns.mean(axis=0)
+        yield means, weights @ (columns - means)

@@ -1,11 +1,12 @@
-"""How a measure that rests on words would move, had other words been drawn: every word is left out once.
+"""The jackknife over words: how a measure varies with the choice of words.
 
-What the measure loses without a word is the word's influence; their squares add up to its variance (the jackknife's).
-So the measure is computed once for every word, and not thousands of times, however large the tree.
+Leaving out each of n words once gives the estimates θ_(i). Their variance (n - 1) / n * sum (θ_(i) - mean)² is the
+jackknife's (Efron and Stein 1981), and (n - 1) (mean - θ) is the bias. The measure is computed n times, not thousands
+of times as for a bootstrap, however large the tree.
 
-Distances between normalised vectors come out a little too short on few words. How much shorter they get by one word
-less tells how much: intervals are moved by that, values stay as they are defined. Intervals are as wide as Student's t
-with so many words; those of distances, which cannot fall below 0, are the same of their root.
+Distances between normalised vectors are biased downwards on few words. Intervals are centred on the value corrected for
+bias; values stay as they are defined. Half-widths use Student's t. Distances cannot be negative: their intervals are
+computed for the square root and squared.
 """
 
 from __future__ import annotations
@@ -16,100 +17,92 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from geobias.measures.estimates import CONFIDENCE_LEVEL, RESAMPLES, Estimates, benjamini_hochberg
+from geobias.measures.bootstrap import draw_counts
+from geobias.measures.estimates import Estimates, benjamini_hochberg, satterthwaite_df, t_quantile
 from geobias.measures.threads import map_threaded
 
-FEWEST_WORDS = 5  # of fewer, the one that is left out decides everything
+FEWEST_WORDS = 5  # with fewer, a single word decides the result
 MOST_THREADS = 8  # each holds some copies of all answers: 0.1 GB for the whole world
 
-WordMeasure = Callable[[np.ndarray], np.ndarray]
+WordMeasure = Callable[[np.ndarray], np.ndarray]  # a measure computed on the words at these positions
 
 
 @dataclass(frozen=True)
 class WordJackknife:
-    """A measure of any shape, and the same without each of the words (words x that shape)."""
+    """A measure of any shape, and the same measure without each of the words (words x that shape)."""
 
     value: np.ndarray
-    without: np.ndarray
+    leave_one_out: np.ndarray
 
-    def linear(self, part: Callable[[np.ndarray], np.ndarray]) -> WordJackknife:
-        """The same of some of the measure's numbers, or of differences between them (taken from the last axes)."""
-        return WordJackknife(part(self.value), part(self.without))
+    def transform(self, function: Callable[[np.ndarray], np.ndarray]) -> WordJackknife:
+        """Apply a linear function of the last axes: a selection of the measure's numbers, or differences of them."""
+        return WordJackknife(function(self.value), function(self.leave_one_out))
 
-    def deviations(self) -> np.ndarray:
-        """resamples x the measure's shape: how the measure moves with the words drawn anew."""
-        words = len(self.without)
-        influence = (words - 1) / words * (self.without.mean(axis=0) - self.without)
-        return np.tensordot(drawn(np.random.default_rng(0), words), influence, axes=1)
+    def bootstrap_deviations(self) -> np.ndarray:
+        """resamples x the measure's shape: bootstrap deviations, linearised by the words' influences."""
+        words = len(self.leave_one_out)
+        influence = (words - 1) / words * (self.leave_one_out.mean(axis=0) - self.leave_one_out)
+        return np.tensordot(draw_counts(np.random.default_rng(0), words) - 1.0, influence, axes=1)
 
-    def distances(self, templates: np.ndarray | None = None) -> Estimates:
-        """Measures that are 0 or more; `templates` is what each template adds to them, where they were drawn too."""
-        nothing = np.full(self.value.shape, np.nan)
-        if len(self.without) < FEWEST_WORDS:
+    def estimate_distances(self, template_influence: np.ndarray | None = None) -> Estimates:
+        """Intervals of measures that cannot be negative, over words and, if their influence is given, templates."""
+        missing = np.full(self.value.shape, np.nan)
+        if len(self.leave_one_out) < FEWEST_WORDS:
             return Estimates.unknown(self.value)
         root = np.sqrt(self.value)
         slope = np.divide(0.5, root, out=np.zeros_like(root), where=root > 0)
-        centre, reach = _jackknife(root, np.sqrt(self.without), None if templates is None else templates * slope)
-        low, high = (np.maximum(centre + side * reach, 0) ** 2 for side in (-1, 1))
-        return Estimates(self.value, *_extend_to_value(self.value, low, high), nothing, nothing)
+        root_influence = None if template_influence is None else template_influence * slope
+        centre, half_width = _interval(root, np.sqrt(self.leave_one_out), root_influence)
+        low, high = (np.maximum(centre + side * half_width, 0) ** 2 for side in (-1, 1))
+        return Estimates(self.value, *_extend_to_value(self.value, low, high), missing, missing)
 
-    def differences(self, templates: np.ndarray | None = None) -> Estimates:
-        """Measures that may be 0, with p-values of their being so.
-
-        No p is below that of a coin which falls on one side as often as there are words.
-        """
-        words = len(self.without)
+    def estimate_differences(self, template_influence: np.ndarray | None = None) -> Estimates:
+        """Intervals of differences, and t-tests against 0; p is never below 0.5 ** (words - 1), a sign test's."""
+        words = len(self.leave_one_out)
         if words < FEWEST_WORDS:
             return Estimates.unknown(self.value)
-        centre, reach = _jackknife(self.value, self.without, templates)
-        error = reach / _t_quantile(words - 1)
-        far = np.divide(np.abs(centre), error, out=np.where(centre == 0, 0.0, np.inf), where=error > 0)
-        p = np.maximum(2 * stats.t.sf(far, words - 1), 0.5 ** (words - 1))
+        centre, half_width = _interval(self.value, self.leave_one_out, template_influence)
+        standard_error = half_width / t_quantile(words - 1)
+        unbounded = np.where(centre == 0, 0.0, np.inf)
+        t = np.divide(np.abs(centre), standard_error, out=unbounded, where=standard_error > 0)
+        p = np.maximum(2 * stats.t.sf(t, words - 1), 0.5 ** (words - 1))
         p = np.where(np.isnan(centre), np.nan, p)
-        low, high = _extend_to_value(self.value, centre - reach, centre + reach)
+        low, high = _extend_to_value(self.value, centre - half_width, centre + half_width)
         return Estimates(self.value, low, high, p, benjamini_hochberg(p))
 
 
-def _jackknife(value: np.ndarray, without: np.ndarray, templates: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The value without its bias, and how far its interval reaches to both sides.
-
-    Words and templates are each known as well as there are of them: Satterthwaite's degrees of freedom.
-    """
-    words, mean = len(without), without.mean(axis=0)
-    of_words = (words - 1) / words * ((without - mean) ** 2).sum(axis=0)
-    centre, freedom = value - (words - 1) * (mean - value), np.full(value.shape, words - 1.0)
-    if templates is None or len(templates) < 2:
-        return centre, _t_quantile(words - 1) * np.sqrt(of_words)
-    count = len(templates)
-    of_templates = count / (count - 1) * (templates**2).sum(axis=0)
-    unsure = of_words**2 / (words - 1) + of_templates**2 / (count - 1)
-    both = of_words + of_templates
-    freedom = np.divide(both**2, unsure, out=freedom, where=unsure > 0)
-    return centre, _t_quantile(freedom) * np.sqrt(both)
-
-
-def _extend_to_value(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of few words the bias may be larger than the reach, and an interval without its value would tell nobody."""
-    return np.minimum(low, value), np.maximum(high, value)
-
-
-def _t_quantile(freedom: np.ndarray | float) -> np.ndarray:
-    return np.asarray(stats.t.ppf((1 + CONFIDENCE_LEVEL) / 2, freedom))
-
-
 def jackknife_words(measure: WordMeasure, words: int) -> WordJackknife:
-    """Of a measure of some of the words, given by their positions; two words at least."""
+    """Compute a measure on all of at least two words, and without each of them."""
     return WordJackknife(measure(np.arange(words)), leave_out_each_word(measure, words))
 
 
 def leave_out_each_word(measure: WordMeasure, words: int, *, at_once: int | None = None) -> np.ndarray:
-    """The measure without each word, in threads; or of so many sets of words `at_once`, a value for each of them."""
-    without = np.stack([np.delete(np.arange(words), word) for word in range(words)])
+    """The measure without each word, in threads; with `at_once`, for so many sets of words in one call."""
+    kept_words = np.stack([np.delete(np.arange(words), word) for word in range(words)])
     if at_once is None:
-        return np.stack(map_threaded(measure, without, most=MOST_THREADS))
-    return np.concatenate([measure(without[start : start + at_once]) for start in range(0, words, at_once)])
+        return np.stack(map_threaded(measure, kept_words, most=MOST_THREADS))
+    return np.concatenate([measure(kept_words[start : start + at_once]) for start in range(0, words, at_once)])
 
 
-def drawn(rng: np.random.Generator, units: int) -> np.ndarray:
-    """resamples x units: how often each unit is drawn, less the once that it is there."""
-    return rng.multinomial(units, np.full(units, 1 / units), size=RESAMPLES) - 1.0
+def _interval(
+    value: np.ndarray, leave_one_out: np.ndarray, template_influence: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The value corrected for bias, and the half-width of its interval.
+
+    With templates, the variances of words and templates add up; the degrees of freedom are Satterthwaite's.
+    """
+    words, mean = len(leave_one_out), leave_one_out.mean(axis=0)
+    word_variance = (words - 1) / words * ((leave_one_out - mean) ** 2).sum(axis=0)
+    centre = value - (words - 1) * (mean - value)
+    if template_influence is None or len(template_influence) < 2:
+        return centre, t_quantile(words - 1) * np.sqrt(word_variance)
+    templates = len(template_influence)
+    template_variance = templates / (templates - 1) * (template_influence**2).sum(axis=0)
+    variance = word_variance + template_variance
+    squares_over_df = word_variance**2 / (words - 1) + template_variance**2 / (templates - 1)
+    return centre, t_quantile(satterthwaite_df(variance, squares_over_df, words - 1)) * np.sqrt(variance)
+
+
+def _extend_to_value(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Extend intervals that do not contain their value: on few words the bias may exceed the half-width."""
+    return np.minimum(low, value), np.maximum(high, value)

@@ -7,7 +7,7 @@ refused, with the first thing that differs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -170,20 +170,23 @@ def names_rows(
         names_fixed=names_fixed,
     )
     places = [(country["code"], country["country"]) for country in entry["countries"]]
-    for measure, paired in found.items():
-        yield from _rows(pair, measure, labels if measure[0] == "change" else (), places, paired)
+    for key, paired in found.items():
+        yield from _rows(pair, key, labels if key.measure == "change" else (), places, paired)
 
 
 def downstream_rows(pair: tuple[Entry, Entry], first: np.ndarray, second: np.ndarray) -> Iterator[dict[str, Any]]:
     """Two classifiers on the same prefixed texts: texts x (as it was, control, regions) x the first one's labels."""
     entry = pair[0]
     places = [(region["id"], region["name"]) for region in entry["regions"]]
-    for measure, base in ((("mean_difference", "originals"), 0), (("against_control", CONTROL), 1)):
+    for key, base in (
+        (MeasureKey("mean_difference", "originals"), 0),
+        (MeasureKey("against_control", CONTROL), 1),
+    ):
         by_label = [
             text_differences(*(said[:, 2:, k] - said[:, base, None, k] for said in (first, second)))
             for k in range(len(entry["labels"]))
         ]
-        yield from _rows(pair, measure, entry["labels"], places, stack_as_family(by_label))
+        yield from _rows(pair, key, entry["labels"], places, stack_as_family(by_label))
 
 
 def regions_rows(
@@ -207,7 +210,8 @@ def regions_rows(
         )
 
     places = [(tree.regions[i].id, tree.regions[i].name) for i in top]
-    yield from _rows(pair, ("c_w.balanced", "sub-regions"), (), places, word_differences(c_w, likelihoods[0].shape[2]))
+    key = MeasureKey("c_w.balanced", "sub-regions")
+    yield from _rows(pair, key, (), places, word_differences(c_w, likelihoods[0].shape[2]))
 
 
 def _balanced(likelihoods: np.ndarray, names: np.ndarray, tree: RegionTree) -> np.ndarray:
@@ -217,7 +221,7 @@ def _balanced(likelihoods: np.ndarray, names: np.ndarray, tree: RegionTree) -> n
 
 def _rows(
     pair: tuple[Entry, Entry],
-    measure: MeasureKey,
+    key: MeasureKey,
     labels: Sequence[str],
     places: list[tuple[str, str]],
     paired: PairedDifference,
@@ -227,12 +231,12 @@ def _rows(
         place, name = places[index[-1]]
         yield {
             "models": [entry["model"]["name"] for entry in pair],
-            "measure": measure[0],
-            "against": measure[1],
+            "measure": key.measure,
+            "against": key.reference,
             "label": labels[index[0]] if labels else None,
             "id": place,
             "name": name,
             "first": number(paired.first[index]),
             "second": number(paired.second[index]),
-            "difference": paired.difference.at(*index),
+            "difference": asdict(paired.difference.at(*index)),
         }

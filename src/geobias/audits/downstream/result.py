@@ -12,7 +12,7 @@ import numpy as np
 from geobias.audits.model_identity import versions
 from geobias.audits.numbers import number
 from geobias.measures.bootstrap import bootstrap_means, largest_mean
-from geobias.measures.estimates import Estimates
+from geobias.measures.estimates import Estimate
 from geobias.measures.shift import Shift, flips, performance, shift
 from geobias.texts.user_texts import Texts
 
@@ -179,8 +179,8 @@ class DownstreamResult:
                     label: {name: number(values[name][i, k]) for name in BY_CLASS}
                     | {
                         "inference": {
-                            "mean_difference": plain.at(i, k),
-                            "against_control": beyond.at(i, k) if i else Estimates.unknown(np.array(np.nan)).at(),
+                            "mean_difference": asdict(plain.at(i, k)),
+                            "against_control": asdict(beyond.at(i, k) if i else Estimate(None, None, None, None, None)),
                         }
                     }
                     for k, label in enumerate(judged.labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,4 +117,4 @@ def _by_country(result: NamesResult, judged: Judgement, found: LocalCorrelation,
 
 
 def _sure(judged: Judgement, found: Estimates, *of: int) -> dict[str, dict[str, float | None]]:
-    return {label: found.at(*of, k) for k, label in enumerate(judged.labels)}
+    return {label: asdict(found.at(*of, k)) for k, label in enumerate(judged.labels)}

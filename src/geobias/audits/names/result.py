@@ -210,10 +210,10 @@ class NamesResult:
             threshold=judged.threshold,
             multi_label=judged.multi_label,
         )
-        resampling = NamesBootstrap(
+        bootstrap = NamesBootstrap(
             self._units, self.renamed.shape, counted, seed=self.renamed.seed, names_fixed=self.names_fixed
         )
-        sure = certainty(judged, original, found, resampling, [country["code"] for country in self.countries])
+        sure = certainty(judged, original, found, bootstrap, [country["code"] for country in self.countries])
         rows = []
         for c, country in enumerate(self.countries):
             rows.append(

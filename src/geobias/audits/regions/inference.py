@@ -6,7 +6,7 @@ Nothing is asked for it but the sentences about invented places, and those only 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,15 +23,13 @@ from geobias.measures.random_regions import (
     leave_one_out,
     rows_by_level,
 )
+from geobias.measures.ranks import bootstrap_rank_correlations, kendalls_w, rank_intervals
 from geobias.measures.region_intervals import (
     FLAT,
     SCORES,
     RegionJackknife,
     centroid_distances,
     jackknife_regions,
-    kendalls_w,
-    rank_correlations,
-    rank_intervals,
 )
 
 if TYPE_CHECKING:
@@ -60,10 +58,10 @@ class Inference:
             return {}
         entry: dict[str, Any] = {
             "inference": {
-                variant: {form: self.intervals[f"{variant}.{form}"].at(region) for form in FORMS}
+                variant: {form: asdict(self.intervals[f"{variant}.{form}"].at(region)) for form in FORMS}
                 for variant in ("c_w", "c_z")
             }
-            | {FLAT: self.intervals[FLAT].at(region)},
+            | {FLAT: asdict(self.intervals[FLAT].at(region))},
             "null": self._null(result, region),
         }
         if region in self.ranks:
@@ -97,7 +95,7 @@ def infer(result: RegionsResult) -> Inference:
     nulls = compare_with_random_regions(vectors, c_w, children)
     by_words = jackknife_regions(likelihoods, result.name_likelihoods, children)
     intervals = {
-        name: by_words[name].estimate(name, len(children))
+        name: by_words[name].estimates(name, len(children))
         if name in by_words
         else Estimates.unknown(result.measure(name))
         for name in (*SCORES, FLAT)
@@ -128,7 +126,7 @@ def _ranks(value: np.ndarray, by_words: RegionJackknife | None, children: Childr
     rows = np.array([row for row in children[0] if len(children[row]) > 1], dtype=np.int64)
     if by_words is None or len(rows) < 2:
         return {}
-    found = rank_intervals(value[rows], by_words.resampled("c_w.balanced", rows))
+    found = rank_intervals(value[rows], by_words.bootstrap_values("c_w.balanced", rows))
     names = ("value", "low", "high")
     return {
         int(row): {name: int(rank[k]) for name, rank in zip(names, found, strict=True)} for k, row in enumerate(rows)
@@ -158,9 +156,13 @@ def _tokenisation(result: RegionsResult, vectors: Sequence[np.ndarray]) -> list[
         rows = level[~np.isnan(distance[level])]
         if len(rows) < ENOUGH:
             continue
-        correlations = rank_correlations(distance[rows], {name: values[rows] for name, values in known.items()})
+        correlations = bootstrap_rank_correlations(
+            distance[rows], {name: values[rows] for name, values in known.items()}
+        )
         entry: dict[str, Any] = {"level": regions[rows[0]].level, "regions": len(rows)}
-        found.append(entry | {name: None for name in about} | {n: correlations.at(k) for k, n in enumerate(known)})
+        found.append(
+            entry | {name: None for name in about} | {n: asdict(correlations.at(k)) for k, n in enumerate(known)}
+        )
     return found
 
 

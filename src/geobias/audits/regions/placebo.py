@@ -6,7 +6,7 @@ Names of more tokens lie further apart whatever they name, so invented names are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,11 +104,13 @@ def placebo(result: RegionsResult, invented: Invented) -> dict[str, Any]:
         "real_tokens": None if result.name_tokens is None else float(result.name_tokens[rows].mean()),
     }
     known = words >= FEWEST_WORDS
-    estimates = jackknife_words(both, words).distances() if known else Estimates.unknown(both(np.arange(words)))
+    estimates = (
+        jackknife_words(both, words).estimate_distances() if known else Estimates.unknown(both(np.arange(words)))
+    )
     for k, measure in enumerate(MEASURES):
-        found[measure] = {"invented": estimates.at(k, 0), "real": estimates.at(k, 1)}
+        found[measure] = {"invented": asdict(estimates.at(k, 0)), "real": asdict(estimates.at(k, 1))}
         if not np.isnan(estimates.value[k, 2]):
-            found[measure]["ratio"] = estimates.at(k, 2)
+            found[measure]["ratio"] = asdict(estimates.at(k, 2))
     return found
 
 

@@ -24,7 +24,7 @@ from geobias.errors import InputError
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.random_regions import minimum_detectable_ratio
-from geobias.measures.ranks import rank_agreement
+from geobias.measures.ranks import mean_rank_correlation
 from geobias.models.scorer import EMBEDDED_LM, Scorer, checked_method, default_score, is_function_name, load
 from geobias.models.served.language_model import ServedLM
 from geobias.report import runs
@@ -198,7 +198,7 @@ def _agreement(results: Mapping[str, RegionsResult]) -> list[dict[str, Any]]:
         {
             "runs": [first, second],
             "regions": len(results[first].question.tree) - 1,
-            "mean_spearman_over_words": rank_agreement(
+            "mean_spearman_over_words": mean_rank_correlation(
                 results[first].likelihoods[:, 1:].mean(axis=0), results[second].likelihoods[:, 1:].mean(axis=0)
             ),
         }
