@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 
 from geobias.errors import InputError
 
@@ -85,6 +87,11 @@ def _spell(code: int) -> str:
     if 0xDC80 <= code <= 0xDCFF:  # how Python holds a byte of a file name that is not UTF-8
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def suggest(text: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The names nearest to a misspelt one, nearest first, at most `most`; difflib's similarity reaches `cutoff`."""
+    return difflib.get_close_matches(text, list(known), n=most, cutoff=cutoff)
 
 
 def shorten(text: str, limit: int = SHOWN) -> str:

@@ -134,11 +134,11 @@ def test_a_region_made_of_its_own_sub_regions_has_its_own_score() -> None:
     v = herb.descriptive_vectors(f)
     c_w = herb.herb_scores(v, names, children).c_w["balanced"]
     rows = rows_by_level(children)[2]
-    level = LevelDistances.of(rows, v, c_w, children)
+    level = LevelDistances.from_vectors(rows, v, c_w, children)
     for region in (1, 2):
         found = level.scores(np.searchsorted(rows, children[region])[None])
-        assert found["c_w"][0] == pytest.approx(c_w[region], rel=1e-9)
-        assert found["sparseness"][0] == pytest.approx(herb.sparseness(v, children)[region], rel=1e-9)
+        assert found.c_w[0] == pytest.approx(c_w[region], rel=1e-9)
+        assert found.sparseness[0] == pytest.approx(herb.sparseness(v, children)[region], rel=1e-9)
 
 
 def test_a_planted_sparse_cluster_and_a_dense_one_are_found() -> None:
@@ -164,7 +164,7 @@ def test_chance_alone_is_marked_as_often_as_it_should_be() -> None:
     for _ in range(200):
         f = -2.0 + 0.3 * rng.normal(size=(24, 8))
         found = compare_with_random_regions(*scored(f, children), children, draws=199).p
-        p.append([found["c_w"][0], found["c_w"][2], found["sparseness"][2]])
+        p.append([found["c_w"][0], found.c_w[2], found["sparseness"][2]])
     low, high = stats.binom.interval(0.999, 200, 0.05)
     for column in np.array(p).T:
         assert low <= (column < 0.05).sum() <= high

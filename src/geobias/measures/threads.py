@@ -1,7 +1,7 @@
-"""Work spread over the cores.
+"""A threaded map.
 
-NumPy's matrix products start threads of their own, as many as there are cores; several at once would start that many
-each, and mostly wait for one another. So within a map each product has one thread, and a map inside a map is a loop.
+NumPy's matrix products use as many threads as there are cores; several products at once would oversubscribe them. So
+within a map each product has one thread, and a map inside a map is a loop.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _thread_state = threading.local()
 
 
 def map_threaded(work: Callable[[Item], Result], items: Iterable[Item], *, most: int | None = None) -> list[Result]:
-    """The same as a map, in as many threads as there are cores, or at most `most`."""
+    """Map in as many threads as there are cores, or at most `most`."""
     listed = list(items)
     threads = min(os.cpu_count() or 1, most or len(listed), len(listed))
     if threads < 2 or getattr(_thread_state, "inside", False):

@@ -18,7 +18,6 @@ Names come from CheckList, which took them from Wikidata, and are cleaned when t
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import hashlib
 import re
@@ -30,7 +29,7 @@ from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 
-from geobias.checks import check_name, shorten
+from geobias.checks import check_name, shorten, suggest
 from geobias.delimited import parse_named_rows
 from geobias.errors import InputError
 from geobias.files import read_text
@@ -87,7 +86,7 @@ class Gazetteer:
         code = self._by_name.get(_fold_country(text))
         if code is None:
             hint = "Give a code such as FR or an English name such as France."
-            for near in difflib.get_close_matches(_fold_country(text), self._by_name, n=1, cutoff=0.75):
+            for near in suggest(_fold_country(text), self._by_name, cutoff=0.75):
                 hint = f"Did you mean {self.display[self._by_name[near]]} ({self._by_name[near]})?"
             raise InputError(f"There are no names for the country {text!r}. {hint}")
         return code

@@ -9,7 +9,6 @@ countries. Inside the program a region is its position in the tree.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.checks import check_name, shorten
+from geobias.checks import check_name, shorten, suggest
 from geobias.delimited import parse_named_rows
 from geobias.errors import InputError
 from geobias.files import read_text
@@ -128,7 +127,7 @@ def _find_codes(asked: Iterable[str], known: Mapping[str, str], kind: str) -> se
     for wish in asked:
         code = wish.strip().upper() if wish.strip().upper() in known else by_name.get(wish.strip().casefold())
         if code is None:
-            near = difflib.get_close_matches(wish.strip().casefold(), by_name, n=1)
+            near = suggest(wish.strip().casefold(), by_name)
             hint = (
                 f"Did you mean {known[by_name[near[0]]].strip()} ({by_name[near[0]]})?"
                 if near

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.regions.terminal import LIKELIHOODS
+from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.texts.templates import Sentences
 from geobias.world.shapes import load_countries
@@ -152,7 +152,7 @@ def _likelihoods(folder: Path, words: Iterable[Word]) -> tuple[dict[str, float],
 
 def _not_there(kind: str, asked: str, known: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(known))
-    near = difflib.get_close_matches(asked.casefold(), distinct, n=3)
+    near = suggest(asked.casefold(), distinct, most=3)
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(distinct[:NAMED])}"
     if not near:
         hint += f" and {len(distinct) - NAMED} more." if len(distinct) > NAMED else "."

@@ -5,7 +5,6 @@ A rule is PATH OP NUMBER, such as `names.sentiment.delta.worst < 2.0`; `gate_pat
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 import re
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.gate.paths import Measured, Names, Results, numbers_of
+from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.files import read_text
 
@@ -158,7 +158,7 @@ def _find(tree: Mapping[str, Any], rule: Rule) -> Measured:
 
 def _unknown(rule: Rule, at: int, known: Mapping[str, Any]) -> str:
     part = rule.parts[at]
-    near = difflib.get_close_matches(part.casefold(), known, n=1)
+    near = suggest(part.casefold(), known)
     spelled = [near[0] if k == at and near else one for k, one in enumerate(rule.parts)]
     path = ".".join(f'"{one}"' if "." in one else one for one in spelled)
     hint = f"did you mean {path}?" if near else f"there is {_listed(known)}."
