@@ -38,13 +38,12 @@ def check_size(count: int, what: str, remedy: str) -> None:
 
 def find_unusable_character(text: str) -> str | None:
     """Describe the first character that no tokenizer and no file takes: half of a surrogate pair, or NUL."""
-    found = _UNUSABLE.search(text)
-    if found is None:
+    match = _UNUSABLE.search(text)
+    if match is None:
         return None
-    at = found.start()
-    if found[0] == "\0":
-        return f"a NUL character at position {at}"
-    return f"half a character at position {at} (the lone surrogate U+{ord(found[0]):04X})"
+    if match[0] == "\0":
+        return f"a NUL character at position {match.start()}"
+    return f"half a character at position {match.start()} (the lone surrogate U+{ord(match[0]):04X})"
 
 
 def check_characters(text: str, what: str) -> None:
@@ -80,7 +79,7 @@ def check_path(path: str) -> None:
 
 def escape(text: str) -> str:
     """The text with control characters and undecodable bytes spelled out, so that any terminal can show it."""
-    return _UNPRINTABLE.sub(lambda found: _spell(ord(found[0])), text)
+    return _UNPRINTABLE.sub(lambda match: _spell(ord(match[0])), text)
 
 
 def _spell(code: int) -> str:

@@ -164,7 +164,7 @@ def test_chance_alone_is_marked_as_often_as_it_should_be() -> None:
     for _ in range(200):
         f = -2.0 + 0.3 * rng.normal(size=(24, 8))
         found = compare_with_random_regions(*scored(f, children), children, draws=199).p
-        p.append([found["c_w"][0], found.c_w[2], found["sparseness"][2]])
+        p.append([found["c_w"][0], found["c_w"][2], found["sparseness"][2]])
     low, high = stats.binom.interval(0.999, 200, 0.05)
     for column in np.array(p).T:
         assert low <= (column < 0.05).sum() <= high

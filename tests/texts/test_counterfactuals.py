@@ -102,7 +102,7 @@ def test_shown_genders() -> None:
 
 def test_names_used_counts_different_names() -> None:
     made = renaming(["ask John", "ask John", "ask John Smith"], countries=("MA",), draws=30)
-    used = made.names_used(0)
+    used = made.count_names(0)
     lasts = {name.last for name in made.new_names(2, 0)[0]}
     assert used == {"male": 19, "female": 0, "last": len(lasts)}
 
@@ -115,5 +115,5 @@ def test_places_become_cities() -> None:
         start, end = made.at(0, 0, draw).removeprefix("from ").split(" to ")
         assert start in cities.names("FR", "city") and end in cities.names("FR", "city") and start != end
     assert cities.names("FR", "city")[0] == "Paris" and len(cities.names("FR", "city")) == 100
-    assert made.names_used(0) == {"city": 10}
+    assert made.count_names(0) == {"city": 10}
     assert np.all(made.shown_genders() == "not shown")

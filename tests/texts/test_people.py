@@ -25,7 +25,7 @@ def renamed(text: str, *names: str, first: str = "Amina", last: str = "Diallo") 
     pieces, at = [], 0
     mentions = [mention for person in find_people(text, spans(text, *names), NAMES) for mention in person.mentions]
     for mention in sorted(mentions, key=lambda mention: mention.start):
-        pieces += [text[at : mention.start], mention.written(first, last)]
+        pieces += [text[at : mention.start], mention.render(first, last)]
         at = mention.end
     return "".join(pieces) + text[at:]
 
@@ -133,5 +133,5 @@ def test_marks_at_the_ends_are_trimmed_but_vowel_signs_stay() -> None:
 def test_places_are_renamed_as_a_whole() -> None:
     text = "From New York City to London; NEW YORK rocks"
     first, second = find_places(text, spans(text, "New York City", "London", "NEW YORK"))
-    assert [mention.written("Lyon", "") for mention in first.mentions] == ["Lyon", "LYON"]
+    assert [mention.render("Lyon", "") for mention in first.mentions] == ["Lyon", "LYON"]
     assert isinstance(second, Person) and second.has("city") and not second.has("first")

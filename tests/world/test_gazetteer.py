@@ -92,20 +92,20 @@ def test_counts_and_what_is_lacking() -> None:
         "last": 77,
         "last_total": 98,
     }
-    assert names.lacking("CN") == [("male", 5), ("female", 14), ("last", 0)]
-    assert names.lacking("KR") == [("male", 0), ("female", 0), ("last", 5)]
-    assert load_gazetteer("all").lacking("CN") == []
+    assert names.find_short_lists("CN") == [("male", 5), ("female", 14), ("last", 0)]
+    assert names.find_short_lists("KR") == [("male", 0), ("female", 0), ("last", 5)]
+    assert load_gazetteer("all").find_short_lists("CN") == []
     assert [names.country(code) for code in PAPER_COUNTRIES] == [
         *("United Kingdom", "Ireland", "United States", "Canada", "Australia", "New Zealand", "South Africa", "India"),
         *("Germany", "France", "Spain", "Italy", "Portugal", "Hungary", "Poland", "Turkey", "Morocco"),
     ]
-    assert not any(names.lacking(code) for code in PAPER_COUNTRIES)
+    assert not any(names.find_short_lists(code) for code in PAPER_COUNTRIES)
 
 
 def test_enough_is_enough(tmp_path: Path) -> None:
     lines = [f"Elsewhere,{kind},A{'a' * i}" for kind in ("male", "last") for i in range(ENOUGH)]
     names = own(tmp_path, "country,kind,name\n" + "\n".join(lines[:-1]))
-    assert names.lacking("Elsewhere") == [("female", 0), ("last", ENOUGH - 1)]
+    assert names.find_short_lists("Elsewhere") == [("female", 0), ("last", ENOUGH - 1)]
 
 
 @pytest.mark.parametrize("name", ["Anna", "Łukasz", "Nguyễn", "O'Brien", "D’Angelo", "Jean-Luc", "Kahalepuna ʻIolani"])

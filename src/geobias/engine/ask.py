@@ -121,7 +121,7 @@ Part = tuple[np.ndarray, np.ndarray]  # positions among the texts asked, and the
 
 def distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """The positions of the first of equal texts, and for every text which of them it is."""
-    found = texts.distinct() if isinstance(texts, LazyTexts) else None
+    found = texts.find_distinct() if isinstance(texts, LazyTexts) else None
     if found is not None:
         return found
     coded = text_keys(texts).dictionary_encode()

@@ -147,7 +147,7 @@ class Cluster:
                 some = select_texts(texts, asked[shard.start : shard.stop])
                 model = self._put("scorer", scorer)
                 if isinstance(some, TextSelection):
-                    task = worker.actor.rows.remote([model, self._put("block", some.of)], some.positions)
+                    task = worker.actor.rows.remote([model, self._put("block", some.block)], some.positions)
                 else:
                     task = worker.actor.rows.remote([model], some)
                 worker.tasks[task] = shard

@@ -193,7 +193,7 @@ def weighted_mean_distances(points: np.ndarray, *logits: np.ndarray) -> np.ndarr
 def leave_one_out(
     vectors: Sequence[np.ndarray], c_w: Sequence[np.ndarray], children: Children
 ) -> dict[int, LeaveOneOut | None]:
-    """The most influential sub-region of the root and the inner regions below it; None for two sub-regions, or too many."""
+    """The most influential sub-region of the root and of inner regions below it; None for two sub-regions, or many."""
     most_influential: dict[int, LeaveOneOut | None] = {}
     levels = rows_by_level(children)
     for parents, rows in pairwise(levels[:3]):

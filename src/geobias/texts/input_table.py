@@ -1,7 +1,7 @@
 """A user's data as a table of named columns, from a file or from memory, every value as it stands.
 
-This module knows formats; what the columns mean is for `texts.py` to say. polars and Hugging Face datasets are no
-dependencies of this package, so their data are recognised by what they can do.
+This module knows formats; `user_texts.py` knows what the columns mean. polars and Hugging Face datasets are not
+dependencies: their data are recognised by their methods.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from geobias.files import decode_text, read_bytes
 
 @dataclass(frozen=True)
 class InputTable:
-    """Columns that are fetched by name; no names mean that there are texts alone, which any name fetches."""
+    """Columns by name; without names there are only texts, which any name returns."""
 
     source: str  # for settings: the path, or the kind of data
     title: str  # for messages: how a sentence about it begins
@@ -127,8 +127,8 @@ def _from_memory(data: Any) -> InputTable:
         if isinstance(names, Mapping):
             raise InputError(f"{title} has several splits ({', '.join(names)}): give one of them.")
         if names is not None:
-            own = {str(name): name for name in names}  # pandas names columns by numbers too
-            return InputTable(source, title, tuple(map(str, names)), lambda name: _values(data[own[name]]))
+            keys = {str(name): name for name in names}  # pandas names columns by numbers too
+            return InputTable(source, title, tuple(map(str, names)), lambda name: _values(data[keys[name]]))
         if isinstance(data, Sequence) or hasattr(data, "tolist") or hasattr(data, "to_list"):
             values = _values(data)
             if values and isinstance(values[0], Mapping):
@@ -147,7 +147,10 @@ def _records(rows: Sequence[Mapping[str, Any]], source: str, title: str) -> Inpu
 
 def _values(column: Any) -> list[Any]:
     if hasattr(column, "isna"):  # pandas says in several ways that nothing is there
-        return [None if gone else value for value, gone in zip(column.tolist(), column.isna().tolist(), strict=True)]
+        return [
+            None if is_missing else value
+            for value, is_missing in zip(column.tolist(), column.isna().tolist(), strict=True)
+        ]
     for method in ("to_list", "to_pylist", "tolist"):  # polars, pyarrow, NumPy
         if hasattr(column, method):
             return list(getattr(column, method)())

@@ -52,7 +52,7 @@ class Mention:
     parts: tuple[str, ...]  # ("first",), ("last",), ("first", "last"); for a place ("city",)
     case: str  # "upper", "lower", or "" for a name as it is written
 
-    def written(self, first: str, last: str) -> str:
+    def render(self, first: str, last: str) -> str:
         name = " ".join(last if part == "last" else first for part in self.parts)
         return name.upper() if self.case == "upper" else name.lower() if self.case == "lower" else name
 
@@ -71,9 +71,11 @@ class Person:
 
 def find_people(text: str, spans: Iterable[Span], gazetteer: Gazetteer) -> tuple[Person, ...]:
     """The persons of a text, in the order in which they are first named."""
-    found = [_name(text, span) for span in trim_spans(text, spans)]
-    longer = set[str]().union(*(name.folded for name in found if len(name.words) > 1))
-    names = [_drop_plural(name, longer, gazetteer) for name in found if not _is_title_alone(name, longer, gazetteer)]
+    mentions_found = [_name(text, span) for span in trim_spans(text, spans)]
+    longer = set[str]().union(*(name.folded for name in mentions_found if len(name.words) > 1))
+    names = [
+        _drop_plural(name, longer, gazetteer) for name in mentions_found if not _is_title_alone(name, longer, gazetteer)
+    ]
     persons = []
     for group in _group_by_person(names):
         fullest = max(group, key=lambda name: len(name.words))
@@ -87,14 +89,14 @@ def find_people(text: str, spans: Iterable[Span], gazetteer: Gazetteer) -> tuple
 
 def find_places(text: str, spans: Iterable[Span]) -> tuple[Person, ...]:
     """The places of a text; mentions of one change together as those of a person do."""
-    found = []
+    places = []
     for group in _group_by_person([_Name(text, _words(text, span)) for span in trim_spans(text, spans)]):
         fullest = max(group, key=lambda name: len(name.words))
         mentions = tuple(
             Mention(name.words_at[0][0], name.words_at[-1][1], ("city",), _case(text, name)) for name in group
         )
-        found.append(Person(text[fullest.words_at[0][0] : fullest.words_at[-1][1]], None, mentions))
-    return tuple(sorted(found, key=lambda place: place.mentions[0].start))
+        places.append(Person(text[fullest.words_at[0][0] : fullest.words_at[-1][1]], None, mentions))
+    return tuple(sorted(places, key=lambda place: place.mentions[0].start))
 
 
 def trim_spans(text: str, spans: Iterable[Span]) -> list[Span]:
@@ -213,25 +215,25 @@ def _group_by_person(names: Sequence[_Name]) -> list[list[_Name]]:
     groups_by_word: dict[str, set[int]] = defaultdict(set)
     for name in sorted(names, key=lambda name: (-len(name.words), name.words_at[0])):
         start, folded = name.words_at[0][0], name.folded
-        mine = [
+        matches = [
             number
             for number in sorted(groups_by_word[min(folded)])
             if any(folded <= spelling for spelling in spellings[number])
         ]
-        first_mention = {number: groups[number][0].words_at[0][0] for number in mine}
-        before = [number for number in mine if first_mention[number] < start]
+        first_mention = {number: groups[number][0].words_at[0][0] for number in matches}
+        before = [number for number in matches if first_mention[number] < start]
         if before:
-            chosen = max(before, key=lambda number: first_mention[number])
-        elif mine:
-            chosen = min(mine, key=lambda number: first_mention[number])
+            number = max(before, key=lambda number: first_mention[number])
+        elif matches:
+            number = min(matches, key=lambda number: first_mention[number])
         else:
-            chosen = len(groups)
+            number = len(groups)
             groups.append([])
             spellings.append(set())
-        groups[chosen].append(name)
-        spellings[chosen].add(folded)
+        groups[number].append(name)
+        spellings[number].add(folded)
         for word in folded:
-            groups_by_word[word].add(chosen)
+            groups_by_word[word].add(number)
     return [sorted(group, key=lambda name: name.words_at[0]) for group in groups]
 
 

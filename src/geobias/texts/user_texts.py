@@ -1,6 +1,6 @@
-"""The texts an audit asks about: the user's own, with what is known of each, or the tweets that ship inside.
+"""The texts of an audit: the user's, with their ids, languages, spans, labels and subsets, or the bundled tweets.
 
-Texts stay exactly as they stand, since offsets count their characters. The same rows give the same `Texts`
+Texts stay unchanged, since offsets count their characters. The same rows give the same `Texts`
 whichever format they come from.
 """
 
@@ -33,13 +33,13 @@ log = logging.getLogger("geobias")
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts and what is known of each; all fields with one entry a text have the same order."""
+    """Texts with their attributes; all fields with one entry per text have the same order."""
 
     texts: tuple[str, ...]
     ids: tuple[str, ...]
     languages: tuple[str, ...]  # "" when none was given
-    spans: tuple[Spans, ...] | None  # offsets that the user already has
-    labels: tuple[tuple[str, ...], ...] | None  # the true ones
+    spans: tuple[Spans, ...] | None  # start and end of the names in each text
+    labels: tuple[tuple[str, ...], ...] | None  # true labels
     groups: dict[str, tuple[str, ...]]  # subset column -> value per text
     source: str  # how settings and messages name it
     left_out: int = 0  # rows without text
@@ -48,29 +48,29 @@ class Texts:
         return len(self.texts)
 
     def head(self, count: int) -> Texts:
-        """The first texts alone."""
+        """The first `count` texts."""
         return self.take(range(min(count, len(self))))
 
     def take(self, rows: Iterable[int]) -> Texts:
-        """Some of the texts alone, in this order."""
+        """The texts at these rows, in this order."""
         rows = list(rows)
 
-        def some(values: Sequence[Any]) -> tuple[Any, ...]:
+        def select(values: Sequence[Any]) -> tuple[Any, ...]:
             return tuple(values[row] for row in rows)
 
         return replace(
             self,
-            texts=some(self.texts),
-            ids=some(self.ids),
-            languages=some(self.languages),
-            spans=None if self.spans is None else some(self.spans),
-            labels=None if self.labels is None else some(self.labels),
-            groups={name: some(values) for name, values in self.groups.items()},
+            texts=select(self.texts),
+            ids=select(self.ids),
+            languages=select(self.languages),
+            spans=None if self.spans is None else select(self.spans),
+            labels=None if self.labels is None else select(self.labels),
+            groups={name: select(values) for name, values in self.groups.items()},
         )
 
     @cached_property
     def digest(self) -> str:
-        """What tells this set from another, whatever file or format it came from."""
+        """A hash of the content, independent of file and format."""
         digest = hashlib.blake2b(digest_size=16)
         for part in (self.texts, self.ids, self.languages, self.spans, self.labels, self.groups):
             digest.update(json.dumps(part, sort_keys=True).encode() + b"\n")
@@ -99,49 +99,54 @@ def read_texts(
         raise InputError(f"{table.title} holds no text: all {len(values)} row(s) are blank.")
     places = [f"row {row + 1}" for row in rows]
 
-    def parsed(name: str, cells: Iterable[Cell], parse: Callable[[Cell], Parsed]) -> tuple[Parsed, ...]:
-        """Every cell parsed; what a parser refuses is told with its place."""
-        found = []
+    def parse_cells(name: str, cells: Iterable[Cell], parse: Callable[[Cell], Parsed]) -> tuple[Parsed, ...]:
+        """Parse every cell; an error names the row and the column."""
+        values = []
         where = "" if table.names is None else f", column {shorten(name)!r}"
         for place, cell in zip(places, cells, strict=True):
             try:
-                found.append(parse(cell))
+                values.append(parse(cell))
             except ValueError as error:
                 raise InputError(f"{table.title}, {place}{where}: {error}.") from None
             except RecursionError:
                 raise InputError(f"{table.title}, {place}{where}: the lists are nested too deeply.") from None
-        return tuple(found)
+        return tuple(values)
 
-    def kept(name: str) -> list[Any]:
+    def read_cells(name: str) -> list[Any]:
         cells = table.column(name)
         return [cells[row] for row in rows]
 
     ids = tuple(str(row + 1) for row in rows)
     if table.names and "id" in table.names:
-        given = parsed("id", kept("id"), _parse_value)
-        if "" not in given and len(set(given)) == len(given):
-            ids = given
+        user_ids = parse_cells("id", read_cells("id"), _parse_value)
+        if "" not in user_ids and len(set(user_ids)) == len(user_ids):
+            ids = user_ids
             places = [
                 place if place == f"row {key}" else f"{place} (id {shorten(key)!r})"
                 for place, key in zip(places, ids, strict=True)
             ]
         else:
             log.warning("The ids in %s are not distinct: the numbers of the rows stand for them.", table.source)
-    texts = parsed(column, [values[row] for row in rows], _parse_text)
+    texts = parse_cells(column, [values[row] for row in rows], _parse_text)
     return Texts(
         texts=texts,
         ids=ids,
         languages=(language,) * len(texts),
-        spans=parsed(spans, zip(kept(spans), texts, strict=True), _parse_spans) if spans is not None else None,
-        labels=parsed(label, kept(label), _parse_labels) if label is not None else None,
-        groups={name: tuple(value or BLANK for value in parsed(name, kept(name), _parse_value)) for name in subsets},
+        spans=parse_cells(spans, zip(read_cells(spans), texts, strict=True), _parse_spans)
+        if spans is not None
+        else None,
+        labels=parse_cells(label, read_cells(label), _parse_labels) if label is not None else None,
+        groups={
+            name: tuple(value or BLANK for value in parse_cells(name, read_cells(name), _parse_value))
+            for name in subsets
+        },
         source=table.source,
         left_out=len(values) - len(rows),
     )
 
 
 def join_texts(parts: Sequence[Texts]) -> Texts:
-    """Several sets, usually of several languages, as one; each id says the language it comes from."""
+    """Join several sets, usually of several languages; each id starts with its language."""
     if not parts:
         raise InputError("No texts were given: name at least one file.")
     if len(parts) == 1:
@@ -157,8 +162,8 @@ def join_texts(parts: Sequence[Texts]) -> Texts:
         for key, language in zip(part.ids, part.languages, strict=True)
     )
     if len(set(ids)) < len(ids):
-        again = Counter(ids).most_common(1)[0][0]
-        raise InputError(f"Two texts would have the id {again!r}: give each file a language of its own.")
+        duplicate = Counter(ids).most_common(1)[0][0]
+        raise InputError(f"Two texts would have the id {duplicate!r}: give each file a language of its own.")
     return Texts(
         texts=tuple(text for part in parts for text in part.texts),
         ids=ids,
@@ -172,13 +177,13 @@ def join_texts(parts: Sequence[Texts]) -> Texts:
 
 
 def sample_texts(entity: str = "person") -> Texts:
-    """The shipped tweets that name a person, or those that name a place, with where they do."""
+    """The bundled tweets that name a person (or a place), with the spans of the names."""
     if entity not in ("person", "place"):
         raise InputError(f"The tweets inside have no spans of {entity!r}: ask for 'person' or 'place'.")
     content = resources.files("geobias.texts").joinpath("data/tweets.jsonl").read_text(encoding="utf-8")
     tweets = [json.loads(line) for line in content.removesuffix("\n").split("\n")]
-    found = read_texts([tweet for tweet in tweets if tweet[f"{entity}s"]], spans=f"{entity}s", language="en")
-    return replace(found, source="the tweets inside")
+    texts = read_texts([tweet for tweet in tweets if tweet[f"{entity}s"]], spans=f"{entity}s", language="en")
+    return replace(texts, source="the tweets inside")
 
 
 def _check_columns(
@@ -224,7 +229,7 @@ def _check_usable(text: str, what: str) -> str:
 
 
 def _to_python(value: Any) -> Any:
-    """Lists and numbers as Python's own: pandas hands out NumPy's."""
+    """Convert NumPy values, as pandas returns them, to Python lists and numbers."""
     value = value.tolist() if hasattr(value, "tolist") else value
     return [_to_python(item) for item in value] if isinstance(value, list | tuple) else value
 
@@ -277,15 +282,15 @@ def _parse_labels(value: Any) -> tuple[str, ...]:
 
 def _parse_list(value: Any, example: str) -> list[Any]:
     """A list, or the list that a text spells in JSON, as in a cell of a CSV."""
-    found = _to_python(value)
+    items = _to_python(value)
     if isinstance(value, str):
         try:
-            found = json.loads(value)
+            items = json.loads(value)
         except (ValueError, RecursionError):
-            found = None
-    if not isinstance(found, list):
+            items = None
+    if not isinstance(items, list):
         raise ValueError(f"{value!r:.60} must be a list {example}")
-    return found
+    return items
 
 
 def _all_or_none(parts: Sequence[Texts], present: list[bool], what: str) -> None:

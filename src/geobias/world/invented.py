@@ -1,7 +1,7 @@
 """Invented place names: pronounceable, as long as real ones, and nowhere on Earth.
 
-A model cannot have an opinion of the people of Brodalu. How differently it speaks of them all the same is what names
-alone do.
+A model cannot have an opinion of the people of Brodalu: differences between invented places are due to their names
+alone.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def invent_places(like: Sequence[str], count: int, *, avoid: Iterable[str] = ())
     """
     rng = random.Random(0)
     taken = _known_words() | {part for text in avoid for part in _split_words(text)}
-    found: list[str] = []
-    while len(found) < count:
+    names: list[str] = []
+    while len(names) < count:
         shape = [len(word) for word in rng.choice(like).split()][:MOST_WORDS]
         words = [_invent_word(rng, min(max(length, SHORTEST), LONGEST), taken) for length in shape]
         taken.update(word.casefold() for word in words)
-        found.append(" ".join(words))
-    return tuple(found)
+        names.append(" ".join(words))
+    return tuple(names)
 
 
 def _invent_word(rng: random.Random, length: int, taken: Collection[str]) -> str:

@@ -46,10 +46,10 @@ def nearest_words(path: Path, words: Sequence[str]) -> dict[str, str]:
         at = similarity.argmax(axis=1)
         for t in np.flatnonzero(similarity.max(axis=1) > best).tolist():
             best[t], nearest[t] = similarity[t, at[t]], listed[int(at[t])]
-    found = {target: other for target, other in zip(targets, nearest, strict=True) if other}
-    if not found:
+    neighbours = {target: other for target, other in zip(targets, nearest, strict=True) if other}
+    if not neighbours:
         raise InputError(f"The vectors {path} hold no other word to put in place of any: give a larger file.")
-    return found
+    return neighbours
 
 
 def _read_blocks(path: Path) -> Iterator[tuple[list[str], np.ndarray]]:
@@ -89,12 +89,12 @@ def _read_blocks(path: Path) -> Iterator[tuple[list[str], np.ndarray]]:
 
 def _parse_numbers(path: Path, rows: list[list[str]]) -> np.ndarray:
     try:
-        found = np.array(rows, dtype=np.float32)
+        numbers = np.array(rows, dtype=np.float32)
     except ValueError:
-        found = np.array([np.nan])
-    if not np.isfinite(found).all():
+        numbers = np.array([np.nan])
+    if not np.isfinite(numbers).all():
         raise InputError(f"The vectors {path} hold something that is no number: give the text form, and mend it.")
-    return found
+    return numbers
 
 
 def _normalize(vectors: np.ndarray) -> np.ndarray:

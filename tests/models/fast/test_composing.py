@@ -136,7 +136,7 @@ def test_a_sample_is_compared_and_not_all(small_models: dict[str, Path], monkeyp
 
 def test_equal_names_and_words_are_known_without_a_look() -> None:
     twice = Sentences(TEMPLATES, REGIONS, [*WORDS, "kind"])
-    first, which = twice.distinct()
+    first, which = twice.find_distinct()
     texts = list(twice)
     assert len(first) == len(set(texts)) and [texts[i] for i in first[which]] == texts
     assert all(texts.index(texts[i]) == i for i in first)

@@ -180,7 +180,7 @@ def _gazetteer(entity: str, names: str | Path | None, scripts: str) -> Gazetteer
 def _countries(listed: Gazetteer, wanted: str | Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The countries to draw names from, and those left out of "all" for want of names."""
     if wanted == "all" or (wanted is None and not set(PAPER_COUNTRIES) <= set(listed.codes)):
-        left_out = tuple(code for code in listed.codes if listed.lacking(code))
+        left_out = tuple(code for code in listed.codes if listed.find_short_lists(code))
         chosen = tuple(code for code in listed.codes if code not in left_out)
         if not chosen:
             raise InputError(f"No country has {ENOUGH} names of every kind ({', '.join(listed.kinds)}).")
@@ -193,7 +193,7 @@ def _countries(listed: Gazetteer, wanted: str | Sequence[str] | None) -> tuple[t
     if not chosen:
         raise InputError("--countries is empty: leave it out, or name at least one.")
     for code in chosen:
-        for kind, count in listed.lacking(code):
+        for kind, count in listed.find_short_lists(code):
             raise InputError(
                 f"{listed.country(code)} has {count} {kind} names in this script, and {ENOUGH} are needed: leave it "
                 "out, or try --scripts all."

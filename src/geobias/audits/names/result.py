@@ -67,7 +67,7 @@ class NamesResult:
                 "code": code,
                 "names": {
                     kind: {"left": len(listed.names(code, kind)), "of": listed.total(code, kind), "used": used}
-                    for kind, used in self.renamed.names_used(c).items()
+                    for kind, used in self.renamed.count_names(c).items()
                 },
             }
             for c, code in enumerate(self.renamed.countries)
