@@ -43,9 +43,9 @@ def nearest_words(path: Path, words: Sequence[str]) -> dict[str, str]:
         similarity[:, [not WORD.fullmatch(word) for word in listed]] = -np.inf
         for t, target in enumerate(targets):
             similarity[t, position.get(target.casefold(), [])] = -np.inf
-        at = similarity.argmax(axis=1)
+        positions = similarity.argmax(axis=1)
         for t in np.flatnonzero(similarity.max(axis=1) > best).tolist():
-            best[t], nearest[t] = similarity[t, at[t]], listed[int(at[t])]
+            best[t], nearest[t] = similarity[t, positions[t]], listed[int(positions[t])]
     neighbours = {target: other for target, other in zip(targets, nearest, strict=True) if other}
     if not neighbours:
         raise InputError(f"The vectors {path} hold no other word to put in place of any: give a larger file.")
