@@ -10,7 +10,7 @@ from typing import Any
 
 from geobias.checks import MOST_ROWS, check_number, shorten
 from geobias.errors import InputError
-from geobias.texts.user_texts import Texts, joined, read_texts, sample_texts
+from geobias.texts.user_texts import Texts, join_texts, read_texts, sample_texts
 
 MOST_CITIES = 100_000  # per country: more than the world has
 SAMPLE = 100  # bundled tweets that are used where neither texts nor a limit are given
@@ -54,7 +54,7 @@ def load_texts(
         read_texts(part, column=column, spans=spans, label=label, subsets=subsets, language=language)
         for language, part in sources
     ]
-    texts = joined([part.head(limit) if limit else part for part in parts])
+    texts = join_texts([part.head(limit) if limit else part for part in parts])
     if len(set(texts.languages)) > 1 and "language" in texts.groups:
         raise InputError("The languages that --texts names are a subset already: leave out --subset language.")
     return texts

@@ -22,10 +22,10 @@ from geobias.audits.regions.design import answer as ask_regions
 from geobias.audits.regions.design import question as regions_question
 from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number
 from geobias.errors import InputError
-from geobias.measures.estimates import Estimates
+from geobias.measures.estimates import Estimate, Estimates
 from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores
 from geobias.measures.paired_differences import word_differences
-from geobias.measures.region_intervals import affordable, moved
+from geobias.measures.region_intervals import find_affordable, jackknife_regions
 from geobias.models.language.masked import MaskedLM
 from geobias.models.scorer import checked_method
 from geobias.models.training.epochs import Checkpoint, train_epoch
@@ -183,7 +183,7 @@ def _optimiser(lm: MaskedLM, rate: float) -> Any:
 def _scores(asked: DriftQuestion, said: RegionsResult) -> list[dict[str, Any]]:
     """C_w of the followed regions, with intervals over words where there are any."""
     tree = asked.regions.tree
-    by_words = moved(said.likelihoods, said.name_likelihoods, tree.children, flat=False)
+    by_words = jackknife_regions(said.likelihoods, said.name_likelihoods, tree.children, flat=False)
     found = {}
     for form in FORMS:
         name = f"c_w.{form}"
@@ -191,9 +191,13 @@ def _scores(asked: DriftQuestion, said: RegionsResult) -> list[dict[str, Any]]:
         found[form] = Estimates.unknown(said.measure(name)) if known is None else known.estimates(name, len(tree))
     return [
         {"id": tree.regions[row].id, "name": tree.regions[row].name, "level": tree.regions[row].level}
-        | {form: {key: found[form].at(row)[key] for key in ("value", "low", "high")} for form in FORMS}
+        | {form: _interval(found[form].at(row)) for form in FORMS}
         for row in asked.followed
     ]
+
+
+def _interval(estimate: Estimate) -> dict[str, float | None]:
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
 
 
 def _trends(
@@ -206,7 +210,7 @@ def _trends(
         entry: dict[str, Any] = {"id": region["id"], "name": region["name"]}
         for form in FORMS:
             values = [epoch["regions"][k][form]["value"] for epoch in epochs]
-            entry[form] = {"spearman": _spearman(values), "difference": differences[form].at(k)}
+            entry[form] = {"spearman": _spearman(values), "difference": asdict(differences[form].at(k))}
         found.append(entry)
     return found
 
@@ -237,4 +241,4 @@ def _difference(asked: DriftQuestion, form: str, *said: RegionsResult) -> Estima
 
 def _words_left_out(said: RegionsResult) -> int:
     """All, or none where they are too few or the tree is too large."""
-    return len(said.question.words) if affordable(said.likelihoods, said.question.tree.children)["scores"] else 0
+    return len(said.question.words) if find_affordable(said.likelihoods, said.question.tree.children).scores else 0

@@ -25,9 +25,9 @@ from geobias.audits.numbers import number
 from geobias.audits.regions.design import Question, RegionsResult
 from geobias.audits.regions.design import question as regions_question
 from geobias.errors import InputError
-from geobias.measures.estimates import LEVEL, Estimates
+from geobias.measures.bootstrap import bootstrap_means
+from geobias.measures.estimates import CONFIDENCE_LEVEL, Estimates
 from geobias.measures.shift import flip_shares, performance
-from geobias.measures.text_resampling import text_estimates
 from geobias.models.classifiers.huggingface import Classifier
 from geobias.models.training.finetuning import How, Labelled
 from geobias.texts.defaults import DEFAULT_PREFIX
@@ -248,8 +248,8 @@ class FinetuneResult:
         """Per cent of texts x regions whose label flips: altogether, and from each class to each other."""
         shares = 100 * flip_shares(before, after)
         labels = self.question.labels
-        each = text_estimates(shares.reshape(len(shares), -1))
-        whole = text_estimates(shares.sum(axis=(1, 2))[:, None])
+        each = bootstrap_means(shares.reshape(len(shares), -1))
+        whole = bootstrap_means(shares.sum(axis=(1, 2))[:, None])
         at = {(i, j): i * len(labels) + j for i in range(len(labels)) for j in range(len(labels)) if i != j}
         directions = {f"{labels[i]} to {labels[j]}": _share(each, k, len(shares)) for (i, j), k in at.items()}
         return {"any": _share(whole, 0, len(shares)), **directions}
@@ -259,7 +259,7 @@ def _share(found: Estimates, k: int, texts: int) -> dict[str, float | None]:
     """A share cannot fall below 0, and that it is not 0 needs no test: one flip shows it."""
     value, low, high = found.value[k], np.maximum(found.low[k], 0), found.high[k]
     if value == 0:  # none of the texts flips, which does not mean that none of any others would: exact binomial
-        high = np.float64(100 * (1 - ((1 - LEVEL) / 2) ** (1 / texts)))
+        high = np.float64(100 * (1 - ((1 - CONFIDENCE_LEVEL) / 2) ** (1 / texts)))
     return {"value": number(value), "low": number(low), "high": number(high)}
 
 

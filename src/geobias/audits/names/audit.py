@@ -21,7 +21,7 @@ from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, POWER, Plan, timed
 from geobias.audits.study import ClassifierStudy, RunOptions
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.measures.names_resampling import FEWEST_TEXTS, NameUnits, Resampling
+from geobias.measures.names_bootstrap import FEWEST_TEXTS, NamesBootstrap, NameUnits
 from geobias.models.classifiers.prompted import refuse_unused
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LOG_LIKELIHOOD, LabelScorer, Scorer
 from geobias.models.served.language_model import ServedLM
@@ -241,13 +241,13 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         pilot = renamed.part(rows, PILOT_DRAWS)
         p = classifier.score(list(pilot))[:, : len(classifier.labels)].reshape(*pilot.shape, -1)
         delta = 100 * (p[..., positive].sum(axis=-1) - p[..., negative].sum(axis=-1))
-        resampling = Resampling(NameUnits(*pilot.name_units()), pilot.shape, np.ones(pilot.shape[::2], dtype=bool))
-        text_variance, name_variance, noise_variance = resampling.variances(delta)
+        bootstrap = NamesBootstrap(NameUnits(*pilot.name_units()), pilot.shape, np.ones(pilot.shape[::2], dtype=bool))
+        text_variance, name_variance, noise_variance = bootstrap.variance_components(delta)
         name_lists = renamed.gazetteer
         names_listed = np.median(
             [sum(len(name_lists.names(code, kind)) for kind in name_lists.kinds) for code in renamed.countries]
         )
-        names_in_pilot = np.median((resampling.occurrences > 0).sum(axis=0))
+        names_in_pilot = np.median((bootstrap.occurrences > 0).sum(axis=0))
         variance = (
             text_variance * len(rows) / texts
             + name_variance * min(names_in_pilot / names_listed, 1.0)

@@ -23,9 +23,16 @@ from geobias.models.finders import EMBEDDED_FINDER, load_finder
 from geobias.models.functions import function_name
 from geobias.models.scorer import Scorer
 from geobias.texts.counterfactuals import Counterfactuals
-from geobias.texts.people import Person, people, places
+from geobias.texts.people import Person, find_people, find_places
 from geobias.texts.user_texts import Texts
-from geobias.world.gazetteer import ENOUGH, PAPER_COUNTRIES, Gazetteer, city_gazetteer, gazetteer, read_gazetteer
+from geobias.world.gazetteer import (
+    ENOUGH,
+    PAPER_COUNTRIES,
+    Gazetteer,
+    load_city_gazetteer,
+    load_gazetteer,
+    read_gazetteer,
+)
 
 ENTITIES = ("person", "place")
 PERPLEXITIES = ("pll", "pll-word")
@@ -136,7 +143,7 @@ def design_names(
     if isinstance(lm, str) and not lm.strip():
         raise InputError("--lm is empty: leave it out, or name a language model.")
     label_prompt = asked_for(labels, prompt, calibrate)
-    name_lists = _load_gazetteer(entity, gazetteer, scripts)
+    name_lists = _choose_gazetteer(entity, gazetteer, scripts)
     codes, left_out = _choose_countries(name_lists, countries)
     source = load_texts(texts, column=column, spans=spans, label=label, subsets=subsets, limit=limit, entity=entity)
     if finder is not None and source.spans is not None:
@@ -184,16 +191,16 @@ def _find_people(
     if spans is None:
         spans = tuple(map(tuple, load_finder(finder, entity=entity, device=device)(texts.texts)))
     if entity == "place":
-        return [places(text, row) for text, row in zip(texts.texts, spans, strict=True)]
-    return [people(text, row, name_lists) for text, row in zip(texts.texts, spans, strict=True)]
+        return [find_places(text, row) for text, row in zip(texts.texts, spans, strict=True)]
+    return [find_people(text, row, name_lists) for text, row in zip(texts.texts, spans, strict=True)]
 
 
-def _load_gazetteer(entity: str, file: str | Path | None, scripts: str) -> Gazetteer:
+def _choose_gazetteer(entity: str, file: str | Path | None, scripts: str) -> Gazetteer:
     if entity == "place":
         if file is not None:
             raise InputError("--gazetteer is a list of people's names: leave it out with --entity place.")
-        return city_gazetteer(scripts)
-    return gazetteer(scripts) if file is None else read_gazetteer(Path(file), scripts)
+        return load_city_gazetteer(scripts)
+    return load_gazetteer(scripts) if file is None else read_gazetteer(Path(file), scripts)
 
 
 def _choose_countries(
@@ -201,7 +208,7 @@ def _choose_countries(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The codes of the countries to draw names from, and of those that "all" leaves out for lack of names."""
     if names == "all" or (names is None and not set(PAPER_COUNTRIES) <= set(name_lists.codes)):
-        left_out = tuple(code for code in name_lists.codes if name_lists.lacking(code))
+        left_out = tuple(code for code in name_lists.codes if name_lists.find_short_lists(code))
         codes = tuple(code for code in name_lists.codes if code not in left_out)
         if not codes:
             raise InputError(f"No country has {ENOUGH} names of every kind ({', '.join(name_lists.kinds)}).")
@@ -212,7 +219,7 @@ def _choose_countries(
     if not codes:
         raise InputError("--countries is empty: leave it out, or name at least one.")
     for code in codes:
-        for kind, count in name_lists.lacking(code):
+        for kind, count in name_lists.find_short_lists(code):
             raise InputError(
                 f"{name_lists.country(code)} has {count} {kind} names in this script, and {ENOUGH} are needed: leave "
                 "it out, or try --scripts all."

@@ -25,7 +25,7 @@ from geobias.audits.names.result import (
     TextsMeasures,
 )
 from geobias.measures.change import ErrorRates, change_by_country, confusion, error_rates
-from geobias.measures.names_resampling import NameUnits, Resampling
+from geobias.measures.names_bootstrap import NamesBootstrap, NameUnits
 from geobias.report.results import ModelIdentity, by_label, number
 from geobias.texts.counterfactuals import GENDERS
 
@@ -73,7 +73,7 @@ class _Renaming:
 def _list_countries(design: NamesDesign) -> Iterator[CountryNames]:
     name_lists = design.counterfactuals.gazetteer
     for c, code in enumerate(design.counterfactuals.countries):
-        used = design.counterfactuals.names_used(c)
+        used = design.counterfactuals.count_names(c)
         names = {
             kind: ListedNames(len(name_lists.names(code, kind)), name_lists.total(code, kind), count)
             for kind, count in used.items()
@@ -192,14 +192,14 @@ def _measure_changes(
         threshold=answers.threshold,
         multi_label=answers.multi_label,
     )
-    resampling = Resampling(
+    bootstrap = NamesBootstrap(
         renaming.name_units,
         design.counterfactuals.shape,
         counted,
         seed=design.counterfactuals.seed,
         names_fixed=design.names_fixed,
     )
-    inference = infer_changes(answers, original, change, resampling, renaming.codes)
+    inference = infer_changes(answers, original, change, bootstrap, renaming.codes)
     rates = None
     if answers.truth is not None:
         truth = answers.truth[design.named]

@@ -24,8 +24,12 @@ from geobias.measures.correlation import (
     pooled_correlation,
     within_correlation,
 )
+from geobias.measures.correlation_intervals import (
+    estimate_correlations,
+    estimate_pooled_correlations,
+    estimate_within_correlations,
+)
 from geobias.measures.estimates import Estimate, Estimates
-from geobias.measures.partial_correlation import correlations, pooled_estimates, within_estimates
 from geobias.report.results import by_label
 
 
@@ -68,7 +72,7 @@ def _measure_languages(
         rows = in_subset & (languages == language) & ~np.isnan(perplexities.original)
         if rows.any():
             log_perplexity, probabilities = perplexities.original[rows], answers.original[rows]
-            plain, partial = correlations(
+            plain, partial = estimate_correlations(
                 log_perplexity,
                 probabilities,
                 perplexities.sizes[rows],
@@ -109,14 +113,14 @@ def _measure_local(
     added_size = perplexities.renamed_sizes[named_in_subset] - perplexities.sizes[rows][:, None, None]
     text_ids = np.broadcast_to(rows[:, None, None], added_log_perplexity.shape)
     labels, seed = answers.labels, design.counterfactuals.seed
-    pooled, pooled_partial = correlations(
+    pooled, pooled_partial = estimate_correlations(
         added_log_perplexity.ravel(),
         added_probability.reshape(-1, len(labels)),
         added_size.reshape(-1, 2),
         text_ids.ravel(),
         seed=seed,
     )
-    within, within_overall = within_estimates(local_correlations(log_perplexity, probabilities), seed=seed)
+    within, within_overall = estimate_within_correlations(local_correlations(log_perplexity, probabilities), seed=seed)
     return _LocalCorrelations(
         overall=OverallCorrelations(
             within=_estimates_by_label(labels, within_overall),
@@ -126,7 +130,7 @@ def _measure_local(
         within=within_correlation(log_perplexity, probabilities),
         within_estimates=within,
         pooled=pooled_correlation(log_perplexity, probabilities, original_log_perplexity, original_probabilities),
-        pooled_estimates=pooled_estimates(added_log_perplexity, added_probability, seed=seed),
+        pooled_estimates=estimate_pooled_correlations(added_log_perplexity, added_probability, seed=seed),
     )
 
 

@@ -15,9 +15,15 @@ from geobias.audits.names.result import (
     FarthestCountry,
     GlobalTest,
 )
-from geobias.measures.change import Change, each_kl, mean_of_countries, predicted, tone_difference
-from geobias.measures.estimates import Estimates, estimates, inverted, max_t_bounds, p_value
-from geobias.measures.names_resampling import Measure, Resampling, none_surer
+from geobias.measures.change import Change, country_mean, kl_by_text, predict_classes, tone_difference
+from geobias.measures.estimates import (
+    Estimates,
+    bootstrap_estimates,
+    bootstrap_p_values,
+    largest_effect,
+    monte_carlo_p_value,
+)
+from geobias.measures.names_bootstrap import LinearMeasure, NamesBootstrap, raise_to_mean_variance
 from geobias.report.results import number
 
 FEWEST_WITH_CLASS = 5  # texts that some name leads to a class: with fewer, nothing is known of its uncertainty
@@ -53,63 +59,75 @@ class NamesInference:
 
 
 def infer_changes(
-    answers: ClassifierAnswers, original: np.ndarray, change: Change, resampling: Resampling, codes: Sequence[str]
+    answers: ClassifierAnswers, original: np.ndarray, change: Change, bootstrap: NamesBootstrap, codes: Sequence[str]
 ) -> NamesInference:
     """Resample all measures together, and test those against the mean of countries by permuting names.
 
     Measures are functions of means and are linearised at their value, so a change in per cent has the interval of its
     linear approximation. A single text tells nothing about other texts: then all intervals are unknown.
     """
-    if not resampling.is_known:
+    if not bootstrap.is_estimable:
         return _unknown_inference(change, answers.labels)
     countries, labels = change.after.shape
     identity, centred = np.eye(countries), np.eye(countries) - 1 / countries
-    predictions = predicted(answers.renamed, answers.threshold).astype(float)
-    original_predictions = predicted(original, answers.threshold).astype(float)
+    predictions = predict_classes(answers.renamed, answers.threshold).astype(float)
+    original_predictions = predict_classes(original, answers.threshold).astype(float)
     deltas = 100 * tone_difference(original, answers.renamed, answers.positive, answers.negative)
-    kl = each_kl(answers.renamed, original, multi_label=answers.multi_label)
-    mean = np.nan_to_num(mean_of_countries(answers.renamed, resampling.counted))
-    kl_from_mean = each_kl(answers.renamed, mean, multi_label=answers.multi_label)
-    measures: list[Measure] = [[(deltas, identity)], [(deltas, centred)], [(kl, identity)], [(kl_from_mean, identity)]]
+    kl = kl_by_text(answers.renamed, original, multi_label=answers.multi_label)
+    mean = np.nan_to_num(country_mean(answers.renamed, bootstrap.counted))
+    kl_from_mean = kl_by_text(answers.renamed, mean, multi_label=answers.multi_label)
+    measures: list[LinearMeasure] = [
+        [(deltas, identity)],
+        [(deltas, centred)],
+        [(kl, identity)],
+        [(kl_from_mean, identity)],
+    ]
     for k in range(labels):
-        measures.append([resampling.change(predictions[..., k], original_predictions[:, k])])
-        measures.append([resampling.change_from_mean(predictions[..., k])])
-    deviations = resampling.deviations(measures)
+        measures.append([bootstrap.linearize_change(predictions[..., k], original_predictions[:, k])])
+        measures.append([bootstrap.linearize_change_from_mean(predictions[..., k])])
+    deviations = bootstrap.deviations(measures)
     delta_deviations, delta_from_mean_deviations, kl_deviations, kl_from_mean_deviations = deviations[:4]
-    rng = np.random.default_rng(resampling.seed + 3)
+    rng = np.random.default_rng(bootstrap.seed + 3)
     change_deviations, change_from_mean_deviations = (
-        none_surer(np.stack(deviations[start::2], axis=-1), rng) for start in (4, 5)
+        raise_to_mean_variance(np.stack(deviations[start::2], axis=-1), rng) for start in (4, 5)
     )
-    texts_with_class = (predictions.max(axis=(1, 2)) * (resampling.in_text > 0)[:, None]).sum(axis=0)
+    texts_with_class = (predictions.max(axis=(1, 2)) * (bootstrap.draws_per_text > 0)[:, None]).sum(axis=0)
     is_rare = texts_with_class < FEWEST_WITH_CLASS
     known_change = np.where(is_rare, np.nan, change.change)
     known_change_from_mean = np.where(is_rare, np.nan, change.change_from_mean)
-    drawn = resampling.drawn
-    if resampling.names_fixed:  # names are not permuted: p-values come from the deviations
-        p_delta = inverted(change.delta_from_mean, delta_from_mean_deviations, drawn)
-        p_change = inverted(known_change_from_mean, change_from_mean_deviations, drawn)
-        p_any = float(p_value((change.delta_from_mean**2).sum(), (delta_from_mean_deviations**2).sum(axis=1)))
-        any_country_p = max(p_any, 0.5 ** (drawn - 1))
+    unit_count = bootstrap.unit_count
+    if bootstrap.names_fixed:  # names are not permuted: p-values come from the deviations
+        p_delta = bootstrap_p_values(change.delta_from_mean, delta_from_mean_deviations, unit_count)
+        p_change = bootstrap_p_values(known_change_from_mean, change_from_mean_deviations, unit_count)
+        p_any = float(
+            monte_carlo_p_value((change.delta_from_mean**2).sum(), (delta_from_mean_deviations**2).sum(axis=1))
+        )
+        any_country_p = max(p_any, 0.5 ** (unit_count - 1))
     else:
-        p_delta, any_country_p = resampling.shuffled(deltas, countries)
+        p_delta, any_country_p = bootstrap.permutation_test(deltas, countries)
         p_change = np.column_stack(
-            [resampling.shuffled(predictions[..., k], countries * labels)[0] for k in range(labels)]
+            [bootstrap.permutation_test(predictions[..., k], countries * labels).p for k in range(labels)]
         )
     has_delta = not np.isnan(change.delta).all()
     untested = np.full(countries, np.nan)
     return NamesInference(
-        delta=estimates(change.delta, delta_deviations, inverted(change.delta, delta_deviations, drawn)),
+        delta=bootstrap_estimates(
+            change.delta, delta_deviations, bootstrap_p_values(change.delta, delta_deviations, unit_count)
+        ),
         change=_with_values(
-            estimates(known_change, change_deviations, inverted(known_change, change_deviations, drawn)), change.change
+            bootstrap_estimates(
+                known_change, change_deviations, bootstrap_p_values(known_change, change_deviations, unit_count)
+            ),
+            change.change,
         ),
-        kl=estimates(change.kl, kl_deviations, untested),
-        delta_from_mean=estimates(change.delta_from_mean, delta_from_mean_deviations, p_delta),
+        kl=bootstrap_estimates(change.kl, kl_deviations, untested),
+        delta_from_mean=bootstrap_estimates(change.delta_from_mean, delta_from_mean_deviations, p_delta),
         change_from_mean=_with_values(
-            estimates(known_change_from_mean, change_from_mean_deviations, p_change), change.change_from_mean
+            bootstrap_estimates(known_change_from_mean, change_from_mean_deviations, p_change), change.change_from_mean
         ),
-        kl_from_mean=estimates(change.kl_from_mean, kl_from_mean_deviations, untested),
+        kl_from_mean=bootstrap_estimates(change.kl_from_mean, kl_from_mean_deviations, untested),
         worst=FarthestCountries(
-            delta=_farthest(change.delta_from_mean, delta_from_mean_deviations, resampling.texts_counted, codes)
+            delta=_farthest(change.delta_from_mean, delta_from_mean_deviations, bootstrap.text_count, codes)
             if has_delta
             else None,
             change={
@@ -118,14 +136,14 @@ def infer_changes(
                 else _farthest(
                     change.change_from_mean[:, k],
                     change_from_mean_deviations[..., k],
-                    resampling.texts_counted,
+                    bootstrap.text_count,
                     codes,
                 )
                 for k, label in enumerate(answers.labels)
             },
         ),
         any_country_differs=GlobalTest(any_country_p if has_delta else None),
-        noise_floor=resampling.placebo(deltas) if has_delta else untested,
+        noise_floor=bootstrap.noise_floor(deltas) if has_delta else untested,
     )
 
 
@@ -150,12 +168,5 @@ def _unknown_inference(change: Change, labels: Sequence[str]) -> NamesInference:
 
 def _farthest(values: np.ndarray, deviations: np.ndarray, texts: int, codes: Sequence[str]) -> FarthestCountry:
     """The country farthest from the mean, with max-T bounds, which hold for all countries at once."""
-    low, high = max_t_bounds(values, deviations, texts)
-    excludes_zero = (low > 0) | (high < 0)
-    smallest_distance = np.where(excludes_zero, np.minimum(np.abs(low), np.abs(high)), 0)
-    return FarthestCountry(
-        value=float(np.abs(values).max()),
-        low=float(smallest_distance.max()),
-        high=float(np.maximum(np.abs(low), np.abs(high)).max()),
-        country=codes[int(np.abs(values).argmax())],
-    )
+    effect = largest_effect(values, deviations, texts)
+    return FarthestCountry(effect.value, effect.low, effect.high, codes[effect.position])

@@ -11,8 +11,8 @@ import numpy as np
 
 from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.result import ClassifierMeasures, NamesResult
-from geobias.measures.names_resampling import NameUnits
-from geobias.measures.paired_differences import Renamed
+from geobias.measures.names_bootstrap import NameUnits
+from geobias.measures.paired_differences import NamesAnswers
 from geobias.report.parquet import column_values, damaged, read_columns
 from geobias.report.runs import FinishedRun
 from geobias.texts.counterfactuals import Counterfactuals
@@ -118,7 +118,7 @@ def _perplexity_column(name: str, values: np.ndarray) -> Row:
     return {f"perplexity/{name}": [None if np.isnan(value) else float(value) for value in values.ravel()]}
 
 
-def read_renamed(run: FinishedRun[NamesResult], entry: ClassifierMeasures, labels: Sequence[str]) -> Renamed:
+def read_renamed(run: FinishedRun[NamesResult], entry: ClassifierMeasures, labels: Sequence[str]) -> NamesAnswers:
     """The probabilities of one classifier for the texts that name somebody, and for their renamed versions."""
     columns = [f"{entry.model.name}/{label}" for label in labels]
     table = read_columns(run.folder / COUNTERFACTUALS, ["country", *columns])
@@ -126,7 +126,7 @@ def read_renamed(run: FinishedRun[NamesResult], entry: ClassifierMeasures, label
     shape = _check_shape(run, is_original)
     values = column_values(table, columns)
     has_versions = is_original & ~np.append(is_original[1:], True)  # they follow their original
-    return Renamed(values[has_versions], values[~is_original].reshape(*shape, len(labels)))
+    return NamesAnswers(values[has_versions], values[~is_original].reshape(*shape, len(labels)))
 
 
 def read_name_units(run: FinishedRun[NamesResult]) -> NameUnits:
