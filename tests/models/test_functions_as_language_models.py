@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from geobias.api import audit_names, audit_regions
 
+from geobias import audit_names, audit_regions
 from geobias.audits.model_identity import model_identity
 from geobias.audits.names.perplexity import load_perplexity_models
 from geobias.engine.ask import ask

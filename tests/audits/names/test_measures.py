@@ -53,7 +53,8 @@ def indifferent(texts: list[str]) -> list[dict[str, float]]:
     return [{"bad": 0.7, "good": 0.3} if "terrible" in text else {"bad": 0.2, "good": 0.8} for text in texts]
 
 
-def audit(classifier: Any, own_names: Path | None = None, **options: Any) -> geobias.NamesResult:
+def audit(classifier: Any, own_names: Path | None = None, **options: Any) -> Any:
+    """A NamesResult; not typed, since most of its numbers may be None."""
     options = {"texts": frame(), "spans": "spans", "draws": 4, "perplexity_draws": 0, **options}
     return geobias.audit_names(classifier, gazetteer=own_names, **options)
 
@@ -180,7 +181,7 @@ def test_sum_and_word_perplexities(small_models: dict[str, Path]) -> None:
     lm = geobias.load(small_models["roberta"])
     rows = lm.scorer("pll-word").score(TEXTS)
     result = audit(planted, lm=lm, perplexity="pll-word", perplexity_form="sum", perplexity_draws=2, countries="FR")
-    np.testing.assert_allclose(result.answers[0].perplexities.original, -rows[:, 0] * rows[:, 1], atol=1e-4)  # type: ignore[union-attr]
+    np.testing.assert_allclose(result.answers[0].perplexities.original, -rows[:, 0] * rows[:, 1], atol=1e-4)
 
 
 def test_perplexity_of_some_texts_only(small_models: dict[str, Path]) -> None:
@@ -196,7 +197,7 @@ def test_a_language_that_the_lm_does_not_know_is_refused(small_models: dict[str,
         "ru": [{"text": "Люди добры, Люся", "at": [[12, 16]]}, {"text": "Мария спит", "at": [[0, 5]]}],
     }
     lm = str(small_models["bert"])
-    result = geobias.audit_names(planted, texts, spans="at", lm=lm, draws=3, perplexity_draws=2, countries="FR,DE")
+    result: Any = geobias.audit_names(planted, texts, spans="at", lm=lm, draws=3, perplexity_draws=2, countries="FR,DE")
     (entry,) = result.classifiers
     found = entry.correlations
     assert found.languages_refused == ["ru"] and found.unknown_tokens["ru"] > 0.05

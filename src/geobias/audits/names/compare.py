@@ -45,6 +45,6 @@ def compare_runs(first: FinishedRun[NamesResult], second: FinishedRun[NamesResul
         models = [entry.model.name for entry in pair]
         places = [(country.code, country.country) for country in entry.countries]
         for measure, paired in differences.items():
-            measure_labels = labels if measure[0] == "change" else ()
+            measure_labels = labels if measure.measure == "change" else ()
             rows += list_differences(models, measure, measure_labels, places, paired)
     return Comparison(str(first.folder), str(second.folder), left_out, rows)
