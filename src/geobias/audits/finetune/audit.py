@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,13 @@ from geobias.audits.finetune.result import FinetuneResult, FinetuneSettings, Tra
 from geobias.audits.model_identity import model_identity
 from geobias.audits.regions.audit import RegionsStudy
 from geobias.audits.regions.result import RegionsResult
-from geobias.audits.study import RunOptions, Study
+from geobias.audits.study import RunOptions, TrainingStudy
 from geobias.errors import InputError
 from geobias.models.classifiers.huggingface import Classifier
 from geobias.models.scorer import LabelScorer, location, scorer_for
 from geobias.models.training.finetuning import best_epoch, train_classifier
 from geobias.report.results import from_json
-from geobias.report.run_folder import MODELS, RunFolder
+from geobias.report.run_folder import MODELS
 from geobias.report.runs import slug
 from geobias.texts.defaults import DEFAULT_PREFIX
 
@@ -70,35 +69,26 @@ def audit_finetune(
         countries=countries,
         without=without,
     )
-    return FinetuneStudy(design, models, out, RunOptions(device=device, out=out, progress=progress)).run()
+    return FinetuneStudy(design, models, RunOptions(device=device, out=out, progress=progress)).run()
 
 
-class FinetuneStudy(Study[LabelScorer, list[TrainedModel], FinetuneResult]):
+class FinetuneStudy(TrainingStudy[LabelScorer, list[TrainedModel], FinetuneResult]):
     """The same training and the same test texts for every model. The classifiers are kept in the folder of the run."""
 
     audit = "finetune"
+    subfolder = MODELS
 
-    def __init__(
-        self, design: FinetuneDesign, models: str | Path | Sequence[str | Path], out: str | Path, options: RunOptions
-    ) -> None:
+    def __init__(self, design: FinetuneDesign, models: str | Path | Sequence[str | Path], options: RunOptions) -> None:
         super().__init__(options)
         self.design = design
         several = [models] if isinstance(models, str | Path) else models
         self.models = list(dict.fromkeys(map(str, several)))
-        self.folders = [place_for(out) / MODELS / slug(model) for model in self.models]
+        self.folders = [self.path / MODELS / slug(model) for model in self.models]
         if len(set(self.folders)) < len(self.folders):
             raise InputError("Two of the models would share a folder: give them names that differ in their last parts.")
 
     def settings(self) -> FinetuneSettings:
         return self.design.settings_for(self.models)
-
-    @contextmanager
-    def open_folder(self) -> Iterator[RunFolder | None]:
-        """The folder of the run, held while models are trained inside."""
-        with super().open_folder() as folder:
-            assert folder is not None  # `out` is given
-            with folder.hold(MODELS):
-                yield folder
 
     def load(self, device: str, dtype: str) -> list[LabelScorer]:
         """Nothing yet: each model is trained when its turn comes, since all of them may not fit into memory."""

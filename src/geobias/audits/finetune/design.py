@@ -139,7 +139,9 @@ def _text_classes(texts: Texts) -> list[str]:
     assert texts.labels is not None
     for text_id, labels in zip(texts.ids, texts.labels, strict=True):
         if len(labels) != 1:
-            raise InputError(f"{texts.source}, text {text_id}: {len(labels)} labels; training takes exactly one a text.")
+            raise InputError(
+                f"{texts.source}, text {text_id}: {len(labels)} labels; training takes exactly one a text."
+            )
     return [labels[0] for labels in texts.labels]
 
 

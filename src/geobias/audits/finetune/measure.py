@@ -21,10 +21,10 @@ from geobias.audits.finetune.result import (
     TrainedModel,
 )
 from geobias.audits.regions.result import RegionsResult
-from geobias.measures.estimates import LEVEL, Estimates, Interval
+from geobias.measures.estimates import LEVEL, Estimates
 from geobias.measures.shift import flip_shares
 from geobias.measures.text_resampling import text_estimates
-from geobias.report.results import number
+from geobias.report.results import Interval, number
 
 FEWEST_RANKED = 3  # models
 

@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal
 
 from geobias.audits.downstream.result import DownstreamResult, PerformanceByPrefix, TextsSettings
-from geobias.audits.regions.result import FormEstimates, Forms, RegionsResult
-from geobias.measures.estimates import Interval
+from geobias.audits.regions.result import RegionsResult, Score, ScoreEstimates
 from geobias.models.training.hyperparameters import Hyperparameters
-from geobias.report.results import NOT_SAVED, AuditResult, ModelIdentity
+from geobias.report.results import NOT_SAVED, AuditResult, Interval, ModelIdentity
 
 ALL, ANY = "all", "any"  # all countries; a flip in any direction
 
@@ -51,8 +50,8 @@ class HerbScore:
     """C_w of the language model itself, for the highest region that has one."""
 
     region: str
-    c_w: Forms
-    inference: FormEstimates
+    c_w: Score
+    inference: ScoreEstimates
 
 
 @dataclass(frozen=True)

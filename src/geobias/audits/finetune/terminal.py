@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.table import Table
 
 from geobias.audits.finetune.result import ALL, ANY, FinetuneResult, RankCorrelation
-from geobias.measures.estimates import Interval
+from geobias.report.results import Interval
 from geobias.report.run_folder import MODELS
 from geobias.report.runs import shown
 from geobias.report.tables import NOTHING, digits, show_tables, titled_table
