@@ -13,9 +13,10 @@ from geobias.audits.drift.design import DriftDesign, design_drift
 from geobias.audits.drift.measure import DriftAnswers, measure_drift, measure_scores
 from geobias.audits.drift.result import DriftResult, DriftSettings, EpochScores
 from geobias.audits.pages import read_run
-from geobias.audits.regions.audit import RegionsStudy
+from geobias.audits.regions.audit import ask_regions
 from geobias.audits.study import RunOptions, TrainingStudy
 from geobias.errors import InputError
+from geobias.models.language.language_scorer import LanguageScorer
 from geobias.models.language.masked import MaskedLM
 from geobias.models.scorer import EMBEDDED_LM, load_masked
 from geobias.models.training.epochs import Checkpoint, train_epoch
@@ -73,7 +74,7 @@ def audit_drift(
     return DriftStudy(design, model, RunOptions(device=device, dtype="float32", out=out, progress=progress)).run()
 
 
-class DriftStudy(TrainingStudy[Any, DriftAnswers, DriftResult]):
+class DriftStudy(TrainingStudy[LanguageScorer, DriftAnswers, DriftResult]):
     """A model that is trained, and asked about regions before and after every epoch."""
 
     audit = "drift"
@@ -99,19 +100,18 @@ class DriftStudy(TrainingStudy[Any, DriftAnswers, DriftResult]):
     def settings(self) -> DriftSettings:
         return self.design.settings_for(self.model)
 
-    def load(self, device: str, dtype: str) -> list[Any]:
+    def load(self, device: str, dtype: str) -> list[LanguageScorer]:
         lm = load_masked(self.model, device=device, dtype=dtype)
         refuse_untrainable(lm)
         return [lm.scorer(self.design.score)]
 
-    def ask(self, scorers: Sequence[Any]) -> DriftAnswers:
+    def ask(self, scorers: Sequence[LanguageScorer]) -> DriftAnswers:
         """Train the model, and ask it after every epoch; checkpoints allow a stopped run to resume."""
-        (scorer,) = scorers
-        lm: MaskedLM = scorer.lm
+        (scorer,), lm = scorers, scorers[0].lm
+        assert isinstance(lm, MaskedLM)
         design, progress = self.design, self.options.progress
-        regions = RegionsStudy(design.regions, scorer, None, RunOptions(progress=progress))
         checkpoint = Checkpoint(self.path / TRAINING, to_json(self.settings()) | {"fingerprint": scorer.fingerprint})
-        before = regions.ask(scorers)
+        before = ask_regions(design.regions, scorer, progress=progress)
         corpus = build_corpus(design, before, lm)
         # Plain SGD: no momentum, no decay, a constant rate.
         optimiser = torch.optim.SGD(lm.model.parameters(), lr=design.rate)
@@ -124,15 +124,17 @@ class DriftStudy(TrainingStudy[Any, DriftAnswers, DriftResult]):
                 lm.model, batches, optimiser, epoch=epoch, seed=design.seed, clip=None, label=lm.name, progress=progress
             )
             try:
-                after = regions.ask(scorers)
+                after = ask_regions(design.regions, scorer, progress=progress)
             except InputError as error:  # it could answer before
                 raise InputError(f"After epoch {epoch} {lm.name} gives no numbers any more: lower --rate.") from error
             sentences_scored += after.work["sentences_scored"]
             scores = EpochScores(epoch, loss, measure_scores(design, after))
             checkpoint.save(lm.model, optimiser, to_json(scores))
+        if after is None:  # stopped after the last epoch, before the run was saved
+            after = ask_regions(design.regions, scorer, progress=progress)
         return DriftAnswers(
             before=before,
-            after=after or regions.ask(scorers),  # after a stop between the last epoch and the saving of the run
+            after=after,
             epochs=[from_json(EpochScores, epoch) for epoch in checkpoint.epochs],
             corpus=corpus,
             trained_model=lm,
