@@ -14,9 +14,9 @@ from geobias.audits.compare.terminal import MOST_ROWS
 from geobias.report.page.build import Finished, read, render, sections_of, side_by_side
 from geobias.report.page.parts import Chart, Choice, Table
 from geobias.report.page.side_by_side import short_names
-from geobias.world.gazetteer import gazetteer
+from geobias.world.gazetteer import load_gazetteer
 
-LISTED = gazetteer("latin")
+LISTED = load_gazetteer("latin")
 NAMES = {country: {n for kind in LISTED.kinds for n in LISTED.names(country, kind)} for country in ("FR", "MA", "GB")}
 MOROCCAN = NAMES["MA"] - NAMES["FR"] - NAMES["GB"]
 TEXTS = [f"Mary is here {i}" for i in range(16)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from geobias.checks import MOST_ROWS, check_number, shorten
 from geobias.errors import InputError
-from geobias.texts.user_texts import Texts, joined, read_texts, sample_texts
+from geobias.texts.user_texts import Texts, join_texts, read_texts, sample_texts
 
 MOST_CITIES = 100_000  # of a country: more than the world has
 SAMPLE = 100  # of the tweets inside, where no texts are given and no limit is set
@@ -40,7 +40,7 @@ def given_texts(
         read_texts(part, column=column, spans=spans, label=label, subsets=subsets, language=language)
         for language, part in parts
     ]
-    found = joined([part.head(limit) if limit else part for part in read])
+    found = join_texts([part.head(limit) if limit else part for part in read])
     if len(set(found.languages)) > 1 and "language" in found.groups:
         raise InputError("The languages that --texts names are a subset already: leave out --subset language.")
     return found

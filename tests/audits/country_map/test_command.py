@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from geobias import audit_regions
-from geobias.measures.plane import plane
+from geobias.measures.plane import umap_plane
 from geobias.report.page.build import read, sections_of
 from geobias.report.page.parts import Chart
 from geobias.world.regions import Region, RegionTree
@@ -159,7 +159,7 @@ def test_the_space_of_a_model(run: Run, finished: tuple[str | Path, ...]) -> Non
     code, _, err = run("report", "here")
     assert code == 2 and "make it again with `geobias space`" in err
     points = np.random.default_rng(0).normal(size=(12, 4))
-    laid = [plane(points, neighbours=3, seed=seed) for seed in (0, 0, 1)]
+    laid = [umap_plane(points, neighbours=3, seed=seed) for seed in (0, 0, 1)]
     assert (laid[0] == laid[1]).all() and (laid[0] != laid[2]).any()
 
 

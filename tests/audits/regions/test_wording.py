@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -90,13 +91,13 @@ def test_intervals_of_wordings_and_of_their_differences_by_hand() -> None:
     difference = found["without topic", "b"].difference
     assert difference is not None
     estimate = difference.at(0)
-    assert [estimate[key] for key in ("value", "low", "high")] == pytest.approx([value, centre - reach, centre + reach])
+    assert [estimate.value, estimate.low, estimate.high] == pytest.approx([value, centre - reach, centre + reach])
     full = found["full", ""]
     assert full.difference is None and full.balanced is not None
-    assert full.balanced.at(0)["low"] == result.region("Earth")["inference"]["c_w"]["balanced"]["low"]
+    assert full.balanced.at(0).low == result.region("Earth")["inference"]["c_w"]["balanced"]["low"]
     assert found["without word", "shy (c)"].balanced is None
     told = result.to_dict()["wording"]["wordings"][2]["regions"][0]
-    assert told["difference"] == estimate and told["inference"]["value"] == told["c_w.balanced"]
+    assert told["difference"] == asdict(estimate) and told["inference"]["value"] == told["c_w.balanced"]
 
 
 def test_nothing_is_scored_twice(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from geobias.report import runs
 from geobias.report.charts import save_chart, unmapped, without_data, world_map
 from geobias.report.run_folder import add_to_run
 from geobias.report.tables import console, digits, save_csv
-from geobias.world.shapes import countries
+from geobias.world.shapes import load_countries
 
 EXTREMES_SHOWN = 5
 
@@ -58,7 +58,7 @@ def _show(mapped: Mapped, names: Mapping[str, str], files: list[Path]) -> None:
     ):
         if some:
             out.print(f"{which}: {', '.join(f'{names[code]} {digits(mapped.values[code])}' for code in some)}.")
-    shapeless = [names[code] for code in mapped.values if not countries()[code].has_shape]
+    shapeless = [names[code] for code in mapped.values if not load_countries()[code].has_shape]
     absent = [names[country.code] for country in unmapped(mapped.values)]
     out.print(
         f"{len(mapped.values)} of the run's {len(names)} countries have a number; {len(without_data(mapped.values))} "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
@@ -11,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.regions.terminal import LIKELIHOODS
+from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.texts.templates import Sentences
-from geobias.world.shapes import countries
+from geobias.world.shapes import load_countries
 from geobias.world.words import Word, herb_words
 
 VARIANTS = ("c_w", "c_z")
@@ -37,7 +37,7 @@ class Mapped:
 def countries_of(results: Mapping[str, Any]) -> dict[str, str]:
     """The names of a run's countries by ISO code; a tree of the user's own may have none that a map knows."""
     names = {entry["id"]: entry["name"] for entry in results["regions"] if entry["level"] == "country"}
-    unknown = [code for code in names if code not in countries()]
+    unknown = [code for code in names if code not in load_countries()]
     if not names or unknown:
         why = f"{unknown[0]!r} is no ISO code of a country" if unknown else "it has no level 'country'"
         raise InputError(
@@ -110,7 +110,7 @@ def mapped_score(results: Mapping[str, Any], variant: str) -> Mapped:
 
 def map_rows(values: Mapping[str, float], names: Mapping[str, str]) -> list[dict[str, Any]]:
     """A row for each country of the run, with an empty value where there is none."""
-    known = countries()
+    known = load_countries()
     return [
         {
             "code": code,
@@ -152,7 +152,7 @@ def _likelihoods(folder: Path, words: Iterable[Word]) -> tuple[dict[str, float],
 
 def _not_there(kind: str, asked: str, known: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(known))
-    near = difflib.get_close_matches(asked.casefold(), distinct, n=3)
+    near = suggest(asked.casefold(), distinct, most=3)
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(distinct[:NAMED])}"
     if not near:
         hint += f" and {len(distinct) - NAMED} more." if len(distinct) > NAMED else "."

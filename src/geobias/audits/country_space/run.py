@@ -13,15 +13,15 @@ from geobias.audits.country_map.values import countries_of, model_name
 from geobias.audits.country_space.figure import PLANE, PURITY, space_chart
 from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
-from geobias.measures.neighbours import Purity, directions, nearest, purity
-from geobias.measures.plane import plane
+from geobias.measures.neighbours import Purity, nearest_neighbours, purity, unit_vectors
+from geobias.measures.plane import umap_plane
 from geobias.models.scorer import load_weights
 from geobias.report import runs
 from geobias.report.charts import save_chart
 from geobias.report.page.build import read, write_page
 from geobias.report.run_folder import PAGE, add_to_run
 from geobias.report.tables import console, save_csv
-from geobias.world.shapes import countries
+from geobias.world.shapes import load_countries
 
 MOST_NEIGHBOURS = 1_000  # more than there are countries
 FEWEST = 8  # countries; UMAP cannot lay out fewer
@@ -39,11 +39,11 @@ def run_space(run: Path, *, neighbours: int, seed: int) -> None:
         )
     check_number("--seed", seed, 0, HIGHEST_SEED)
     points = _representations(results["model"], list(names.values()))
-    continents = [countries()[code].continent_name for code in names]
-    laid = plane(points, neighbours=neighbours, seed=seed)
+    continents = [load_countries()[code].continent_name for code in names]
+    laid = umap_plane(points, neighbours=neighbours, seed=seed)
     found = {
-        "full space": purity(nearest(directions(points), neighbours), continents, seed=seed),
-        "plane": purity(nearest(laid, neighbours), continents, seed=seed),
+        "full space": purity(nearest_neighbours(unit_vectors(points), neighbours), continents, seed=seed),
+        "plane": purity(nearest_neighbours(laid, neighbours), continents, seed=seed),
     }
     rows = [
         {"code": code, "country": name, "continent": continent, "x": float(x), "y": float(y)}

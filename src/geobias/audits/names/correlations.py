@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,12 @@ from geobias.measures.correlation import (
     pooled_correlation,
     within_correlation,
 )
+from geobias.measures.correlation_intervals import (
+    estimate_correlations,
+    estimate_pooled_correlations,
+    estimate_within_correlations,
+)
 from geobias.measures.estimates import Estimates
-from geobias.measures.partial_correlation import correlations, pooled_estimates, within_estimates
 
 if TYPE_CHECKING:
     from geobias.audits.names.perplexity import Perplexity
@@ -49,7 +54,7 @@ def _global(result: NamesResult, judged: Judgement, perplexity: Perplexity, some
     for language in dict.fromkeys(result.texts.languages):
         of_it = some & (languages == language) & ~np.isnan(perplexity.original)
         if of_it.any():
-            plain, partial = correlations(
+            plain, partial = estimate_correlations(
                 perplexity.original[of_it],
                 judged.original[of_it],
                 perplexity.size[of_it],
@@ -78,11 +83,11 @@ def _local(result: NamesResult, judged: Judgement, perplexity: Perplexity, some:
     longer = perplexity.renamed_size[here] - perplexity.size[rows][:, None, None]
     text = np.broadcast_to(rows[:, None, None], stranger.shape)
     seed = result.renamed.seed
-    plain, partial = correlations(
+    plain, partial = estimate_correlations(
         stranger.ravel(), changed.reshape(-1, len(judged.labels)), longer.reshape(-1, 2), text.ravel(), seed=seed
     )
-    within, within_overall = within_estimates(local_correlations(strange, said), seed=seed)
-    pooled = pooled_estimates(stranger, changed, seed=seed)
+    within, within_overall = estimate_within_correlations(local_correlations(strange, said), seed=seed)
+    pooled = estimate_pooled_correlations(stranger, changed, seed=seed)
     return {
         "local": {
             "within": _sure(judged, within_overall),
@@ -112,4 +117,4 @@ def _by_country(result: NamesResult, judged: Judgement, found: LocalCorrelation,
 
 
 def _sure(judged: Judgement, found: Estimates, *of: int) -> dict[str, dict[str, float | None]]:
-    return {label: found.at(*of, k) for k, label in enumerate(judged.labels)}
+    return {label: asdict(found.at(*of, k)) for k, label in enumerate(judged.labels)}

@@ -28,9 +28,16 @@ from geobias.models.finders import EMBEDDED_FINDER, load_finder
 from geobias.models.functions import function_name
 from geobias.models.scorer import LabelScorer, Scorer
 from geobias.texts.counterfactuals import Counterfactuals
-from geobias.texts.people import people, places
+from geobias.texts.people import find_people, find_places
 from geobias.texts.user_texts import Texts
-from geobias.world.gazetteer import ENOUGH, PAPER_COUNTRIES, Gazetteer, city_gazetteer, gazetteer, read_gazetteer
+from geobias.world.gazetteer import (
+    ENOUGH,
+    PAPER_COUNTRIES,
+    Gazetteer,
+    load_city_gazetteer,
+    load_gazetteer,
+    read_gazetteer,
+)
 
 ENTITIES = ("person", "place")
 PERPLEXITIES = ("pll", "pll-word")
@@ -137,7 +144,7 @@ def question(
     if found is None:
         found = tuple(map(tuple, load_finder(finder or EMBEDDED_FINDER, entity=entity, device=device)(given.texts)))
     persons = [
-        people(text, spans, listed) if entity == "person" else places(text, spans)
+        find_people(text, spans, listed) if entity == "person" else find_places(text, spans)
         for text, spans in zip(given.texts, found, strict=True)
     ]
     named = np.flatnonzero([bool(somebody) for somebody in persons])
@@ -166,14 +173,14 @@ def _gazetteer(entity: str, names: str | Path | None, scripts: str) -> Gazetteer
     if entity == "place":
         if names is not None:
             raise InputError("--gazetteer is a list of people's names: leave it out with --entity place.")
-        return city_gazetteer(scripts)
-    return gazetteer(scripts) if names is None else read_gazetteer(Path(names), scripts)
+        return load_city_gazetteer(scripts)
+    return load_gazetteer(scripts) if names is None else read_gazetteer(Path(names), scripts)
 
 
 def _countries(listed: Gazetteer, wanted: str | Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The countries to draw names from, and those left out of "all" for want of names."""
     if wanted == "all" or (wanted is None and not set(PAPER_COUNTRIES) <= set(listed.codes)):
-        left_out = tuple(code for code in listed.codes if listed.lacking(code))
+        left_out = tuple(code for code in listed.codes if listed.find_short_lists(code))
         chosen = tuple(code for code in listed.codes if code not in left_out)
         if not chosen:
             raise InputError(f"No country has {ENOUGH} names of every kind ({', '.join(listed.kinds)}).")
@@ -186,7 +193,7 @@ def _countries(listed: Gazetteer, wanted: str | Sequence[str] | None) -> tuple[t
     if not chosen:
         raise InputError("--countries is empty: leave it out, or name at least one.")
     for code in chosen:
-        for kind, count in listed.lacking(code):
+        for kind, count in listed.find_short_lists(code):
             raise InputError(
                 f"{listed.country(code)} has {count} {kind} names in this script, and {ENOUGH} are needed: leave it "
                 "out, or try --scripts all."

@@ -15,7 +15,7 @@ from geobias.audits.names.correlations import sure_correlations
 from geobias.audits.names.perplexity import Perplexity
 from geobias.audits.numbers import by_label, number
 from geobias.measures.change import change_by_country, confusion, error_rates
-from geobias.measures.names_resampling import NameUnits, Resampling
+from geobias.measures.names_bootstrap import NamesBootstrap, NameUnits
 from geobias.texts.counterfactuals import GENDERS, Counterfactuals
 from geobias.texts.user_texts import Texts
 
@@ -67,7 +67,7 @@ class NamesResult:
                 "code": code,
                 "names": {
                     kind: {"left": len(listed.names(code, kind)), "of": listed.total(code, kind), "used": used}
-                    for kind, used in self.renamed.names_used(c).items()
+                    for kind, used in self.renamed.count_names(c).items()
                 },
             }
             for c, code in enumerate(self.renamed.countries)
@@ -210,10 +210,10 @@ class NamesResult:
             threshold=judged.threshold,
             multi_label=judged.multi_label,
         )
-        resampling = Resampling(
+        bootstrap = NamesBootstrap(
             self._units, self.renamed.shape, counted, seed=self.renamed.seed, names_fixed=self.names_fixed
         )
-        sure = certainty(judged, original, found, resampling, [country["code"] for country in self.countries])
+        sure = certainty(judged, original, found, bootstrap, [country["code"] for country in self.countries])
         rows = []
         for c, country in enumerate(self.countries):
             rows.append(

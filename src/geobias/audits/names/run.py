@@ -22,7 +22,7 @@ from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, POWER, show_plan, time
 from geobias.audits.served_classifier import classification, served_classifier
 from geobias.checks import check_number
 from geobias.engine.ask import computing
-from geobias.measures.names_resampling import FEWEST_TEXTS, NameUnits, Resampling
+from geobias.measures.names_bootstrap import FEWEST_TEXTS, NamesBootstrap, NameUnits
 from geobias.models.classifiers.prompted import needed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LOG_LIKELIHOOD, LabelScorer, load_classifier
 from geobias.models.served.language_model import ServedLM
@@ -147,11 +147,11 @@ def _smallest_effect(asked: NamesQuestion, classifier: LabelScorer, how: Asked) 
         return f"{classifier.name}: no Δ, or too few texts to say how small an effect could be found."
     p = classifier.score(list(pilot))[:, : len(classifier.labels)].reshape(*pilot.shape, -1)
     tone = 100 * (p[..., positive].sum(axis=-1) - p[..., negative].sum(axis=-1))
-    resampling = Resampling(NameUnits(*pilot.name_units()), pilot.shape, np.ones(pilot.shape[::2], dtype=bool))
-    of_texts, of_names, noise = resampling.variances(tone)
+    bootstrap = NamesBootstrap(NameUnits(*pilot.name_units()), pilot.shape, np.ones(pilot.shape[::2], dtype=bool))
+    of_texts, of_names, noise = bootstrap.variance_components(tone)
     lists = asked.renamed.gazetteer
     listed = np.median([sum(len(lists.names(code, kind)) for kind in lists.kinds) for code in asked.renamed.countries])
-    shown = np.median((resampling.occurrences > 0).sum(axis=0))
+    shown = np.median((bootstrap.occurrences > 0).sum(axis=0))
     shrunk = of_texts * len(chosen) / texts + of_names * min(shown / listed, 1.0)
     shrunk = shrunk + noise * len(chosen) * pilot.draws / (texts * draws)
     effect = POWER * float(np.median(np.sqrt(shrunk)))

@@ -20,7 +20,7 @@ from geobias.audits.regions.wording import to_dict as wording_dict
 from geobias.checks import check_size
 from geobias.engine.ask import Answers, Keeper, ask
 from geobias.errors import InputError
-from geobias.measures.arrays import fetched, nearby
+from geobias.measures.arrays import compute_on_gpu, to_numpy
 from geobias.measures.herb import (
     FORMS,
     descriptive_vectors,
@@ -33,9 +33,9 @@ from geobias.measures.herb import (
 from geobias.measures.pairs import pair_count
 from geobias.models.scorer import Scorer
 from geobias.texts.defaults import DEFAULT_TEMPLATE
-from geobias.texts.templates import Sentences, checked_template, mark, refuse_region_after_description
-from geobias.world.regions import RegionTree, checked_tree, read_tree, world
-from geobias.world.words import Word, checked, herb_words, read_words
+from geobias.texts.templates import Sentences, check_template, mark, refuse_region_after_description
+from geobias.world.regions import RegionTree, check_tree, load_world, read_tree
+from geobias.world.words import Word, check_words, herb_words, read_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,9 +129,9 @@ class RegionsResult:
                 "words": word_sparseness(vectors, children),
                 **{f"topic.{t}": c for t, c in topic_sparseness(vectors, children, topics).items()},
             }
-            return {name: fetched(values) for name, values in found.items()}
+            return {name: to_numpy(values) for name, values in found.items()}
 
-        return [nearby(measured, likelihoods) for likelihoods in self.likelihoods]
+        return [compute_on_gpu(measured, likelihoods) for likelihoods in self.likelihoods]
 
     def by_template(self, name: str) -> list[np.ndarray]:
         """A measure of every region, once for each template."""
@@ -230,7 +230,7 @@ def question(
     continents, countries = listed(continents, "--continents"), listed(countries, "--countries")
     if tree is None:
         count = city_count(cities)
-        regions = world(cities=count, continents=continents, countries=countries)
+        regions = load_world(cities=count, continents=continents, countries=countries)
         about_tree: dict[str, Any] = {
             "cities": "all" if count is None else count,
             "continents": sorted({r.id for r in regions.regions if r.level == "continent"}),
@@ -241,7 +241,7 @@ def question(
             "--cities, --continents and --countries are for the world, not for a tree of your own (--tree)."
         )
     else:
-        regions = checked_tree(tree) if isinstance(tree, RegionTree) else read_tree(Path(tree))
+        regions = check_tree(tree) if isinstance(tree, RegionTree) else read_tree(Path(tree))
         about_tree = {"tree": str(tree) if not isinstance(tree, RegionTree) else "given"}
     if not any(len(children) > 1 for children in regions.children):
         raise InputError(
@@ -255,7 +255,7 @@ def question(
     settings = {
         **about_tree,
         "words": "herb" if words is None else [[word.word, word.topic] for word in chosen],
-        "templates": [checked_template(template) for template in wanted],
+        "templates": [check_template(template) for template in wanted],
         "regions_digest": regions.digest,
     }
     left_out, replaced = checked_ablations(ablate, chosen), substitutes(chosen, substitute, vectors)
@@ -335,4 +335,4 @@ def _resolved_words(words: str | Path | Sequence[str | Word] | None) -> tuple[Wo
         return herb_words()
     if isinstance(words, (str, Path)):
         return read_words(Path(words))
-    return checked(word if isinstance(word, Word) else Word(word) for word in words)
+    return check_words(word if isinstance(word, Word) else Word(word) for word in words)

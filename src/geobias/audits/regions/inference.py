@@ -6,7 +6,7 @@ Nothing is asked for it but the sentences about invented places, and those only 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,16 +15,21 @@ from geobias.audits.numbers import number
 from geobias.audits.regions.placebo import ENOUGH, placebo
 from geobias.measures.estimates import RESAMPLES, Estimates
 from geobias.measures.herb import FORMS, Children, descriptive_vectors
-from geobias.measures.random_regions import PERMUTATIONS, LeftOut, Nulls, generations, leave_one_out, region_nulls
+from geobias.measures.random_regions import (
+    PERMUTATIONS,
+    LeaveOneOut,
+    RandomRegionTests,
+    compare_with_random_regions,
+    leave_one_out,
+    rows_by_level,
+)
+from geobias.measures.ranks import bootstrap_rank_correlations, kendalls_w, rank_intervals
 from geobias.measures.region_intervals import (
     FLAT,
     SCORES,
-    Moved,
+    RegionJackknife,
     centroid_distances,
-    kendalls_w,
-    moved,
-    rank_correlations,
-    rank_intervals,
+    jackknife_regions,
 )
 
 if TYPE_CHECKING:
@@ -38,9 +43,9 @@ class Inference:
     """Beside every score: its interval, what random regions give, its rank, the sub-region that it hangs on most."""
 
     intervals: dict[str, Estimates]  # by measure, each over all regions; the p of c_w.balanced is that of the null
-    nulls: Nulls
+    nulls: RandomRegionTests
     ranks: dict[int, dict[str, Any]]
-    left_out: dict[int, LeftOut | None]
+    left_out: dict[int, LeaveOneOut | None]
     tokenisation: list[dict[str, Any]]
     placebo: dict[str, Any] | None
     kendall_w: list[dict[str, Any]] | None
@@ -53,10 +58,10 @@ class Inference:
             return {}
         entry: dict[str, Any] = {
             "inference": {
-                variant: {form: self.intervals[f"{variant}.{form}"].at(region) for form in FORMS}
+                variant: {form: asdict(self.intervals[f"{variant}.{form}"].at(region)) for form in FORMS}
                 for variant in ("c_w", "c_z")
             }
-            | {FLAT: self.intervals[FLAT].at(region)},
+            | {FLAT: asdict(self.intervals[FLAT].at(region))},
             "null": self._null(result, region),
         }
         if region in self.ranks:
@@ -87,8 +92,8 @@ def infer(result: RegionsResult) -> Inference:
     children, likelihoods = result.question.tree.children, result.likelihoods
     vectors = [descriptive_vectors(of_template) for of_template in likelihoods]
     c_w = result.by_template("c_w.balanced")
-    nulls = region_nulls(vectors, c_w, children)
-    by_words = moved(likelihoods, result.name_likelihoods, children)
+    nulls = compare_with_random_regions(vectors, c_w, children)
+    by_words = jackknife_regions(likelihoods, result.name_likelihoods, children)
     intervals = {
         name: by_words[name].estimates(name, len(children))
         if name in by_words
@@ -116,19 +121,19 @@ def infer(result: RegionsResult) -> Inference:
     )
 
 
-def _ranks(value: np.ndarray, by_words: Moved | None, children: Children) -> dict[int, dict[str, Any]]:
+def _ranks(value: np.ndarray, by_words: RegionJackknife | None, children: Children) -> dict[int, dict[str, Any]]:
     """The ranks of the inner regions directly below the root."""
     rows = np.array([row for row in children[0] if len(children[row]) > 1], dtype=np.int64)
     if by_words is None or len(rows) < 2:
         return {}
-    found = rank_intervals(value[rows], by_words.resampled("c_w.balanced", rows))
+    found = rank_intervals(value[rows], by_words.bootstrap_values("c_w.balanced", rows))
     names = ("value", "low", "high")
     return {
         int(row): {name: int(rank[k]) for name, rank in zip(names, found, strict=True)} for k, row in enumerate(rows)
     }
 
 
-def _left_out(result: RegionsResult, left_out: LeftOut | None, region: int) -> dict[str, Any] | None:
+def _left_out(result: RegionsResult, left_out: LeaveOneOut | None, region: int) -> dict[str, Any] | None:
     if left_out is None:
         return None
     other = result.question.tree.regions[left_out.region]
@@ -147,13 +152,17 @@ def _tokenisation(result: RegionsResult, vectors: Sequence[np.ndarray]) -> list[
     }
     known = {name: values for name, values in about.items() if values is not None}
     found = []
-    for level in generations(children)[1:]:
+    for level in rows_by_level(children)[1:]:
         rows = level[~np.isnan(distance[level])]
         if len(rows) < ENOUGH:
             continue
-        correlations = rank_correlations(distance[rows], {name: values[rows] for name, values in known.items()})
+        correlations = bootstrap_rank_correlations(
+            distance[rows], {name: values[rows] for name, values in known.items()}
+        )
         entry: dict[str, Any] = {"level": regions[rows[0]].level, "regions": len(rows)}
-        found.append(entry | {name: None for name in about} | {n: correlations.at(k) for k, n in enumerate(known)})
+        found.append(
+            entry | {name: None for name in about} | {n: asdict(correlations.at(k)) for k, n in enumerate(known)}
+        )
     return found
 
 
@@ -162,7 +171,7 @@ def _agreement(result: RegionsResult, c_w: Sequence[np.ndarray]) -> list[dict[st
     tree = result.question.tree
     scores = np.array(c_w)
     found = []
-    for level in generations(tree.children)[1:]:
+    for level in rows_by_level(tree.children)[1:]:
         below = np.array([len(tree.children[row]) for row in level])
         for by, rows in (("c_w", level[below > 1]), ("distance", level[below == 0])):
             if len(rows) >= FEWEST_RANKED:
@@ -172,7 +181,7 @@ def _agreement(result: RegionsResult, c_w: Sequence[np.ndarray]) -> list[dict[st
     return found
 
 
-def _left_out_notes(by_words: Collection[str], nulls: Nulls) -> list[str]:
+def _left_out_notes(by_words: Collection[str], nulls: RandomRegionTests) -> list[str]:
     """What the size of the question forbids, in words."""
     notes = []
     if SCORES[0] not in by_words:

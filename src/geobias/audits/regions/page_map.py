@@ -15,7 +15,7 @@ from geobias.measures.region_intervals import centroid_distances
 from geobias.report.answers import likelihoods, tree_of
 from geobias.report.page.parts import Row, WorldMap
 from geobias.report.page.world import map_spec
-from geobias.world.shapes import countries
+from geobias.world.shapes import load_countries
 
 CITIES_SHOWN = 30
 
@@ -29,7 +29,7 @@ def regions_map(folder: Path, results: Mapping[str, Any], name: str) -> Iterator
     mean_f = f.mean(axis=0)
     distance = np.mean([centroid_distances(descriptive_vectors(one), tree.children) for one in f], axis=0)
     at = {entry["id"]: row for row, entry in enumerate(results["regions"]) if entry["level"] == "country"}
-    known, words = countries(), words_of(results)
+    known, words = load_countries(), words_of(results)
     cities: dict[str, list[tuple[str, float]]] = {}
     for row, entry in enumerate(results["regions"]):
         if entry["level"] == "city":

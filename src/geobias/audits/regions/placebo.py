@@ -6,7 +6,7 @@ Names of more tokens lie further apart whatever they name, so invented names are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +15,11 @@ from scipy.optimize import linear_sum_assignment
 from geobias.engine.ask import ask
 from geobias.measures.estimates import Estimates
 from geobias.measures.herb import Children, descriptive_vectors, herb_scores, sparseness
-from geobias.measures.random_regions import generations
-from geobias.measures.word_influence import FEWEST_WORDS, word_influence
+from geobias.measures.random_regions import rows_by_level
+from geobias.measures.word_jackknife import FEWEST_WORDS, jackknife_words
 from geobias.models.scorer import Scorer
 from geobias.texts.templates import Sentences, mark
-from geobias.world.invented import invented_places
+from geobias.world.invented import invent_places
 from geobias.world.regions import RegionTree
 from geobias.world.words import Word
 
@@ -43,7 +43,7 @@ class Invented:
 
 def main_level(children: Children) -> np.ndarray:
     """The rows of the level that the names are studied at: the highest of ten regions or more, else the largest."""
-    levels = generations(children)[1:]
+    levels = rows_by_level(children)[1:]
     return next((rows for rows in levels if len(rows) >= ENOUGH), max(levels, key=len))
 
 
@@ -51,7 +51,7 @@ def invented_names(tree: RegionTree, words: Sequence[Word]) -> tuple[str, ...]:
     """Candidates as long as the names of that level, none of which is a region or a word of the question."""
     like = [tree.regions[row].name for row in main_level(tree.children)]
     avoid = [*(region.name for region in tree.regions), *(word.word for word in words)]
-    return invented_places(like, CANDIDATES, avoid=avoid)
+    return invent_places(like, CANDIDATES, avoid=avoid)
 
 
 def matched(tokens: np.ndarray, real: np.ndarray, count: int) -> np.ndarray:
@@ -104,11 +104,13 @@ def placebo(result: RegionsResult, invented: Invented) -> dict[str, Any]:
         "real_tokens": None if result.name_tokens is None else float(result.name_tokens[rows].mean()),
     }
     known = words >= FEWEST_WORDS
-    estimates = word_influence(both, words).distances() if known else Estimates.unknown(both(np.arange(words)))
+    estimates = (
+        jackknife_words(both, words).estimate_distances() if known else Estimates.unknown(both(np.arange(words)))
+    )
     for k, measure in enumerate(MEASURES):
-        found[measure] = {"invented": estimates.at(k, 0), "real": estimates.at(k, 1)}
+        found[measure] = {"invented": asdict(estimates.at(k, 0)), "real": asdict(estimates.at(k, 1))}
         if not np.isnan(estimates.value[k, 2]):
-            found[measure]["ratio"] = estimates.at(k, 2)
+            found[measure]["ratio"] = asdict(estimates.at(k, 2))
     return found
 
 

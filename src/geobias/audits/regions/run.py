@@ -21,10 +21,10 @@ from geobias.audits.regions.terminal_inference import LEGEND, sure_lines
 from geobias.audits.regions.wording import FULL, WITHOUT_WORD
 from geobias.engine.ask import computing
 from geobias.errors import InputError
-from geobias.measures.agreement import rank_agreement
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors
-from geobias.measures.random_regions import detectable_ratio
+from geobias.measures.random_regions import minimum_detectable_ratio
+from geobias.measures.ranks import mean_rank_correlation
 from geobias.models.scorer import EMBEDDED_LM, Scorer, checked_method, default_score, is_function_name, load
 from geobias.models.served.language_model import ServedLM
 from geobias.report import runs
@@ -154,7 +154,7 @@ def _smallest_effect(asked: Question, scorer: Scorer, step: Step) -> list[str]:
     pilot = descriptive_vectors(scorer.score(list(sentences))[:, 0].reshape(len(rows), len(words)))
     sizes = sorted(len(tree.children[row]) for row in inner)
     found = {
-        size: detectable_ratio(pilot, size, len(level), len(inner))
+        size: minimum_detectable_ratio(pilot, size, len(level), len(inner))
         for size in (sizes[0], sizes[len(sizes) // 2])
         if 2 / comb(len(level), size) < SIGNIFICANT / len(inner)  # else no draw of regions is rare enough
     }
@@ -198,7 +198,7 @@ def _agreement(results: Mapping[str, RegionsResult]) -> list[dict[str, Any]]:
         {
             "runs": [first, second],
             "regions": len(results[first].question.tree) - 1,
-            "mean_spearman_over_words": rank_agreement(
+            "mean_spearman_over_words": mean_rank_correlation(
                 results[first].likelihoods[:, 1:].mean(axis=0), results[second].likelihoods[:, 1:].mean(axis=0)
             ),
         }

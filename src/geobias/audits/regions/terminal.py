@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def wording_rows(result: RegionsResult) -> list[dict[str, Any]]:
 
 def _bounds(name: str, found: Estimates | None, i: int, keys: Sequence[str]) -> dict[str, float | None]:
     """Columns beside a score; empty where nothing is known."""
-    known = {} if found is None else found.at(i)
+    known = {} if found is None else asdict(found.at(i))
     return {name if key == "value" else f"{name}_{key}": known.get(key) for key in keys}
 
 
@@ -192,7 +193,7 @@ def _wording_cell(wording: Wording, i: int) -> str:
 def _sure_cell(wording: Wording, i: int) -> str:
     """With its interval, for which a terminal has no room in every column."""
     value = _wording_cell(wording, i)
-    return value if wording.balanced is None else f"{value}\n{between(wording.balanced.at(i))}"
+    return value if wording.balanced is None else f"{value}\n{between(asdict(wording.balanced.at(i)))}"
 
 
 def carrying_words(result: RegionsResult, count: int) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:

@@ -7,7 +7,7 @@ them. For what is replaced, the sentences with the substitutes are asked once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,8 @@ from geobias.audits.numbers import number
 from geobias.errors import InputError
 from geobias.measures.estimates import Estimates
 from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores
-from geobias.measures.region_intervals import affordable
-from geobias.measures.word_influence import FEWEST_WORDS, word_influence
+from geobias.measures.region_intervals import find_affordable
+from geobias.measures.word_jackknife import FEWEST_WORDS, jackknife_words
 from geobias.world.vectors import nearest_words
 from geobias.world.words import Word
 
@@ -120,7 +120,7 @@ def wordings(result: RegionsResult) -> list[Wording]:
     found = wording_scores(result)
     sure = [k for k, variant in enumerate(variants) if variant.what != WITHOUT_WORD]
     enough = min(variants[k].kept.sum() for k in sure) >= FEWEST_WORDS
-    if enough and affordable(result.likelihoods, result.question.tree.children, times=len(sure))["scores"]:
+    if enough and find_affordable(result.likelihoods, result.question.tree.children, times=len(sure)).scores:
         balanced, difference = _estimates(result, [variants[k] for k in sure])
         for k, one, other in zip(sure, balanced, difference, strict=True):
             found[k] = replace(found[k], balanced=one, difference=None if k == 0 else other)
@@ -180,11 +180,11 @@ def _estimates(result: RegionsResult, variants: Sequence[Variant]) -> tuple[list
         )
 
     inner = np.array([len(below) > 1 for below in result.question.tree.children])
-    found = word_influence(lambda chosen: np.where(inner, balanced(chosen), np.nan), words)
-    difference = found.linear(lambda values: values[..., 1:, :] - values[..., :1, :]).differences()
+    found = jackknife_words(lambda chosen: np.where(inner, balanced(chosen), np.nan), words)
+    difference = found.transform(lambda values: values[..., 1:, :] - values[..., :1, :]).estimate_differences()
     first = Estimates.unknown(np.zeros(len(inner)))
     return (
-        [found.distances().part(k) for k in range(len(variants))],
+        [found.estimate_distances().part(k) for k in range(len(variants))],
         [first, *(difference.part(k) for k in range(len(variants) - 1))],
     )
 
@@ -204,8 +204,8 @@ def to_dict(result: RegionsResult, found: Sequence[Wording]) -> dict[str, Any]:
                 {
                     "id": tree.regions[i].id,
                     **{measure: number(v[i]) for measure, v in wording.scores.items()},
-                    "inference": None if wording.balanced is None else wording.balanced.at(i),
-                    "difference": None if wording.difference is None else wording.difference.at(i),
+                    "inference": None if wording.balanced is None else asdict(wording.balanced.at(i)),
+                    "difference": None if wording.difference is None else asdict(wording.difference.at(i)),
                 }
                 for i in top
                 if len(tree.children[i]) > 1

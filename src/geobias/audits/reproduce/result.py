@@ -17,7 +17,7 @@ from geobias.audits.model_identity import model_identity, versions
 from geobias.audits.numbers import number
 from geobias.audits.reproduce.published import Published
 from geobias.errors import InputError
-from geobias.measures.agreement import rank_correlation
+from geobias.measures.ranks import rank_correlation
 from geobias.models.scorer import Scorer, location
 
 SCHEMA_VERSION = 1
