@@ -74,7 +74,7 @@ class ModelIdentity:
 
     @property
     def short_name(self) -> str:
-        """Without the long path to a folder."""
+        """The name without the long way to a folder."""
         return "/".join(Path(self.name).parts[-2:])
 
 

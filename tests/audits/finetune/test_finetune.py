@@ -120,13 +120,13 @@ def test_bootstraps_are_drawn_once(
     labelled: Path, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two for each of all countries, those without Ireland, and the control: saving and showing draw none."""
-    real, calls = measure.text_estimates, []
+    real, calls = measure.bootstrap_means, []
 
     def count(values: np.ndarray) -> Estimates:
         calls.append(1)
         return real(values)
 
-    monkeypatch.setattr(measure, "text_estimates", count)
+    monkeypatch.setattr(measure, "bootstrap_means", count)
     result = geobias.audit_finetune(
         small_models["bert"], labelled / "train.csv", label="label", epochs=1, countries="FR,IE,NG", device="cpu",
         out=labelled / "here",

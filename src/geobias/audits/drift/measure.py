@@ -23,7 +23,7 @@ from geobias.audits.regions.answers import RegionsAnswers
 from geobias.measures.estimates import Estimates
 from geobias.measures.herb import descriptive_vectors, herb_scores
 from geobias.measures.paired_differences import word_differences
-from geobias.measures.region_intervals import affordable, moved
+from geobias.measures.region_intervals import find_affordable, jackknife_regions
 from geobias.models.language.masked import MaskedLM
 from geobias.report.results import Interval, number
 
@@ -45,7 +45,7 @@ class DriftAnswers:
 def measure_drift(design: DriftDesign, answers: DriftAnswers) -> DriftResult:
     before, corpus = answers.before, answers.corpus
     epochs = [EpochScores(0, None, measure_scores(design, before)), *answers.epochs]
-    has_intervals = affordable(before.likelihoods, design.regions.tree.children)["scores"]
+    has_intervals = find_affordable(before.likelihoods, design.regions.tree.children).scores
     differences = {
         form: _differences(design, form, before, answers.after, has_intervals=has_intervals)
         for form in ("balanced", "paper")
@@ -80,7 +80,7 @@ def measure_drift(design: DriftDesign, answers: DriftAnswers) -> DriftResult:
 def measure_scores(design: DriftDesign, answers: RegionsAnswers) -> list[RegionScore]:
     """C_w of the regions that are followed, with intervals over words where they can be had."""
     tree = design.regions.tree
-    jackknife = moved(answers.likelihoods, answers.name_likelihoods, tree.children, flat=False)
+    jackknife = jackknife_regions(answers.likelihoods, answers.name_likelihoods, tree.children, flat=False)
 
     def estimate(form: str) -> Estimates:
         name = f"c_w.{form}"

@@ -21,9 +21,9 @@ from geobias.audits.finetune.result import (
     TrainedModel,
 )
 from geobias.audits.regions.result import RegionsResult
-from geobias.measures.estimates import LEVEL, Estimates
+from geobias.measures.estimates import CONFIDENCE_LEVEL, Estimates
 from geobias.measures.shift import flip_shares
-from geobias.measures.text_resampling import text_estimates
+from geobias.measures.bootstrap import bootstrap_means
 from geobias.report.results import Interval, number
 
 FEWEST_RANKED = 3  # models
@@ -75,8 +75,8 @@ def measure_flips(before: np.ndarray, after: np.ndarray, labels: Sequence[str]) 
     """Per cent of texts x prefixes whose label flips: altogether, and from each class to each other."""
     shares = 100 * flip_shares(before, after)  # texts x classes x classes
     texts = len(shares)
-    flips = {ANY: share_interval(text_estimates(shares.sum(axis=(1, 2))[:, None]), 0, texts=texts)}
-    by_direction = text_estimates(shares.reshape(texts, -1))
+    flips = {ANY: share_interval(bootstrap_means(shares.sum(axis=(1, 2))[:, None]), 0, texts=texts)}
+    by_direction = bootstrap_means(shares.reshape(texts, -1))
     for i, j in np.ndindex(len(labels), len(labels)):
         if i != j:
             interval = share_interval(by_direction, i * len(labels) + j, texts=texts)
@@ -91,7 +91,7 @@ def share_interval(estimates: Estimates, position: int, *, texts: int) -> Interv
     """
     value, low, high = (array[position] for array in (estimates.value, estimates.low, estimates.high))
     if value == 0:
-        high = np.float64(100 * (1 - ((1 - LEVEL) / 2) ** (1 / texts)))
+        high = np.float64(100 * (1 - ((1 - CONFIDENCE_LEVEL) / 2) ** (1 / texts)))
     return Interval(number(value), number(np.maximum(low, 0)), number(high))
 
 
