@@ -134,8 +134,8 @@ def test_what_a_run_says_and_leaves(small_models: dict[str, Path], tmp_path: Pat
         assert value is not None and low is not None and high is not None and low < value < high
         assert start.balanced.value is not None and end.balanced.value is not None
         assert value == pytest.approx(end.balanced.value - start.balanced.value)
-        values = [epoch.regions[k].balanced.value for epoch in result.epochs]
-        assert trend.spearman == pytest.approx(stats.spearmanr(range(4), values).statistic)
+        values = np.array([epoch.regions[k].balanced.value for epoch in result.epochs], dtype=float)
+        assert trend.spearman == pytest.approx(stats.spearmanr(np.arange(4), values).statistic)
     assert result.counts.corpus_sentences == 18 and len(read_back(out / "tables/corpus.csv")) == 18
     assert len(read_back(out / "tables/drift.csv")) == len(result.frame) == 4 * 3
     after = geobias.audit_regions(out / "model", cities=0, countries=COUNTRIES, words=WORDS, device="cpu")

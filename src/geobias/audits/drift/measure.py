@@ -113,7 +113,7 @@ def _spearman(scores: Sequence[float | None]) -> float | None:
     """Spearman's correlation of a score with the epoch."""
     if len(scores) < FEWEST_EPOCHS or len(set(scores)) == 1:
         return None
-    return number(np.float64(stats.spearmanr(range(len(scores)), scores).statistic))
+    return number(np.float64(stats.spearmanr(np.arange(len(scores)), np.array(scores, dtype=float)).statistic))
 
 
 def _differences(

@@ -135,7 +135,7 @@ class DriftResult(AuditResult):
     def _rows(self) -> Iterator[dict[str, Any]]:
         for epoch in self.epochs:
             for region in epoch.regions:
-                row = {"epoch": epoch.epoch, "loss": epoch.loss}
+                row: dict[str, Any] = {"epoch": epoch.epoch, "loss": epoch.loss}
                 row |= {"id": region.id, "name": region.name, "level": region.level}
                 for form, score in (("balanced", region.balanced), ("paper", region.paper)):
                     row |= {form: score.value, f"{form}_low": score.low, f"{form}_high": score.high}

@@ -113,5 +113,5 @@ def rank_correlation(entries: Sequence[FinetunedModel]) -> RankCorrelation | Non
 
 def _spearman(scores: Sequence[float | None], flips: Sequence[float | None]) -> Correlation:
     with warnings.catch_warnings(action="ignore", category=stats.ConstantInputWarning):
-        test = stats.spearmanr(scores, flips)
+        test = stats.spearmanr(np.array(scores, dtype=float), np.array(flips, dtype=float))
     return Correlation(number(np.float64(test.statistic)), number(np.float64(test.pvalue)))
