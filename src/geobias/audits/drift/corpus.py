@@ -73,7 +73,7 @@ def build_toxic_corpus(
     """For each word the `top` sentences with the highest f, about regions of these levels; of equal ones the first."""
     texts, regions = design.sentences(marked=False), design.tree.regions
     rows = [row for row, region in enumerate(regions) if region.level in levels]
-    # One column for each template and region, template by template.
+    # One row for each template and region, template by template.
     likelihoods = answers.likelihoods[:, rows].reshape(len(design.templates) * len(rows), -1)
     sentences: list[CorpusSentence] = []
     spans = []
