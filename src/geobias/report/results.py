@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -29,6 +30,15 @@ _ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}  # building one takes millisec
 Record = TypeVar("Record")
 Number = float | int | None
 """A measured number; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number with its 95 % interval; None where there is none."""
+
+    value: float | None
+    low: float | None
+    high: float | None
 
 
 class _AnyValue:
@@ -61,6 +71,11 @@ class ModelIdentity:
     begin: str | None = None
     prompt: dict[str, Any] | None = None
     """For a prompted language model: the prompt, the labels and their words."""
+
+    @property
+    def short_name(self) -> str:
+        """The name without the long way to a folder."""
+        return "/".join(Path(self.name).parts[-2:])
 
 
 @dataclass(frozen=True, kw_only=True)
