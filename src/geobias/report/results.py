@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -61,6 +62,11 @@ class ModelIdentity:
     begin: str | None = None
     prompt: dict[str, Any] | None = None
     """For a prompted language model: the prompt, the labels and their words."""
+
+    @property
+    def short_name(self) -> str:
+        """The name without the long way to a folder."""
+        return "/".join(Path(self.name).parts[-2:])
 
 
 @dataclass(frozen=True, kw_only=True)
