@@ -32,7 +32,10 @@ def compare_runs(first: FinishedRun[RegionsResult], second: FinishedRun[RegionsR
     def measure(kept: np.ndarray) -> np.ndarray:
         """templates x runs x regions, from the kept words only."""
         by_run = [
-            [herb_scores(descriptive_vectors(f[:, kept]), names, tree.children).c_w["balanced"][rows] for f in by_template]
+            [
+                herb_scores(descriptive_vectors(f[:, kept]), names, tree.children).c_w["balanced"][rows]
+                for f in by_template
+            ]
             for by_template, names in answers
         ]
         return np.stack([np.stack(scores) for scores in by_run], axis=1)

@@ -155,9 +155,7 @@ def correlate_with_names(design: RegionsDesign, answers: RegionsAnswers, tests: 
     return levels
 
 
-def measure_template_agreement(
-    design: RegionsDesign, by_template: Mapping[str, np.ndarray]
-) -> list[TemplateAgreement]:
+def measure_template_agreement(design: RegionsDesign, by_template: Mapping[str, np.ndarray]) -> list[TemplateAgreement]:
     """Whether the templates rank the regions of a level alike; inner regions and leaves, whose C differs, apart."""
     tree, scores = design.tree, by_template[BALANCED]
     levels = []

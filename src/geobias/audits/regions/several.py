@@ -37,7 +37,7 @@ def list_studies(
     design: RegionsDesign, models: Sequence[str] | Served, scores: Sequence[str], options: RunOptions
 ) -> dict[str, RegionsStudy]:
     """A study of every model by every score (without any: its default), by their folders below that of all."""
-    methods = list(dict.fromkeys(checked_method(score) for score in scores)) or [None]
+    methods: list[str | None] = [*dict.fromkeys(checked_method(score) for score in scores)] or [None]
     several = [models] if isinstance(models, Served) else dict.fromkeys(models)
     studies = [RegionsStudy(design, model, method, options) for model in several for method in methods]
     return dict(zip(_choose_paths([study.names() for study in studies]), studies, strict=True))

@@ -76,7 +76,9 @@ def describe_wordings(design: RegionsDesign, wordings: Sequence[Wording]) -> Wor
                 [
                     WordingScores(
                         id=tree.regions[row].id,
-                        **{measure.replace(".", "_"): number(values[row]) for measure, values in wording.scores.items()},
+                        **{
+                            measure.replace(".", "_"): number(values[row]) for measure, values in wording.scores.items()
+                        },
                         inference=None if wording.balanced is None else wording.balanced.at(row),
                         difference=None if wording.difference is None else wording.difference.at(row),
                     )
