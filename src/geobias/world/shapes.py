@@ -64,13 +64,13 @@ def load_shapes() -> tuple[CountryShape, ...]:
     known = _gazetteer().get_countries()
     by_number = {f"{entry['isonumeric']:03d}": code for code, entry in known.items() if entry["isonumeric"]}
     arcs = _decode_arcs(load_topology())
-    shapes = []
+    load_shapes = []
     for geometry in load_topology()["objects"]["countries"]["geometries"]:
         name = geometry["properties"]["name"]
         code = by_number.get(geometry.get("id", "")) or WITHOUT_NUMBER.get(name)
         if code is None or known[code]["continentcode"] != ANTARCTIC:
-            shapes.append(CountryShape(code, name, geometry, _rings(geometry, arcs)))
-    return tuple(shapes)
+            load_shapes.append(CountryShape(code, name, geometry, _rings(geometry, arcs)))
+    return tuple(load_shapes)
 
 
 @cache

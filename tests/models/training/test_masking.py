@@ -14,7 +14,7 @@ from geobias.errors import InputError
 from geobias.models.language.masked import MaskedLM
 from geobias.models.scorer import load_masked
 from geobias.models.training.epochs import pad_batch, train_epoch
-from geobias.models.training.masking import IGNORED, split_texts, refuse_untrainable, mask_randomly, mask_spans
+from geobias.models.training.masking import IGNORED, mask_randomly, mask_spans, refuse_untrainable, split_texts
 
 SENTENCE = "People in Papua New Guinea are kind."
 SPAN = (SENTENCE.index("Papua"), SENTENCE.index(" are"))

@@ -16,9 +16,8 @@ import numpy as np
 import pandas as pd
 
 from geobias.audits.downstream.design import DownstreamDesign, design_downstream
-from geobias.audits.downstream.result import TextsSettings
 from geobias.audits.finetune.result import FinetuneCounts, FinetuneSettings
-from geobias.audits.inputs import load_texts, split_list
+from geobias.audits.inputs import TextsSettings, load_texts, split_list
 from geobias.audits.regions.design import RegionsDesign, design_regions
 from geobias.errors import InputError
 from geobias.measures.shift import performance
@@ -98,8 +97,8 @@ def design_finetune(
     )
     left_out = _left_out_countries(without, {place.id for place in downstream.places})
     settings = {
-        "texts": TextsSettings(source.source, len(source), source.digest),
-        "test": TextsSettings(test_texts.source, len(test_texts), test_texts.digest),
+        "texts": TextsSettings.describe(source),
+        "test": TextsSettings.describe(test_texts),
         "labels": list(labels),
         "training": hyperparameters,
         "prefix": prefix,

@@ -21,9 +21,9 @@ from geobias.audits.finetune.result import (
     TrainedModel,
 )
 from geobias.audits.regions.result import RegionsResult
+from geobias.measures.bootstrap import bootstrap_means
 from geobias.measures.estimates import CONFIDENCE_LEVEL, Estimates
 from geobias.measures.shift import flip_shares
-from geobias.measures.bootstrap import bootstrap_means
 from geobias.report.results import Interval, number
 
 FEWEST_RANKED = 3  # models

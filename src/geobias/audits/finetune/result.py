@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal
 
-from geobias.audits.downstream.result import DownstreamResult, PerformanceByPrefix, TextsSettings
+from geobias.audits.downstream.result import DownstreamResult, PerformanceByPrefix
+from geobias.audits.inputs import TextsSettings
 from geobias.audits.regions.result import RegionsResult, Score, ScoreEstimates
 from geobias.models.training.hyperparameters import Hyperparameters
 from geobias.report.results import NOT_SAVED, AuditResult, Interval, ModelIdentity
