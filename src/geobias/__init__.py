@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from geobias.audits.names.result import NamesResult
     from geobias.audits.regions.design import RegionsResult
     from geobias.errors import GeobiasError, InputError
-    from geobias.models.scorer import Scorer, load, load_classifier
+    from geobias.models.load import load, load_classifier
+    from geobias.models.scorer import Scorer
     from geobias.models.served.chat_classifier import ServedClassifier
     from geobias.models.served.endpoint import Endpoint
     from geobias.models.served.language_model import ServedLM
@@ -51,8 +52,8 @@ _HOME = {
     "audit_drift": "geobias.api",
     "audit_names": "geobias.api",
     "audit_regions": "geobias.api",
-    "load": "geobias.models.scorer",
-    "load_classifier": "geobias.models.scorer",
+    "load": "geobias.models.load",
+    "load_classifier": "geobias.models.load",
 }
 
 

@@ -20,9 +20,10 @@ from geobias.audits.names.files import write_files as write_names
 from geobias.audits.names.result import NamesResult
 from geobias.audits.regions.design import DEFAULT_CITIES, RegionsResult, answer, question
 from geobias.audits.regions.terminal import write_files as write_regions
-from geobias.engine.ask import computing
-from geobias.models.classifiers.prompted import asked_for
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, Scorer, load_classifier, load_masked, scorer_for
+from geobias.engine.ask import compute_on
+from geobias.models.classifiers.prompted import read_prompt_options
+from geobias.models.load import load_classifier, load_masked, load_scorer
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, ScorerLike
 from geobias.report.run_folder import RUN, TRAINING, RunFolder
 from geobias.report.runs import place_for, read_run, save_run
 from geobias.texts.defaults import DEFAULT_PREFIX, DEFAULT_TEMPLATE
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def audit_regions(
-    model: str | Path | Callable[[list[str]], Any] | Scorer | LanguageModel | None = None,
+    model: str | Path | Callable[[list[str]], Any] | ScorerLike | LanguageModel | None = None,
     *,
     score: str | None = None,
     cities: int | str = DEFAULT_CITIES,
@@ -75,8 +76,8 @@ def audit_regions(
         vectors=vectors,
         placebo=placebo,
     )
-    with computing(ray, device, dtype) as (device, dtype):
-        scorer = scorer_for(model, score, device=device, dtype=dtype)
+    with compute_on(ray, device, dtype) as (device, dtype):
+        scorer = load_scorer(model, score, device=device, dtype=dtype)
         about = model_identity(scorer)
         run = None if out is None else RunFolder(place_for(out), asked.settings_for(about["name"], about["score"]))
         if run is not None:
@@ -111,7 +112,7 @@ def audit_names(
     labels: str | None = None,
     prompt: str | None = None,
     calibrate: bool = False,
-    lm: str | Path | Callable[[list[str]], Any] | Scorer | LanguageModel | None = None,
+    lm: str | Path | Callable[[list[str]], Any] | ScorerLike | LanguageModel | None = None,
     perplexity: str | None = None,
     perplexity_form: str = "mean",
     perplexity_draws: int = 5,
@@ -141,7 +142,7 @@ def audit_names(
         perplexity_draws=perplexity_draws,
         perplexity_texts=perplexity_texts,
         names=names,
-        prompt=asked_for(labels, prompt, calibrate),
+        prompt=read_prompt_options(labels, prompt, calibrate),
     )
     asked = names_question(
         texts=texts,
@@ -160,7 +161,7 @@ def audit_names(
         device=device,
     )
     several = classifier if isinstance(classifier, list | tuple) else [classifier]
-    with computing(ray, device, dtype) as (device, dtype):
+    with compute_on(ray, device, dtype) as (device, dtype):
         classifiers = [load_classifier(one, prompt=how.prompt, device=device, dtype=dtype) for one in several]
         settings = asked.settings_for([one.name for one in classifiers], how)
         run = None if out is None else RunFolder(place_for(out), settings)
@@ -216,10 +217,10 @@ def audit_downstream(
         countries=countries,
         positive=positive,
         threshold=threshold,
-        prompt=asked_for(labels, prompt, calibrate),
+        prompt=read_prompt_options(labels, prompt, calibrate),
     )
     several = classifier if isinstance(classifier, list | tuple) else [classifier]
-    with computing(ray, device, dtype) as (device, dtype):
+    with compute_on(ray, device, dtype) as (device, dtype):
         classifiers = [load_classifier(one, prompt=asked.prompt, device=device, dtype=dtype) for one in several]
         settings = asked.settings_for([one.name for one in classifiers])
         run = None if out is None else RunFolder(place_for(out), settings)

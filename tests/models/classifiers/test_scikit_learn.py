@@ -25,7 +25,9 @@ from sklearn.tree import DecisionTreeClassifier
 from geobias.audits.model_identity import model_identity
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.scorer import PICKLES, LabelScorer, load_classifier
+from geobias.models.load import load_classifier
+from geobias.models.scorer import Classifier
+from geobias.models.sources import PICKLES
 
 SEEN = ["a good day", "a bad day", "fine and good", "bad luck"]
 TEXTS = ["Thanks for a good day, Mary.", "A bad one.", ""]
@@ -46,7 +48,7 @@ def file(tmp_path: Path) -> Path:
 def test_a_fitted_pipeline_is_a_classifier(last: Any) -> None:
     fitted = pipeline(last)
     found = load_classifier(fitted)
-    assert isinstance(found, LabelScorer)
+    assert isinstance(found, Classifier)
     assert (
         found.name == "Pipeline" and found.labels == ("bad", "good") and found.columns == ("p(bad)", "p(good)", "cut")
     )

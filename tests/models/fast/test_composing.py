@@ -12,7 +12,7 @@ import torch
 from geobias.errors import InputError
 from geobias.models.fast import composing
 from geobias.models.fast.composing import ComposedRows, composed
-from geobias.models.scorer import load_masked
+from geobias.models.load import load_masked
 from geobias.texts.lazy_texts import SomeTexts, chosen
 from geobias.texts.templates import Sentences
 from tests.conftest import MASKED

@@ -11,7 +11,7 @@ import pytest
 from geobias.audits.model_identity import model_identity
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.scorer import LabelScorer
+from geobias.models.scorer import Classifier
 from geobias.models.served import chat_classifier as served_chat
 from geobias.models.served.chat_classifier import ServedClassifier
 from geobias.models.served.endpoint import Endpoint
@@ -34,7 +34,7 @@ def test_candidates_become_probabilities() -> None:
             good, bad = p[b" positive"] + p[b" pos"], p[b" negative"]
             np.testing.assert_allclose(row, [good / (good + bad), bad / (good + bad), 0])
         body = toy.calls[-1][1]
-    assert isinstance(found, LabelScorer) and found.paid and found.labels == ("good", "bad")
+    assert isinstance(found, Classifier) and found.paid and found.labels == ("good", "bad")
     assert (body["logprobs"], body["top_logprobs"], body["max_tokens"], body["temperature"]) == (True, 20, 1, 0)
 
 
@@ -161,7 +161,7 @@ def test_answers_are_kept_under_model_prompt_and_words() -> None:
         ask(classifier(toy), ["I ran."])
         asked = toy.prompts()[PROMPT.replace("{text}", "I ran.")]
         again = classifier(toy)
-        assert again.likely_fingerprints() == [again.fingerprint]
+        assert again.known_fingerprints() == [again.fingerprint]
         ask(again, ["I ran."])
         assert toy.prompts()[PROMPT.replace("{text}", "I ran.")] == asked == 1
         assert classifier(toy, good="dog", bad="cat").fingerprint != again.fingerprint

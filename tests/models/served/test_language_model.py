@@ -17,7 +17,7 @@ import pytest
 from geobias.audits.model_identity import model_identity
 from geobias.engine.ask import ask
 from geobias.errors import GeobiasError, InputError
-from geobias.models.classifiers.prompted import PromptedClassifier, prompt_for
+from geobias.models.classifiers.prompted import PromptedClassifier, make_prompt
 from geobias.models.scorer import Scorer
 from geobias.models.served import endpoint as calls
 from geobias.models.served.completions import echoed
@@ -197,7 +197,7 @@ def test_another_model_under_the_same_name_is_told_apart(change: str, same: bool
         if change == "weights":
             toy.weights = "2"
         lm = model(toy)
-        assert lm.likely_fingerprints("mean") == [first]
+        assert lm.known_fingerprints("mean") == [first]
         assert (lm.scorer().fingerprint == first) is same
         assert lm.scorer().fingerprint != lm.scorer("sum").fingerprint
         toy.weights, toy.noise = "1", 0.0
@@ -213,13 +213,13 @@ def test_the_model_that_answered_last_comes_first_and_a_damaged_file_is_no_model
             os.utime(file, (1, 1))
         toy.weights = "1"
         assert model(toy).scorer().fingerprint == first
-        assert model(toy).likely_fingerprints("mean") == [first, second]
+        assert model(toy).known_fingerprints("mean") == [first, second]
         next(own_store.rglob(f"{first.split(':')[0]}.json")).write_text("{")
         assert model(toy).scorer().fingerprint == first  # found again by the same numbers
 
 
 @pytest.mark.parametrize("like", ANSWERING)
-def test_a_server_that_dies_in_the_middle_is_asked_for_no_text_twice(like: str) -> None:
+def test_a_server_that_dies_in_the_middle_is_read_prompt_options_no_text_twice(like: str) -> None:
     texts = [f"Fox {'x' * n}" for n in range(50)]
     with served(like) as toy:
         scorer = model(toy, concurrency=3).scorer()
@@ -290,7 +290,7 @@ def test_killed_in_the_middle_nothing_that_was_kept_is_paid_again(tmp_path: Path
 
 @pytest.mark.parametrize("like", ANSWERING)
 def test_a_served_model_is_prompted_for_labels(like: str) -> None:
-    prompt = prompt_for("bad,good", "Text: {text}\nAnswer:")
+    prompt = make_prompt("bad,good", "Text: {text}\nAnswer:")
     with served(like) as toy:
         classifier = PromptedClassifier(model(toy), prompt)
         p = classifier.score(["I ran."])
@@ -300,13 +300,13 @@ def test_a_served_model_is_prompted_for_labels(like: str) -> None:
 
 
 def test_calibration_is_paid_once() -> None:
-    prompt = prompt_for("bad,good", "Text: {text}\nAnswer:", calibrate=True)
+    prompt = make_prompt("bad,good", "Text: {text}\nAnswer:", calibrate=True)
     with served() as toy:
         for text in ("I ran.", "I fell."):
             classifier = PromptedClassifier(model(toy), prompt)
             row = ask(classifier, [text]).scores[0]
         assert toy.prompts()["Text: \nAnswer: good"] == toy.prompts()["Text: I fell.\nAnswer: good"] == 1
-        assert classifier.likely_fingerprints() == [classifier.fingerprint]
+        assert classifier.known_fingerprints() == [classifier.fingerprint]
         own, prior = (
             np.array([numbers(toy, f"Text: {text}\nAnswer: {word}")[-1] for word in ("bad", "good")])
             for text in ("I fell.", "")

@@ -12,7 +12,7 @@ import transformers
 from safetensors.torch import load_file
 
 from geobias.errors import InputError
-from geobias.models.classifiers.huggingface import Classifier
+from geobias.models.classifiers.huggingface import HuggingFaceClassifier
 from geobias.models.training import finetuning
 from geobias.models.training.epochs import padded, shuffled_batches, train_epoch
 from geobias.models.training.finetuning import How, Labelled, best_epoch, finetune
@@ -23,7 +23,7 @@ TRAIN = Labelled(
 HOW = How(epochs=2, batch=4, rate=1e-3)
 
 
-def measure(classifier: Classifier) -> dict[str, float]:
+def measure(classifier: HuggingFaceClassifier) -> dict[str, float]:
     p = classifier.score(list(TRAIN.texts))[:, :2]
     right = float((p.argmax(axis=1) == TRAIN.classes).mean())
     return {"accuracy": right, "macro_f1": right}
@@ -61,7 +61,7 @@ def test_stopped_after_an_epoch_it_goes_on_and_gives_the_same(
     assert {path.name: path.read_bytes() for path in small_models["bert"].iterdir()} == start
     assert train(small_models["bert"], tmp_path / "parts") == whole  # nothing is left to do
     assert not list((tmp_path / "parts" / "training").glob("*.optimiser"))
-    again = Classifier.from_pretrained("it", str(tmp_path / "whole" / "model"), device="cpu")
+    again = HuggingFaceClassifier.from_pretrained("it", str(tmp_path / "whole" / "model"), device="cpu")
     assert again.labels == ("yes", "no") and not again.multi_label
 
 

@@ -12,7 +12,7 @@ import torch
 
 from geobias.errors import InputError
 from geobias.models.language.masked import MaskedLM
-from geobias.models.scorer import load_masked
+from geobias.models.load import load_masked
 from geobias.models.training.epochs import padded, train_epoch
 from geobias.models.training.masking import IGNORED, parts_of, refuse_untrainable, with_some_hidden, with_spans_hidden
 

@@ -15,7 +15,7 @@ from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
 from geobias.measures.neighbours import Purity, directions, nearest, purity
 from geobias.measures.plane import plane
-from geobias.models.scorer import load_weights
+from geobias.models.load import load_weights
 from geobias.report import runs
 from geobias.report.charts import save_chart
 from geobias.report.page.build import read, write_page

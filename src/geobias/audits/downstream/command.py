@@ -81,7 +81,7 @@ def downstream(
     from geobias.audits.consent import served_by
     from geobias.audits.downstream.run import run_downstream
     from geobias.audits.inputs import sources
-    from geobias.models.classifiers.prompted import asked_for
+    from geobias.models.classifiers.prompted import read_prompt_options
 
     run_downstream(
         classifiers or [],
@@ -98,7 +98,7 @@ def downstream(
             "countries": () if countries is None else countries,
             "positive": positive,
             "threshold": threshold,
-            "prompt": asked_for(labels, prompt, calibrate),
+            "prompt": read_prompt_options(labels, prompt, calibrate),
         },
         device=device,
         dtype=dtype,

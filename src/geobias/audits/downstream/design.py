@@ -20,8 +20,8 @@ from geobias.audits.model_identity import model_identity
 from geobias.checks import check_probability, check_size
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.classifiers.prompted import Prompt, refuse_unused
-from geobias.models.scorer import LabelScorer
+from geobias.models.classifiers.prompted import Prompt, refuse_unused_prompt
+from geobias.models.scorer import Classifier
 from geobias.texts.defaults import DEFAULT_PREFIX
 from geobias.texts.prefixes import PrefixedTexts, checked_prefix, control_for
 from geobias.texts.templates import REGION
@@ -124,10 +124,10 @@ def _places(tree: RegionTree, regions: str) -> tuple[tuple[Place, ...], tuple[st
 
 
 def answer(
-    asked: DownstreamQuestion, classifiers: Sequence[LabelScorer], *, progress: bool | None = None
+    asked: DownstreamQuestion, classifiers: Sequence[Classifier], *, progress: bool | None = None
 ) -> DownstreamResult:
     """Put the question to every classifier."""
-    refuse_unused(asked.prompt, classifiers)
+    refuse_unused_prompt(asked.prompt, classifiers)
     # Before the first is asked: a label that the last does not have must not cost an hour.
     shown = [main_label(one.name, one.labels, asked.positive) for one in classifiers]
     truths = [
@@ -149,7 +149,7 @@ def answer(
 
 def _judged(
     asked: DownstreamQuestion,
-    classifier: LabelScorer,
+    classifier: Classifier,
     shown: int,
     truth: np.ndarray | None,
     notes: tuple[str, ...],

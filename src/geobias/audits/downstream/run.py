@@ -17,9 +17,10 @@ from geobias.audits.downstream.terminal import notes, tables, write_files
 from geobias.audits.labels import main_label
 from geobias.audits.plan import PILOT_REGIONS, PILOT_TEXTS, POWER, show_plan, timed
 from geobias.audits.served_classifier import classification, served_classifier
-from geobias.engine.ask import computing
-from geobias.models.classifiers.prompted import needed
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LabelScorer, load_classifier
+from geobias.engine.ask import compute_on
+from geobias.models.classifiers.prompted import require_prompt
+from geobias.models.load import load_classifier
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier
 from geobias.report import runs
 from geobias.report.run_folder import RunFolder
 from geobias.report.tables import console
@@ -49,7 +50,7 @@ def run_downstream(
 ) -> None:
     asked = question(**options)
     if served:
-        needed(asked.prompt, served.model)
+        require_prompt(asked.prompt, served.model)
     names = [served.model] if served else list(dict.fromkeys(classifiers or EMBEDDED_CLASSIFIERS))
     if served and plan:
         console().print(f"Nothing is sent now. It would be: {_workload(asked, served)}")
@@ -63,9 +64,9 @@ def run_downstream(
     run.check()
     if served:
         agree(served, _workload(asked, served))
-    with computing(ray, device, dtype) as (here, precision):
+    with compute_on(ray, device, dtype) as (here, precision):
         if served:
-            loaded = [served_classifier(served, needed(asked.prompt, served.model))]
+            loaded = [served_classifier(served, require_prompt(asked.prompt, served.model))]
         else:
             loaded = [load_classifier(name, prompt=asked.prompt, device=here, dtype=precision) for name in names]
         began = time.perf_counter()
@@ -78,7 +79,7 @@ def run_downstream(
 
 
 def _workload(asked: DownstreamQuestion, served: Served) -> Workload:
-    return classification(served, needed(asked.prompt, served.model), asked.texts.texts, asked.prefixed)
+    return classification(served, require_prompt(asked.prompt, served.model), asked.texts.texts, asked.prefixed)
 
 
 def _plan(asked: DownstreamQuestion, names: Sequence[str], *, device: str, dtype: str) -> None:
@@ -91,7 +92,7 @@ def _plan(asked: DownstreamQuestion, names: Sequence[str], *, device: str, dtype
     )
 
 
-def _smallest_effect(asked: DownstreamQuestion, classifier: LabelScorer) -> str:
+def _smallest_effect(asked: DownstreamQuestion, classifier: Classifier) -> str:
     """From a few texts and regions: how much what a region does beyond the control differs from text to text."""
     texts, prefixes, _ = asked.prefixed.shape
     if texts < 2:

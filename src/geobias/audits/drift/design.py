@@ -27,7 +27,7 @@ from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores
 from geobias.measures.paired_differences import word_differences
 from geobias.measures.region_intervals import affordable, moved
 from geobias.models.language.masked import MaskedLM
-from geobias.models.scorer import checked_method
+from geobias.models.scorer import check_method
 from geobias.models.training.epochs import Checkpoint, train_epoch
 from geobias.models.training.masking import refuse_untrainable
 from geobias.texts.user_texts import Texts
@@ -123,7 +123,7 @@ def question(
         raise InputError(f"No region of the level {level!r} is asked about{hint}: choose of {', '.join(known)}.")
     given = None if texts is None else given_texts(texts, column=column)
     top = DEFAULT_TOP if top is None else top
-    found = DriftQuestion(asked, given, checked_method(score), wanted, top, epochs, rate, batch, seed)
+    found = DriftQuestion(asked, given, check_method(score), wanted, top, epochs, rate, batch, seed)
     if not found.followed:
         raise InputError("There is nothing to follow: neither the root nor what lies directly below it has two parts.")
     return found

@@ -14,7 +14,7 @@ from geobias.audits.drift.design import DriftResult
 from geobias.audits.drift.page import forms
 from geobias.measures.herb import FORMS
 from geobias.models.language.masked import MaskedLM
-from geobias.models.pretrained import quiet_transformers
+from geobias.models.model_files import quiet_transformers
 from geobias.report.page.build import save_figure
 from geobias.report.run_folder import MODEL
 from geobias.report.tables import NOTHING, digits, interval, signed, titled_table, write_csv

@@ -28,7 +28,7 @@ from geobias.errors import InputError
 from geobias.measures.estimates import LEVEL, Estimates
 from geobias.measures.shift import flip_shares, performance
 from geobias.measures.text_resampling import text_estimates
-from geobias.models.classifiers.huggingface import Classifier
+from geobias.models.classifiers.huggingface import HuggingFaceClassifier
 from geobias.models.training.finetuning import How, Labelled
 from geobias.texts.defaults import DEFAULT_PREFIX
 from geobias.texts.user_texts import Texts
@@ -56,7 +56,7 @@ class FinetuneQuestion:
     def settings_for(self, models: Sequence[str]) -> dict[str, Any]:
         return {**self.settings, "models": list(models)}
 
-    def measure(self, classifier: Classifier) -> dict[str, float]:
+    def measure(self, classifier: HuggingFaceClassifier) -> dict[str, float]:
         """How good a classifier is on the texts that were held out of training."""
         p = classifier.score(list(self.validation.texts))[:, : len(self.labels)]
         truth = self.validation.classes[:, None] == np.arange(len(self.labels))

@@ -16,7 +16,8 @@ from geobias.audits.model_identity import model_identity
 from geobias.audits.regions import design as regions
 from geobias.audits.regions.terminal import write_files as write_regions
 from geobias.errors import InputError
-from geobias.models.scorer import load, location
+from geobias.models.load import load
+from geobias.models.sources import locate_weights
 from geobias.report import runs
 from geobias.report.run_folder import MODELS, RunFolder
 from geobias.report.tables import show
@@ -57,13 +58,13 @@ def run_finetune(
 
 def _fine_tuned(asked: FinetuneQuestion, name: str, folder: Path, device: str) -> FineTuned:
     """One model: trained, its classifier's downstream audit, and its own regions audit; each left in its folder."""
-    from geobias.models.classifiers.huggingface import Classifier
+    from geobias.models.classifiers.huggingface import HuggingFaceClassifier
     from geobias.models.training.finetuning import best_epoch, finetune
 
     epochs = finetune(
-        name, location(name), asked.train, asked.labels, asked.how, folder, measure=asked.measure, device=device
+        name, locate_weights(name), asked.train, asked.labels, asked.how, folder, measure=asked.measure, device=device
     )
-    classifier = Classifier.from_pretrained(
+    classifier = HuggingFaceClassifier.from_pretrained(
         f"{name} (fine-tuned)", str(folder / "model"), device=device, dtype="float32"
     )
     began = time.perf_counter()

@@ -106,7 +106,7 @@ def names(
     from geobias.audits.inputs import sources
     from geobias.audits.names.design import Asked
     from geobias.audits.names.run import run_names
-    from geobias.models.classifiers.prompted import asked_for
+    from geobias.models.classifiers.prompted import read_prompt_options
 
     run_names(
         classifiers or [],
@@ -135,7 +135,7 @@ def names(
             perplexity_draws=perplexity_draws,
             perplexity_texts=perplexity_texts,
             names=names_are,
-            prompt=asked_for(labels, prompt, calibrate),
+            prompt=read_prompt_options(labels, prompt, calibrate),
         ),
         device=device,
         dtype=dtype,

@@ -23,10 +23,10 @@ from geobias.audits.names.result import Judgement, NamesResult
 from geobias.checks import HIGHEST_SEED, MOST_ROWS, check_number, check_probability, check_size
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.classifiers.prompted import Prompt, refuse_unused
+from geobias.models.classifiers.prompted import Prompt, refuse_unused_prompt
 from geobias.models.finders import EMBEDDED_FINDER, load_finder
-from geobias.models.functions import function_name
-from geobias.models.scorer import LabelScorer, Scorer
+from geobias.models.load import find_model_name
+from geobias.models.scorer import Classifier
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import people, places
 from geobias.texts.user_texts import Texts
@@ -89,19 +89,13 @@ class Asked:
             "positive": list(self.positive) or "by name",
             "negative": list(self.negative) or "by name",
             "threshold": self.threshold,
-            "lm": None if self.lm is None else str(self.lm) if isinstance(self.lm, str | Path) else model_name(self.lm),
+            "lm": None if self.lm is None else find_model_name(self.lm),
             "perplexity": self.perplexity or "by kind of model",
             "perplexity_form": self.form,
             "perplexity_draws": self.perplexity_draws,
             "perplexity_texts": self.perplexity_texts or "all",
             "names_are": self.names,
         } | ({"prompt": self.prompt.settings} if self.prompt else {})
-
-
-def model_name(model: Any) -> str:
-    if callable(model) and not isinstance(model, Scorer):
-        return function_name(model)
-    return str(getattr(model, "name", None) or type(model).__name__)
 
 
 def question(
@@ -196,7 +190,7 @@ def _countries(listed: Gazetteer, wanted: str | Sequence[str] | None) -> tuple[t
 
 def answer(
     asked: NamesQuestion,
-    classifiers: Sequence[LabelScorer],
+    classifiers: Sequence[Classifier],
     how: Asked,
     *,
     device: str = "auto",
@@ -212,7 +206,7 @@ def answer(
         raise InputError(
             f"Give one classifier or several, each with a name of its own, not: {', '.join(names) or 'none'}."
         )
-    refuse_unused(how.prompt, classifiers)
+    refuse_unused_prompt(how.prompt, classifiers)
     prepared = [_prepared(asked, classifier, how) for classifier in classifiers]
     lms = language_models(classifiers, how, device, dtype) if how.perplexity_draws else {}
     taken: dict[int, Perplexity] = {}
@@ -241,7 +235,7 @@ class _Reading:
     notes: tuple[str, ...]
 
 
-def _prepared(asked: NamesQuestion, classifier: LabelScorer, how: Asked) -> _Reading:
+def _prepared(asked: NamesQuestion, classifier: Classifier, how: Asked) -> _Reading:
     positive, negative = toned_labels(classifier.name, classifier.labels, how.positive, how.negative)
     several_fit = classifier.multi_label or how.threshold is not None
     return _Reading(
@@ -250,7 +244,7 @@ def _prepared(asked: NamesQuestion, classifier: LabelScorer, how: Asked) -> _Rea
 
 
 def _judged(
-    asked: NamesQuestion, classifier: LabelScorer, reading: _Reading, how: Asked, progress: bool | None
+    asked: NamesQuestion, classifier: Classifier, reading: _Reading, how: Asked, progress: bool | None
 ) -> Judgement:
     labels = tuple(classifier.labels)
     originals = ask(classifier, asked.texts.texts, label=classifier.name, progress=progress)

@@ -11,7 +11,9 @@ import numpy as np
 from geobias.audits.model_identity import model_identity
 from geobias.engine.ask import Answers, ask
 from geobias.errors import InputError
-from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, LabelScorer, Scorer, is_function_name, perplexity_scorer
+from geobias.models.load import load_perplexity_scorer
+from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, Classifier, Scorer
+from geobias.models.sources import is_function_name
 from geobias.texts.user_texts import Texts
 
 if TYPE_CHECKING:
@@ -38,23 +40,23 @@ class Perplexity:
 
 
 def language_models(
-    classifiers: Sequence[LabelScorer], how: Asked, device: str, dtype: str
+    classifiers: Sequence[Classifier], how: Asked, device: str, dtype: str
 ) -> dict[str, tuple[Scorer, tuple[str, ...]]]:
     """For each classifier the scorer that gives perplexities, and a word on why it is not its own base model."""
     loaded: dict[str, Scorer] = {}
 
     def scorer(name: str) -> Scorer:
         if name not in loaded:
-            loaded[name] = perplexity_scorer(name, how.perplexity, device=device, dtype=dtype)
+            loaded[name] = load_perplexity_scorer(name, how.perplexity, device=device, dtype=dtype)
         return loaded[name]
 
     if how.lm is not None:
-        given = perplexity_scorer(how.lm, how.perplexity, device=device, dtype=dtype)
+        given = load_perplexity_scorer(how.lm, how.perplexity, device=device, dtype=dtype)
         return {classifier.name: (given, ()) for classifier in classifiers}
     found: dict[str, tuple[Scorer, tuple[str, ...]]] = {}
     for classifier in classifiers:
-        if hasattr(classifier, "lm"):  # a language model that was prompted: it is loaded already
-            loaded[classifier.name] = perplexity_scorer(classifier.lm, how.perplexity)
+        if classifier.lm is not None:  # a language model that was prompted: it is loaded already
+            loaded[classifier.name] = load_perplexity_scorer(classifier.lm, how.perplexity)
         base = classifier.base
         try:
             # Whoever wrote a model's card has no say in which functions are run here.

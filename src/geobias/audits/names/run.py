@@ -21,10 +21,11 @@ from geobias.audits.names.terminal import notes, tables
 from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, POWER, show_plan, timed
 from geobias.audits.served_classifier import classification, served_classifier
 from geobias.checks import check_number
-from geobias.engine.ask import computing
+from geobias.engine.ask import compute_on
 from geobias.measures.names_resampling import FEWEST_TEXTS, NameUnits, Resampling
-from geobias.models.classifiers.prompted import needed
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LOG_LIKELIHOOD, LabelScorer, load_classifier
+from geobias.models.classifiers.prompted import require_prompt
+from geobias.models.load import load_classifier
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LOG_LIKELIHOOD, Classifier
 from geobias.models.served.language_model import ServedLM
 from geobias.report import runs
 from geobias.report.run_folder import RunFolder
@@ -56,7 +57,7 @@ def run_names(
     ray: str | None = None,
 ) -> None:
     if served:
-        needed(how.prompt, served.model)
+        require_prompt(how.prompt, served.model)
     asked = question(**options, device=device)
     if preview is not None:
         _preview(asked, preview)
@@ -93,9 +94,9 @@ def audit_into(
     run.check()
     if served:
         agree(served, _workload(asked, served, how))
-    with computing(ray, device, dtype) as (here, precision):
+    with compute_on(ray, device, dtype) as (here, precision):
         if served:
-            classifiers = [served_classifier(served, needed(how.prompt, served.model))]
+            classifiers = [served_classifier(served, require_prompt(how.prompt, served.model))]
         else:
             classifiers = [load_classifier(name, prompt=how.prompt, device=here, dtype=precision) for name in names]
         began = time.perf_counter()
@@ -105,10 +106,10 @@ def audit_into(
 
 
 def _workload(asked: NamesQuestion, served: Served, how: Asked) -> Workload:
-    load = classification(served, needed(how.prompt, served.model), asked.texts.texts, asked.renamed)
+    load = classification(served, require_prompt(how.prompt, served.model), asked.texts.texts, asked.renamed)
     if how.perplexity_draws and how.lm is None:
         lm = ServedLM(served.endpoint(), begin=served.begin)
-        known = lm.likely_fingerprints(how.perplexity or lm.perplexity_method)[:1]
+        known = lm.known_fingerprints(how.perplexity or lm.perplexity_method)[:1]
         for texts in (asked.texts.texts, asked.renamed.part(range(len(asked.named)), how.perplexity_draws)):
             load += workload(texts, (LOG_LIKELIHOOD, "tokens"), known, name=served.model)
     return load
@@ -137,7 +138,7 @@ def _plan(asked: NamesQuestion, names: Sequence[str], how: Asked, *, device: str
     )
 
 
-def _smallest_effect(asked: NamesQuestion, classifier: LabelScorer, how: Asked) -> str:
+def _smallest_effect(asked: NamesQuestion, classifier: Classifier, how: Asked) -> str:
     """From a few texts and draws: what texts, names and single answers add to the variance shrinks as each grows."""
     texts, _, draws = asked.renamed.shape
     chosen = np.unique(np.linspace(0, texts - 1, PILOT_TEXTS).astype(int))

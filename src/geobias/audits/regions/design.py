@@ -18,7 +18,7 @@ from geobias.audits.regions.placebo import PLACES, Invented, ask_invented, inven
 from geobias.audits.regions.wording import Substitutes, Wording, checked_ablations, substitutes, wordings
 from geobias.audits.regions.wording import to_dict as wording_dict
 from geobias.checks import check_size
-from geobias.engine.ask import Answers, Keeper, ask
+from geobias.engine.ask import Answers, StoreWriter, ask
 from geobias.errors import InputError
 from geobias.measures.arrays import fetched, nearby
 from geobias.measures.herb import (
@@ -271,19 +271,19 @@ def question(
 
 def answer(asked: Question, scorer: Scorer, *, progress: bool | None = None) -> RegionsResult:
     """Put the question to a scorer."""
-    if getattr(scorer, "looks_back_only", False):
+    if scorer.looks_back_only:
         for template in asked.templates:
             refuse_region_after_description(template)
     regions = asked.tree.regions[1:]  # nobody is asked about the root itself
     names = [region.name for region in regions]
-    marked = getattr(scorer, "needs_mark", False)
+    marked = scorer.needs_mark
     sentences = asked.sentences(marked=marked)
     model = model_identity(scorer)
     label = f"{model['name']} {model['score']}"
-    with Keeper(scorer, label) as keeper:
-        said = ask(scorer, sentences, label=label, progress=progress, keeper=keeper)
+    with StoreWriter(scorer, label) as writer:
+        said = ask(scorer, sentences, label=label, progress=progress, writer=writer)
         called = [mark(name) for name in names] if marked else names
-        bare = ask(scorer, called, label=label, progress=progress, keeper=keeper)
+        bare = ask(scorer, called, label=label, progress=progress, writer=writer)
     work, invented = {"sentences_scored": said.scored, "names_scored": bare.scored}, None
     tokens = None if (counted := bare.column("tokens")) is None else _with_root(counted)
     if asked.invented:

@@ -71,7 +71,7 @@ def ask_invented(
     The bare candidates are asked first, for their tokens, and the chosen ones with all words. Where the scorer counts
     no tokens, the first candidates are taken.
     """
-    marked = getattr(scorer, "needs_mark", False)
+    marked = scorer.needs_mark
     candidates = [mark(name) for name in asked.invented] if marked else asked.invented
     tokens = None if name_tokens is None else ask(scorer, candidates, label=label, progress=progress).column("tokens")
     chosen = np.arange(PLACES)

@@ -19,14 +19,16 @@ from geobias.audits.regions.design import Question, RegionsResult, answer, quest
 from geobias.audits.regions.terminal import carrying_words, overview, side_by_side, top_rows, wording_table, write_files
 from geobias.audits.regions.terminal_inference import LEGEND, sure_lines
 from geobias.audits.regions.wording import FULL, WITHOUT_WORD
-from geobias.engine.ask import computing
+from geobias.engine.ask import compute_on
 from geobias.errors import InputError
 from geobias.measures.agreement import rank_agreement
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.random_regions import detectable_ratio
-from geobias.models.scorer import EMBEDDED_LM, Scorer, checked_method, default_score, is_function_name, load
+from geobias.models.load import find_default_score, load
+from geobias.models.scorer import EMBEDDED_LM, Scorer, check_method
 from geobias.models.served.language_model import ServedLM
+from geobias.models.sources import is_function_name
 from geobias.report import runs
 from geobias.report.run_folder import RESERVED, RunFolder
 from geobias.report.tables import console, digits
@@ -59,11 +61,13 @@ def run_regions(
     """One run for each model and score; with several, a table side by side and how far they agree."""
     names = [served.model] if served else list(dict.fromkeys(model or EMBEDDED_LM for model in models))
     asked = question(**options)
-    wanted = list(dict.fromkeys(checked_method(score) for score in scores))
+    wanted = list(dict.fromkeys(check_method(score) for score in scores))
     own = [name for name in names if not served and is_function_name(name)]
     if wanted and own:
         raise InputError(f"The function {own[0]} has a score of its own: leave out --score {','.join(wanted)}.")
-    paths = _paths({name: wanted or [ServedLM.default_method if served else default_score(name)] for name in names})
+    paths = _paths(
+        {name: wanted or [ServedLM.default_method if served else find_default_score(name)] for name in names}
+    )
     lm = ServedLM(served.endpoint(), begin=served.begin) if served else None
     if lm and plan:
         console().print(f"Nothing is sent now. It would be: {_workload(asked, lm, paths)}")
@@ -88,7 +92,7 @@ def run_regions(
                 f"--begin with the token that begins texts for {lm.name}, such as '<s>' or '<|endoftext|>'."
             )
     results: dict[str, RegionsResult] = {}
-    with computing(ray, device, dtype) as (here, precision):
+    with compute_on(ray, device, dtype) as (here, precision):
         for name in names:
             model = lm or load(name, device=here, dtype=precision)
             for score in (score for owner, score in paths if owner == name):
@@ -117,7 +121,7 @@ def _workload(asked: Question, lm: ServedLM, paths: Iterable[tuple[str, str]]) -
     for name, score in paths:
         scorer = lm.scorer(score)
         sentences = asked.sentences(marked=scorer.needs_mark)
-        known = lm.likely_fingerprints(score)[:1]  # the model that answered last, most likely answers again
+        known = lm.known_fingerprints(score)[:1]  # the model that answered last, most likely answers again
         together += workload(sentences, scorer.columns, known, name=f"{name} {score}")
         names = [mark(one.name) if scorer.needs_mark else one.name for one in asked.tree.regions[1:]]
         together += workload(names, scorer.columns, known, name=f"{name} {score}")
@@ -132,7 +136,7 @@ def _plan(asked: Question, paths: Mapping[tuple[str, str], str], *, device: str,
         model = load(name, device=device, dtype=dtype)
         for score in (score for owner, score in paths if owner == name):
             scorer = model.scorer(score)
-            sentences = asked.sentences(marked=getattr(scorer, "needs_mark", False))
+            sentences = asked.sentences(marked=scorer.needs_mark)
             steps.append(timed(f"{name} {score}", scorer, sentences, besides=asked.asked_besides))
             effects += _smallest_effect(asked, scorer, steps[-1])
     about = f"{len(asked.tree):,} regions, {len(asked.words)} words, {len(asked.templates)} template(s)."
@@ -150,7 +154,7 @@ def _smallest_effect(asked: Question, scorer: Scorer, step: Step) -> list[str]:
     seconds = step.seconds_each * len(words)
     rows = _some(level, int(np.clip(PILOT_SECONDS / seconds, FEWEST_PILOT_PLACES, PILOT_PLACES)))
     names, described = [tree.regions[row].name for row in rows], [asked.words[k].word for k in words]
-    sentences = Sentences(asked.templates[:1], names, described, marked=getattr(scorer, "needs_mark", False))
+    sentences = Sentences(asked.templates[:1], names, described, marked=scorer.needs_mark)
     pilot = descriptive_vectors(scorer.score(list(sentences))[:, 0].reshape(len(rows), len(words)))
     sizes = sorted(len(tree.children[row]) for row in inner)
     found = {

@@ -18,7 +18,8 @@ from geobias.audits.numbers import number
 from geobias.audits.reproduce.published import Published
 from geobias.errors import InputError
 from geobias.measures.agreement import rank_correlation
-from geobias.models.scorer import Scorer, location
+from geobias.models.scorer import Scorer
+from geobias.models.sources import locate_weights
 
 SCHEMA_VERSION = 1
 MISSING = "not available here"
@@ -144,7 +145,7 @@ def checked_stand_ins(given: Sequence[str], known: Sequence[str], option: str = 
             raise InputError(f"{option} is PUBLISHED=LOCAL, for example {known[0]}=FOLDER, not {text!r}.")
         if published not in known:
             raise InputError(f"{option} {published!r} is not in the paper's tables: choose of {', '.join(known)}.")
-        location(local)
+        locate_weights(local)
         found[published] = local
     return found
 

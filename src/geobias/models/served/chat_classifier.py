@@ -21,7 +21,14 @@ import numpy as np
 
 from geobias.errors import InputError
 from geobias.models.classifiers.prompted import TEXT, Prompt
-from geobias.models.scorer import StreamingScorer, probability_columns
+from geobias.models.scorer import (
+    PROBABILITIES,
+    Classifier,
+    ModelIdentity,
+    ScoreBlock,
+    StreamingScorer,
+    probability_columns,
+)
 from geobias.models.served.completions import Said, choices, said
 from geobias.models.served.endpoint import Endpoint, Line, Question, Refused
 from geobias.models.served.identity import candidates_apart, known_identities, which_model
@@ -35,13 +42,11 @@ HOPELESS = 20  # texts without any label, and no other: the prompt does not work
 PROBES = ("I love this!", "I hate this!", "The train leaves at nine.")
 
 
-class ServedClassifier(StreamingScorer):
+class ServedClassifier(Classifier, StreamingScorer):
     """A served model that is asked for one of several words. `prompt` holds {text}, `words` a word for each label."""
 
     paid = True
-    multi_label = False
-    base: str | None = None
-    asked_by = "candidates of an answer"
+    is_prompted = True
 
     def __init__(self, endpoint: Endpoint, prompt: str, words: Mapping[str, str]) -> None:
         if TEXT not in prompt:
@@ -85,20 +90,30 @@ class ServedClassifier(StreamingScorer):
                 lacking[path] = str(error)
         raise InputError(f"{self.name} cannot be asked to classify: {' '.join(lacking.values())}")
 
+    def identity(self) -> ModelIdentity:
+        return ModelIdentity(
+            self.name,
+            PROBABILITIES,
+            self.fingerprint,
+            prompt=self.prompt.settings,
+            endpoint=self.url,
+            asked_by="candidates of an answer",
+        )
+
     @cached_property
-    def identity(self) -> str:
+    def model_digest(self) -> str:
         found = [self.endpoint.ask(self._question(text, self.way)) for text in PROBES]
         return which_model(self._place(self.way), [dict(candidates) for candidates in found], candidates_apart)
 
     @property
     def fingerprint(self) -> str:
-        return self._fingerprint(self.identity)
+        return self._fingerprint(self.model_digest)
 
-    def likely_fingerprints(self) -> list[str]:
+    def known_fingerprints(self) -> list[str]:
         """That of the model that answered last in each way; no call is made."""
         return [self._fingerprint(identity) for way in WAYS for identity in known_identities(self._place(way))[:1]]
 
-    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
         way = self.way
 
         def question(i: int) -> Question[tuple[np.ndarray, np.ndarray]]:
@@ -115,14 +130,14 @@ class ServedClassifier(StreamingScorer):
             if not labelled:
                 heard.append(texts[int(some[0])])
                 if len(heard) == HOPELESS:
-                    self.check_answers(heard, np.zeros((HOPELESS, 1)))
+                    self.check_scores(heard, np.zeros((HOPELESS, 1)))
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
         rows = super().score(texts)
-        self.check_answers(texts, rows)
+        self.check_scores(texts, rows)
         return rows
 
-    def check_answers(self, texts: Sequence[str], rows: np.ndarray) -> None:
+    def check_scores(self, texts: Sequence[str], rows: np.ndarray) -> None:
         """Raise where texts got no label."""
         without = np.flatnonzero(~rows.any(axis=1))
         if len(without):

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.scorer import LOG_LIKELIHOOD, StreamingScorer
+from geobias.models.scorer import LOG_LIKELIHOOD, AnyLanguageModel, MethodScorer, ModelIdentity, ScoreBlock
 from geobias.models.served.completions import Token
 from geobias.models.served.dictation import Heard
 from geobias.models.served.endpoint import Endpoint, Line, Question
@@ -29,7 +29,7 @@ from geobias.models.served.probe import Span, Ways, find_ways
 from geobias.texts.templates import unmark
 
 
-class ServedLM:
+class ServedLM(AnyLanguageModel):
     """A language model behind an endpoint. `begin` is sent before every text and never counts."""
 
     methods = ("mean", "sum", "conditional")
@@ -54,10 +54,6 @@ class ServedLM:
         """How this server can be asked; found out at the first use."""
         return find_ways(self.endpoint, self.begin)
 
-    @property
-    def asked_by(self) -> str:
-        return self.ways.name
-
     @cached_property
     def identity(self) -> str:
         """Which model answers under this name."""
@@ -70,14 +66,20 @@ class ServedLM:
     def fingerprint_of(self, method: str, identity: str | None = None) -> str:
         return f"{identity or self.identity}:{method}:served"
 
-    def likely_fingerprints(self, method: str) -> list[str]:
+    def describe(self, score: str, fingerprint: str | None) -> ModelIdentity:
+        return ModelIdentity(
+            self.name, score, fingerprint, endpoint=self.url, asked_by=self.ways.name, begin=self.begin
+        )
+
+    def known_fingerprints(self, method: str) -> list[str]:
         """Those of the models that answered here before, the last one first; no call is made."""
         return [self.fingerprint_of(method, identity) for identity in known_identities(self._place)]
 
 
-class ServedScorer(StreamingScorer):
+class ServedScorer(MethodScorer):
     """One way of asking one served model; columns beside the score: tokens counted."""
 
+    lm: ServedLM
     columns = (LOG_LIKELIHOOD, "tokens")
     paid = True
 
@@ -92,7 +94,11 @@ class ServedScorer(StreamingScorer):
     def fingerprint(self) -> str:
         return self.lm.fingerprint_of(self.method)
 
-    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def known_fingerprints(self) -> list[str]:
+        """Return the fingerprints of the models that answered here before, the last one first. No call is made."""
+        return self.lm.known_fingerprints(self.method)
+
+    def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
         ways, heard = self.lm.ways, Heard()
         shares = [range(at, min(at + ways.prompts, len(texts))) for at in range(0, len(texts), ways.prompts)]
 

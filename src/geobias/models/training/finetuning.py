@@ -18,8 +18,10 @@ import transformers
 from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number
 from geobias.errors import InputError
 from geobias.files import writing
-from geobias.models.classifiers.huggingface import Classifier
-from geobias.models.pretrained import fingerprint, longest_input, pretrained, quiet_transformers, resolve_device
+from geobias.models.classifiers.huggingface import HuggingFaceClassifier
+from geobias.models.fingerprint import compute_fingerprint
+from geobias.models.model_files import load_pretrained, quiet_transformers, read_config_fields
+from geobias.models.pretrained import longest_input, resolve_device
 from geobias.models.training.epochs import Batch, Checkpoint, padded, shuffled_batches, train_epoch
 
 WARM_UP, WEIGHT_DECAY = 0.1, 0.01
@@ -54,7 +56,7 @@ class Labelled:
     digest: str
 
 
-Measure = Callable[[Classifier], Mapping[str, float]]
+Measure = Callable[[HuggingFaceClassifier], Mapping[str, float]]
 """What a classifier is worth on texts that were held out; "macro_f1" decides which epoch is the best."""
 
 
@@ -80,7 +82,7 @@ def finetune(
         "id2label": dict(enumerate(labels)),
         "label2id": {label: k for k, label in enumerate(labels)},
     }
-    model, tokenizer = pretrained(
+    model, tokenizer = load_pretrained(
         transformers.AutoModelForSequenceClassification,
         name,
         source,
@@ -88,7 +90,7 @@ def finetune(
         kind="model with a classifier's form",
         new_head=head,
     )
-    body = fingerprint(model.base_model, tokenizer)  # the head is new, and random
+    body = compute_fingerprint(model.base_model, tokenizer, read_config_fields(source))  # the head is new, and random
     settings = asdict(how) | {"model": body, "labels": list(labels), "train": train.digest}
     checkpoint = Checkpoint(folder / "training", settings)
     with writing(folder):  # found out now, not after an epoch
@@ -120,7 +122,7 @@ def finetune(
             label=name,
             progress=progress,
         )
-        measured = {"loss": loss, **measure(Classifier(name, model, tokenizer, fingerprint="in training"))}
+        measured = {"loss": loss, **measure(HuggingFaceClassifier(name, model, tokenizer, fingerprint="in training"))}
         best = best_epoch([*checkpoint.epochs, measured])
         checkpoint.keep(model, optimiser, measured, keep=[best + 1])
     checkpoint.restore(model, epoch=best_epoch(checkpoint.epochs))
