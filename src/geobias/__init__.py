@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from geobias.models.scorer import Scorer
     from geobias.models.served.chat_classifier import ServedClassifier
     from geobias.models.served.endpoint import Endpoint
-    from geobias.models.served.language_model import ServedLM
+    from geobias.models.served.served_lm import ServedLM
 
 __all__ = [
     "DownstreamResult",
@@ -47,7 +47,7 @@ _HOME = {
     "RegionsResult": "geobias.audits.regions.design",
     "Scorer": "geobias.models.scorer",
     "ServedClassifier": "geobias.models.served.chat_classifier",
-    "ServedLM": "geobias.models.served.language_model",
+    "ServedLM": "geobias.models.served.served_lm",
     "audit_downstream": "geobias.api",
     "audit_drift": "geobias.api",
     "audit_names": "geobias.api",

@@ -41,7 +41,7 @@ class BareClassifier:
 class MarkedModel(BareModel):
     """A bare object with optional attributes of a scorer."""
 
-    fingerprint, needs_mark, takes_everything, name = "marked", True, True, "marked model"  # type: ignore[assignment]
+    fingerprint, needs_mark, takes_everything, name = "marked", True, True, "marked model"
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield np.arange(len(texts)), self.score(texts)

@@ -10,8 +10,8 @@ from geobias.errors import InputError
 from geobias.models.classifiers.prompted import Prompt, PromptedClassifier
 from geobias.models.scorer import Classifier, probability_columns
 from geobias.models.served.chat_classifier import ServedClassifier
-from geobias.models.served.language_model import ServedLM
-from geobias.models.served.probe import Lacking
+from geobias.models.served.probe import NoLikelihoods
+from geobias.models.served.served_lm import ServedLM
 
 
 def served_classifier(served: Served, prompt: Prompt) -> Classifier:
@@ -19,8 +19,8 @@ def served_classifier(served: Served, prompt: Prompt) -> Classifier:
     endpoint = served.endpoint()
     lm = ServedLM(endpoint, begin=served.begin)
     try:
-        _ = lm.ways
-    except Lacking:
+        _ = lm.source
+    except NoLikelihoods:
         if prompt.calibrate:
             raise
         return ServedClassifier(endpoint, prompt.template, prompt.words)

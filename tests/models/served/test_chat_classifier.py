@@ -42,7 +42,7 @@ def test_completions_where_chats_have_no_log_probabilities(monkeypatch: pytest.M
     with served("no-echo") as toy:
         monkeypatch.setattr(toy, "_chat", lambda body: (404, {"detail": "Not Found"}))
         found = classifier(toy, good=" dog", bad="cat")
-        monkeypatch.setattr(served_chat, "WAYS", (("chat/completions", 20), ("completions", 9)))
+        monkeypatch.setattr(served_chat, "ROUTES", (("chat/completions", 20), ("completions", 9)))
         p = found.score(["I ran."])
         odds = [exp(toy.log_p(tokenise(PROMPT.replace("{text}", "I ran.")), token)) for token in (b" dog", b" cat")]
     np.testing.assert_allclose(p, [[odds[0] / sum(odds), odds[1] / sum(odds), 0]])
@@ -84,7 +84,7 @@ def test_texts_without_any_label_are_kept_and_told_when_the_others_are_answered(
 
 
 def test_a_prompt_that_never_gets_a_label_is_told_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served_chat, "HOPELESS", 4)
+    monkeypatch.setattr(served_chat, "MOST_UNLABELLED", 4)
     with served("chat") as toy:
         with pytest.raises(InputError, match=r"4 text\(s\) with none of yes, no"):
             ask(classifier(toy, good="yes", bad="no"), [f"I ran{'!' * n}" for n in range(100)])
@@ -96,7 +96,7 @@ def test_fewer_candidates_where_the_server_allows_no_more() -> None:
         toy.allowed = 5
         found = classifier(toy, good="positive", bad="zebra", other="dog", fourth="cat")
         p = found.score(["I ran."])
-        assert toy.calls[-1][1]["top_logprobs"] == 5 and found.way == ("chat/completions", 5)
+        assert toy.calls[-1][1]["top_logprobs"] == 5 and found.route == ("chat/completions", 5)
         few = found.fingerprint
         toy.allowed = 20
         assert classifier(toy, good="positive", bad="zebra", other="dog", fourth="cat").fingerprint != few

@@ -26,7 +26,7 @@ from geobias.measures.names_resampling import FEWEST_TEXTS, NameUnits, Resamplin
 from geobias.models.classifiers.prompted import require_prompt
 from geobias.models.load import load_classifier
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LOG_LIKELIHOOD, Classifier
-from geobias.models.served.language_model import ServedLM
+from geobias.models.served.served_lm import ServedLM
 from geobias.report import runs
 from geobias.report.run_folder import RunFolder
 from geobias.report.tables import console, titled_table

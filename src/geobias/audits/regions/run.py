@@ -27,7 +27,7 @@ from geobias.measures.herb import descriptive_vectors
 from geobias.measures.random_regions import detectable_ratio
 from geobias.models.load import find_default_score, load
 from geobias.models.scorer import EMBEDDED_LM, Scorer, check_method
-from geobias.models.served.language_model import ServedLM
+from geobias.models.served.served_lm import ServedLM
 from geobias.models.sources import is_function_name
 from geobias.report import runs
 from geobias.report.run_folder import RESERVED, RunFolder
@@ -86,7 +86,7 @@ def run_regions(
 
     if served and lm:
         agree(served, _workload(asked, lm, paths))
-        if not lm.ways.first:
+        if not lm.source.scores_first_token:
             raise InputError(
                 f"The server gives no number for the first word of a text, and names of regions have no other: give "
                 f"--begin with the token that begins texts for {lm.name}, such as '<s>' or '<|endoftext|>'."

@@ -20,10 +20,10 @@ from geobias.errors import GeobiasError, InputError
 from geobias.models.classifiers.prompted import PromptedClassifier, make_prompt
 from geobias.models.scorer import Scorer
 from geobias.models.served import endpoint as calls
-from geobias.models.served.completions import echoed
-from geobias.models.served.endpoint import Endpoint, Failed
-from geobias.models.served.language_model import ServedLM
-from geobias.models.served.probe import PROBES, Lacking
+from geobias.models.served.completions import read_echo
+from geobias.models.served.endpoint import Endpoint, ServerFailed
+from geobias.models.served.probe import PROBES, NoLikelihoods
+from geobias.models.served.served_lm import ServedLM
 from geobias.texts.templates import mark
 from tests.servers import BEGIN, Toy, served, tokenise
 
@@ -68,7 +68,7 @@ def test_log_likelihoods_are_the_models_own(like: str, begin: str) -> None:
     np.testing.assert_allclose(mean[:, 0], [np.mean(own) for own in expected])
     np.testing.assert_allclose(total[:, 0], [np.sum(own) for own in expected])
     np.testing.assert_array_equal(mean[:, 1], [len(own) for own in expected])
-    assert lm.ways.first == (like == "vllm" or begin != "")
+    assert lm.source.scores_first_token == (like == "vllm" or begin != "")
 
 
 def test_a_server_that_begins_texts_by_itself_takes_no_beginning() -> None:
@@ -103,7 +103,7 @@ def test_several_texts_a_call_where_the_server_answers_them_rightly() -> None:
 def test_dictated_texts_share_their_beginning() -> None:
     with served("llama-cpp-python") as toy:
         scorer = model(toy).scorer()
-        assert scorer.lm.ways.dictated
+        assert scorer.lm.source.is_dictated
         before = len(toy.calls)
         scorer.score(["People in France are kind.", "People in France are shy."])
         said = [body["prompt"] for path, body, _ in toy.calls[before:] if path == "/v1/completions"]
@@ -122,7 +122,7 @@ def test_dictated_texts_share_their_beginning() -> None:
 )
 def test_what_a_server_lacks_is_told_at_the_first_call(like: str, message: str) -> None:
     with served(like) as toy:
-        with pytest.raises(Lacking, match=message):
+        with pytest.raises(NoLikelihoods, match=message):
             model(toy).scorer().score(TEXTS)
         assert not set(toy.prompts()) & set(TEXTS)
 
@@ -131,7 +131,7 @@ def test_what_a_server_lacks_is_told_at_the_first_call(like: str, message: str) 
 def test_a_server_that_refuses_completions_may_still_chat(status: int) -> None:
     with served() as toy:
         toy.failures = lambda number: status
-        with pytest.raises(Lacking, match="can be asked to classify"):
+        with pytest.raises(NoLikelihoods, match="can be asked to classify"):
             model(toy).scorer().score(TEXTS)
         assert len(toy.calls) == 1
 
@@ -139,7 +139,7 @@ def test_a_server_that_refuses_completions_may_still_chat(status: int) -> None:
 def test_a_server_that_cannot_be_dictated_to_is_refused() -> None:
     with served("llama-cpp-python") as toy:
         toy.deaf = True
-        with pytest.raises(Lacking, match="do not stand at their own tokens, and it cannot be made to say them"):
+        with pytest.raises(NoLikelihoods, match="do not stand at their own tokens, and it cannot be made to say them"):
             model(toy).scorer().score(TEXTS)
 
 
@@ -147,9 +147,9 @@ def test_numbers_that_are_none_are_refused() -> None:
     for bad in (float("nan"), 3.0, "x", None):
         choice = {"logprobs": {"tokens": ["A", " fox", " ran"], "token_logprobs": [None, -1.0, bad]}}
         with pytest.raises(GeobiasError, match="for a log-probability"):
-            echoed(choice, "A fox ran")
-    assert echoed({"logprobs": {"tokens": ["A", " dog"], "token_logprobs": [None, -1.0]}}, "A fox") is None
-    assert echoed({"logprobs": None}, "A fox") is None
+            read_echo(choice, "A fox ran")
+    assert read_echo({"logprobs": {"tokens": ["A", " dog"], "token_logprobs": [None, -1.0]}}, "A fox") is None
+    assert read_echo({"logprobs": None}, "A fox") is None
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_numbers_that_are_none_are_refused() -> None:
     ],
 )
 def test_no_token_of_an_echo_is_lost(tokens: list[str], text: str, count: int | None) -> None:
-    found = echoed({"logprobs": {"tokens": tokens, "token_logprobs": [None, *[-1.0] * (len(tokens) - 1)]}}, text)
+    found = read_echo({"logprobs": {"tokens": tokens, "token_logprobs": [None, *[-1.0] * (len(tokens) - 1)]}}, text)
     assert (None if found is None else len(found)) == count
 
 
@@ -226,7 +226,7 @@ def test_a_server_that_dies_in_the_middle_is_read_prompt_options_no_text_twice(l
         assert scorer.fingerprint
         probed = len(toy.calls)
         toy.failures = lambda number: 503 if number > probed + 2 + (60 if like == "llama-cpp-python" else 0) else None
-        with pytest.raises(Failed):
+        with pytest.raises(ServerFailed):
             ask(scorer, texts)
         answered = toy.prompts()
         toy.failures = lambda number: None
@@ -261,7 +261,7 @@ SCRIPT = """
 import sys
 from geobias.engine.ask import ask
 from geobias.models.served.endpoint import Endpoint
-from geobias.models.served.language_model import ServedLM
+from geobias.models.served.served_lm import ServedLM
 
 ask(ServedLM(Endpoint(sys.argv[1], "toy", concurrency=2)).scorer(), [f"Fox {'x' * n}" for n in range(64)])
 """
