@@ -12,8 +12,8 @@ import numpy as np
 from geobias.audits.regions.design import RegionsResult
 from geobias.errors import InputError
 from geobias.models.language.masked import MaskedLM
-from geobias.models.training.epochs import Batch, padded, shuffled_batches
-from geobias.models.training.masking import Example, parts_of, with_some_hidden, with_spans_hidden
+from geobias.models.training.epochs import Batch, pad_batch, shuffle_batches
+from geobias.models.training.masking import Example, mask_at_random, mask_spans, split_texts
 from geobias.texts.user_texts import Texts
 
 TOXIC, TEXTS = "toxic", "texts"
@@ -32,8 +32,8 @@ class Corpus(ABC):
     def batches(self, epoch: int, *, size: int, seed: int) -> list[Batch]:
         examples = self.examples(epoch, seed)
         return [
-            padded(self.tokenizer, [examples[i][0] for i in some], [examples[i][1] for i in some])
-            for some in shuffled_batches(len(examples), size, seed=seed, epoch=epoch)
+            pad_batch(self.tokenizer, [examples[i][0] for i in some], [examples[i][1] for i in some])
+            for some in shuffle_batches(len(examples), size, seed=seed, epoch=epoch)
         ]
 
 
@@ -56,7 +56,7 @@ class TextCorpus(Corpus):
 
     def examples(self, epoch: int, seed: int) -> Sequence[Example]:
         rng = np.random.default_rng([seed, epoch, 1])  # the order of the batches has a generator of its own
-        return [with_some_hidden(self.tokenizer, ids, own, rng) for ids, own in self.parts]
+        return [mask_at_random(self.tokenizer, ids, own, rng) for ids, own in self.parts]
 
 
 def toxic_corpus(said: RegionsResult, lm: MaskedLM, *, levels: Sequence[str], top: int) -> ToxicCorpus:
@@ -85,7 +85,7 @@ def toxic_corpus(said: RegionsResult, lm: MaskedLM, *, levels: Sequence[str], to
             if len(kept) == top:
                 break
         rows += kept.values()
-    hidden = with_spans_hidden(lm, [row["sentence"] for row in rows], spans)
+    hidden = mask_spans(lm, [row["sentence"] for row in rows], spans)
     examples = [example for example in hidden if example is not None]
     if not examples:
         raise InputError(f"{lm.name} cuts every sentence before its region: choose a shorter --template.")
@@ -98,7 +98,7 @@ def toxic_corpus(said: RegionsResult, lm: MaskedLM, *, levels: Sequence[str], to
 
 
 def text_corpus(texts: Texts, lm: MaskedLM) -> TextCorpus:
-    parts = list(parts_of(lm, texts.texts))
+    parts = list(split_texts(lm, texts.texts))
     if not parts:
         raise InputError(f"{lm.name} finds no token in {texts.source}: give other texts.")
     counts = {"texts": len(texts), "texts_blank": texts.left_out, "parts": len(parts)}

@@ -38,7 +38,7 @@ def finetune(
     Beside the flips stands each model's own HERB score.
     """
     from geobias.audits.finetune.run import run_finetune
-    from geobias.models.training.finetuning import How
+    from geobias.models.training.finetuning import TrainingSettings
 
     options = {
         "texts": texts,
@@ -49,6 +49,6 @@ def finetune(
         "continents": continents or (),
         "countries": countries or (),
         "without": without,
-        "how": How(epochs=epochs, batch=batch, rate=rate, max_length=max_length, seed=seed),
+        "how": TrainingSettings(epochs=epochs, batch=batch, rate=rate, max_length=max_length, seed=seed),
     }
     run_finetune(models, options, device=device, out=out, as_json=json)

@@ -29,7 +29,7 @@ from geobias.measures.estimates import LEVEL, Estimates
 from geobias.measures.shift import flip_shares, performance
 from geobias.measures.text_resampling import text_estimates
 from geobias.models.classifiers.huggingface import HuggingFaceClassifier
-from geobias.models.training.finetuning import How, Labelled
+from geobias.models.training.finetuning import LabelledTexts, TrainingSettings
 from geobias.texts.defaults import DEFAULT_PREFIX
 from geobias.texts.user_texts import Texts
 
@@ -44,12 +44,12 @@ class FinetuneQuestion:
     """What every model is trained on, and what its classifier is asked then."""
 
     labels: tuple[str, ...]
-    train: Labelled = field(repr=False)
-    validation: Labelled = field(repr=False)
+    train: LabelledTexts = field(repr=False)
+    validation: LabelledTexts = field(repr=False)
     downstream: DownstreamQuestion = field(repr=False)
     regions: Question = field(repr=False)
     without: tuple[str, ...]
-    how: How
+    how: TrainingSettings
     left_out: dict[str, int]
     settings: dict[str, Any] = field(repr=False)
 
@@ -73,10 +73,10 @@ def question(
     continents: str | Sequence[str] = (),
     countries: str | Sequence[str] = (),
     without: str | Sequence[str] | None = None,
-    how: How | None = None,
+    how: TrainingSettings | None = None,
 ) -> FinetuneQuestion:
     """Read and divide the texts; what is wrong with them is found here, before any work."""
-    how = how or How()
+    how = how or TrainingSettings()
     given = _distinct(given_texts(texts, column=column, label=label))
     classes = _classes(given)
     labels = tuple(sorted(set(classes)))
@@ -167,8 +167,8 @@ def _divided(rows: np.ndarray, classes: Sequence[str], share: float, seed: int) 
     return stays, np.sort(held_out)
 
 
-def _labelled(texts: Texts, labels: Sequence[str]) -> Labelled:
-    return Labelled(texts.texts, np.array([labels.index(name) for name in _classes(texts)]), texts.digest)
+def _labelled(texts: Texts, labels: Sequence[str]) -> LabelledTexts:
+    return LabelledTexts(texts.texts, np.array([labels.index(name) for name in _classes(texts)]), texts.digest)
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def run_finetune(
 def _fine_tuned(asked: FinetuneQuestion, name: str, folder: Path, device: str) -> FineTuned:
     """One model: trained, its classifier's downstream audit, and its own regions audit; each left in its folder."""
     from geobias.models.classifiers.huggingface import HuggingFaceClassifier
-    from geobias.models.training.finetuning import best_epoch, finetune
+    from geobias.models.training.finetuning import find_best_epoch, finetune
 
     epochs = finetune(
         name, locate_weights(name), asked.train, asked.labels, asked.how, folder, measure=asked.measure, device=device
@@ -72,7 +72,9 @@ def _fine_tuned(asked: FinetuneQuestion, name: str, folder: Path, device: str) -
     run = RunFolder(folder / "downstream", judged.to_dict()["settings"])
     runs.save_run(run, judged, write_downstream, seconds=round(time.perf_counter() - began, 1))
     own, why_none = _regions(asked, name, folder / "regions", device)
-    return FineTuned(model_identity(classifier) | {"name": name}, epochs, best_epoch(epochs) + 1, judged, own, why_none)
+    return FineTuned(
+        model_identity(classifier) | {"name": name}, epochs, find_best_epoch(epochs) + 1, judged, own, why_none
+    )
 
 
 def _regions(

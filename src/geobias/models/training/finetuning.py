@@ -1,7 +1,7 @@
-"""A pre-trained model becomes a classifier: plain fine-tuning with the usual settings, the best epoch kept.
+"""Fine-tune a pretrained model to a classifier with the usual settings; the best epoch is kept.
 
-AdamW, a learning rate that rises over the first tenth of the steps and then falls in a straight line, and after every
-epoch a look at texts that were held out.
+AdamW, a learning rate with a linear warm-up over the first tenth of the steps and a linear decay, and an evaluation on
+the validation texts after every epoch.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from geobias.models.classifiers.huggingface import HuggingFaceClassifier
 from geobias.models.fingerprint import compute_fingerprint
 from geobias.models.model_files import load_pretrained, quiet_transformers, read_config_fields
 from geobias.models.pretrained import longest_input, resolve_device
-from geobias.models.training.epochs import Batch, Checkpoint, padded, shuffled_batches, train_epoch
+from geobias.models.training.epochs import Batch, Checkpoint, pad_batch, shuffle_batches, train_epoch
 
 WARM_UP, WEIGHT_DECAY = 0.1, 0.01
 LONGEST_INPUT = 1_000_000  # tokens
 
 
 @dataclass(frozen=True)
-class How:
-    """The usual settings of a fine-tuning."""
+class TrainingSettings:
+    """The settings of a fine-tuning."""
 
     epochs: int = 3
     batch: int = 32
@@ -48,8 +48,8 @@ class How:
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """Texts with the number of the class of each; `digest` tells them from others."""
+class LabelledTexts:
+    """Texts with the number of each one's class; `digest` identifies them."""
 
     texts: Sequence[str]
     classes: np.ndarray
@@ -57,24 +57,24 @@ class Labelled:
 
 
 Measure = Callable[[HuggingFaceClassifier], Mapping[str, float]]
-"""What a classifier is worth on texts that were held out; "macro_f1" decides which epoch is the best."""
+"""Evaluates a classifier on validation texts; its "macro_f1" decides which epoch is the best."""
 
 
 def finetune(
     name: str,
     source: str,
-    train: Labelled,
+    train: LabelledTexts,
     labels: Sequence[str],
-    how: How,
+    how: TrainingSettings,
     folder: Path,
     *,
     measure: Measure,
     device: str = "auto",
     progress: bool | None = None,
 ) -> list[dict[str, Any]]:
-    """Train, or go on after the last finished epoch, and leave the best epoch's model in folder/model.
+    """Train, or resume after the last finished epoch, and save the best epoch's model in folder/model.
 
-    What was measured after each epoch comes back.
+    Return the measurements of each epoch.
     """
     torch.manual_seed(how.seed)  # the new head
     head = {
@@ -93,7 +93,7 @@ def finetune(
     body = compute_fingerprint(model.base_model, tokenizer, read_config_fields(source))  # the head is new, and random
     settings = asdict(how) | {"model": body, "labels": list(labels), "train": train.digest}
     checkpoint = Checkpoint(folder / "training", settings)
-    with writing(folder):  # found out now, not after an epoch
+    with writing(folder):  # fails now rather than after an epoch
         folder.mkdir(parents=True, exist_ok=True)
     if tokenizer.pad_token_id is None:  # causal models have none: their end of text serves
         tokenizer.pad_token = tokenizer.eos_token
@@ -110,8 +110,8 @@ def finetune(
     steps = how.epochs * -(-len(ids) // how.batch)
     while len(checkpoint.epochs) < how.epochs:
         epoch = len(checkpoint.epochs) + 1
-        some = shuffled_batches(len(ids), how.batch, seed=how.seed, epoch=epoch)
-        batches = [_batch(tokenizer, ids, train.classes, positions) for positions in some]
+        order = shuffle_batches(len(ids), how.batch, seed=how.seed, epoch=epoch)
+        batches = [_batch(tokenizer, ids, train.classes, positions) for positions in order]
         loss = train_epoch(
             model,
             batches,
@@ -122,24 +122,27 @@ def finetune(
             label=name,
             progress=progress,
         )
-        measured = {"loss": loss, **measure(HuggingFaceClassifier(name, model, tokenizer, fingerprint="in training"))}
-        best = best_epoch([*checkpoint.epochs, measured])
-        checkpoint.keep(model, optimiser, measured, keep=[best + 1])
-    checkpoint.restore(model, epoch=best_epoch(checkpoint.epochs))
-    checkpoint.finished()
+        measurements = {
+            "loss": loss,
+            **measure(HuggingFaceClassifier(name, model, tokenizer, fingerprint="in training")),
+        }
+        best = find_best_epoch([*checkpoint.epochs, measurements])
+        checkpoint.keep(model, optimiser, measurements, keep=[best + 1])
+    checkpoint.restore(model, epoch=find_best_epoch(checkpoint.epochs))
+    checkpoint.discard_optimiser()
     with writing(folder / "model"), quiet_transformers():
         model.cpu().save_pretrained(folder / "model")
         tokenizer.save_pretrained(folder / "model")
     return checkpoint.epochs
 
 
-def best_epoch(epochs: Sequence[Mapping[str, Any]]) -> int:
-    """The first with the highest macro-F1 on what was held out."""
+def find_best_epoch(epochs: Sequence[Mapping[str, Any]]) -> int:
+    """Return the index of the first epoch with the highest macro-F1 on the validation texts."""
     return max(range(len(epochs)), key=lambda k: (epochs[k]["macro_f1"], -k))
 
 
 def _batch(tokenizer: Any, ids: Sequence[Sequence[int]], classes: np.ndarray, positions: np.ndarray) -> Batch:
-    batch = padded(tokenizer, [ids[k] for k in positions])
+    batch = pad_batch(tokenizer, [ids[k] for k in positions])
     batch["labels"] = torch.from_numpy(classes[positions])
     return batch
 
