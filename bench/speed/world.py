@@ -25,7 +25,7 @@ from bench.speed.models import folder_of
 from bench.speed.worker import wall
 from geobias.audits.regions.design import answer, question
 from geobias.audits.regions.terminal import write_files
-from geobias.models.scorer import load_weights
+from geobias.models.load import load_weights
 from geobias.report.run_folder import write_json
 
 SAMPLE = 20_000  # sentences whose tokens are counted, to know the work of all

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from geobias.audits.reproduce.audit import reproduce
     from geobias.audits.reproduce.result import ReproduceResult
     from geobias.errors import GeobiasError, InputError
-    from geobias.models.scorer import Scorer, load, load_classifier
+    from geobias.models.load import load, load_classifier
+    from geobias.models.scorer import Scorer
     from geobias.models.served.chat_classifier import ServedClassifier
     from geobias.models.served.endpoint import Endpoint
-    from geobias.models.served.language_model import ServedLM
+    from geobias.models.served.served_lm import ServedLM
 
 __version__ = "0.1.0"
 
@@ -42,7 +43,7 @@ _MODULES = {  # where each public name is defined
     "ReproduceResult": "geobias.audits.reproduce.result",
     "Scorer": "geobias.models.scorer",
     "ServedClassifier": "geobias.models.served.chat_classifier",
-    "ServedLM": "geobias.models.served.language_model",
+    "ServedLM": "geobias.models.served.served_lm",
     "audit_downstream": "geobias.audits.downstream.audit",
     "audit_drift": "geobias.audits.drift.audit",
     "audit_finetune": "geobias.audits.finetune.audit",
@@ -50,8 +51,8 @@ _MODULES = {  # where each public name is defined
     "audit_regions": "geobias.audits.regions.audit",
     "compare": "geobias.audits.compare.audit",
     "gate": "geobias.audits.gate.audit",
-    "load": "geobias.models.scorer",
-    "load_classifier": "geobias.models.scorer",
+    "load": "geobias.models.load",
+    "load_classifier": "geobias.models.load",
     "reproduce": "geobias.audits.reproduce.audit",
 }
 __all__ = [

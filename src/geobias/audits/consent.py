@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geobias.checks import check_number
-from geobias.engine.ask import distinct
+from geobias.engine.ask import find_distinct
 from geobias.engine.store import ScoreStore
 from geobias.errors import InputError
 from geobias.models.served.endpoint import Endpoint
@@ -93,7 +93,7 @@ def workload(
     texts: Sequence[str], columns: Sequence[str], fingerprints: Sequence[str], *, name: str, each: int = 0
 ) -> Workload:
     """What of these texts is not in the store under any of the fingerprints. `each` letters are sent with every one."""
-    first, _ = distinct(texts)
+    first, _ = find_distinct(texts)
     known = np.zeros(len(first), dtype=bool)
     for fingerprint in fingerprints:
         known |= ~np.isnan(ScoreStore(fingerprint, columns, name=name).lookup(select_texts(texts, first))[:, 0])

@@ -18,9 +18,10 @@ from geobias.audits.consent import Served, Workload, agree
 from geobias.audits.pages import read_runs, write_run_page
 from geobias.audits.registry import get_audit
 from geobias.audits.served_classifier import classification, served_classifier
-from geobias.engine.ask import computing
-from geobias.models.classifiers.prompted import Prompt, needed
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LabelScorer, Scorer, load_classifier
+from geobias.engine.ask import compute_on
+from geobias.models.classifiers.prompted import Prompt, require_prompt
+from geobias.models.load import load_classifier
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier, Scorer
 from geobias.report.results import SCHEMA_VERSION, AuditResult, to_json
 from geobias.report.run_folder import PAGE, RESULTS, RunFolder, write_json
 from geobias.report.runs import FinishedRun, RunDescription, new_folder, place_for, slug, typed_command
@@ -79,7 +80,7 @@ class Study(ABC, Generic[Models, Answers, Result]):
     def run(self) -> Result:
         with self.open_folder() as folder:
             began = time.perf_counter()
-            with computing(self.options.ray, self.options.device, self.options.dtype) as (device, dtype):
+            with compute_on(self.options.ray, self.options.device, self.options.dtype) as (device, dtype):
                 scorers = self.load(device, dtype)
                 answers = self.ask(scorers)
             result = self.measure(answers)
@@ -133,7 +134,7 @@ class TrainingStudy(Study[Models, Answers, Result]):
                 yield folder
 
 
-class ClassifierStudy(Study[LabelScorer, Answers, Result]):
+class ClassifierStudy(Study[Classifier, Answers, Result]):
     """A study of one or several classifiers: names, folders, functions, loaded ones, or one behind a server."""
 
     def __init__(self, classifiers: Any, prompt: Prompt | None, options: RunOptions) -> None:
@@ -141,7 +142,7 @@ class ClassifierStudy(Study[LabelScorer, Answers, Result]):
         self.prompt = prompt
         self.served = classifiers if isinstance(classifiers, Served) else None
         if self.served:
-            needed(prompt, self.served.model)
+            require_prompt(prompt, self.served.model)
         several = classifiers if isinstance(classifiers, list | tuple) else [classifiers]
         # What is no name is wrapped at once, which costs nothing; a name is loaded when the study runs.
         self.classifiers = [
@@ -155,10 +156,10 @@ class ClassifierStudy(Study[LabelScorer, Answers, Result]):
             return [self.served.model]
         return [str(getattr(classifier, "name", classifier)) for classifier in self.classifiers]
 
-    def load(self, device: str, dtype: str) -> list[LabelScorer]:
+    def load(self, device: str, dtype: str) -> list[Classifier]:
         if self.served:
             agree(self.served, self.workload(self.served))
-            return [served_classifier(self.served, needed(self.prompt, self.served.model))]
+            return [served_classifier(self.served, require_prompt(self.prompt, self.served.model))]
         return [
             load_classifier(classifier, prompt=self.prompt, device=device, dtype=dtype)
             for classifier in self.classifiers
@@ -170,7 +171,7 @@ class ClassifierStudy(Study[LabelScorer, Answers, Result]):
 
     def workload(self, served: Served) -> Workload:
         """What would be sent to a server."""
-        return classification(served, needed(self.prompt, served.model), *self.texts_to_classify())
+        return classification(served, require_prompt(self.prompt, served.model), *self.texts_to_classify())
 
 
 def choose_classifiers(names: Sequence[str] | None, served: Served | None) -> list[str] | Served:

@@ -13,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from math import isnan
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema, core_schema
+
+from geobias.models.scorer import ModelIdentity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,33 +50,6 @@ class _AnyValue:
 
 
 NOT_SAVED = (_AnyValue(), Field(exclude=True))
-
-
-@dataclass(frozen=True)
-class ModelIdentity:
-    """Which model answered: enough to ask the same one again."""
-
-    name: str
-    score: str
-    """How it was asked: the score of a language model, or "probabilities" of a classifier."""
-    fingerprint: str | None
-    """A digest of weights, tokenizer and configuration; null for a function without one."""
-    architecture: str | None = None
-    parameters: int | None = None
-    dtype: str | None = None
-    device: str | None = None
-    max_length: int | None = None
-    endpoint: str | None = None
-    """The URL of the server, for a model behind one."""
-    asked_by: str | None = None
-    begin: str | None = None
-    prompt: dict[str, Any] | None = None
-    """For a prompted language model: the prompt, the labels and their words."""
-
-    @property
-    def short_name(self) -> str:
-        """The name without the long way to a folder."""
-        return "/".join(Path(self.name).parts[-2:])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from geobias.audits.drift.summary import card_rows, gate_numbers
 from geobias.audits.pages import read_run, run_sections
 from geobias.audits.regions.audit import ask_regions
 from geobias.audits.regions.design import design_regions
-from geobias.models.scorer import load_masked
+from geobias.models.load import load_masked
 from geobias.models.training.epochs import train_epoch
 from geobias.models.training.masking import IGNORED
 from geobias.report.number_tree import TreeNumber

@@ -23,8 +23,9 @@ from geobias.errors import InputError
 from geobias.measures.bootstrap import bootstrap_means
 from geobias.measures.estimates import Estimate, Estimates
 from geobias.measures.shift import flip_shares
+from geobias.models.scorer import ModelIdentity
 from geobias.report.number_tree import TreeNumber
-from geobias.report.results import Interval, ModelIdentity
+from geobias.report.results import Interval
 from geobias.testing import assert_gate
 from tests.conftest import Run
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from geobias.report.results import AuditResult, ModelIdentity
+from geobias.models.scorer import ModelIdentity
+from geobias.report.results import AuditResult
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from geobias.audits.reproduce.published import TITLES, chosen, published
 from geobias.audits.reproduce.result import Reproduced, ReproduceResult
 from geobias.errors import InputError
 from geobias.measures.ranks import rank_correlation
-from geobias.models.scorer import load_classifier
+from geobias.models.load import load_classifier
 from geobias.world.regions import load_world
 
 FOLDER = Path(papers.__file__).parent / "papers"

@@ -12,7 +12,7 @@ import torch
 from geobias.errors import InputError
 from geobias.models.fast import composing
 from geobias.models.fast.composing import ComposedRows, composed
-from geobias.models.scorer import load_masked
+from geobias.models.load import load_masked
 from geobias.texts.lazy_texts import TextSelection, select_texts
 from geobias.texts.templates import Sentences
 from tests.conftest import MASKED
@@ -136,7 +136,7 @@ def test_a_sample_is_compared_and_not_all(small_models: dict[str, Path], monkeyp
 
 def test_equal_names_and_words_are_known_without_a_look() -> None:
     twice = Sentences(TEMPLATES, REGIONS, [*WORDS, "kind"])
-    first, which = twice.find_distinct()
+    first, which = twice.distinct()
     texts = list(twice)
     assert len(first) == len(set(texts)) and [texts[i] for i in first[which]] == texts
     assert all(texts.index(texts[i]) == i for i in first)

@@ -14,7 +14,7 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 from geobias.models.fast import kernels
 from geobias.models.fast.attention import NAME
 from geobias.models.fast.fused import fused_layers
-from geobias.models.scorer import load_classifier, load_masked, load_weights
+from geobias.models.load import load_classifier, load_masked, load_weights
 from geobias.texts.lazy_texts import select_texts
 from geobias.texts.templates import Sentences
 from tests.models.classifiers.test_huggingface import saved

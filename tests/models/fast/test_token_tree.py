@@ -12,7 +12,7 @@ import transformers
 
 from geobias.models.fast.composing import Composed
 from geobias.models.fast.token_tree import BEGINNING, branches
-from geobias.models.scorer import load_weights
+from geobias.models.load import load_weights
 from geobias.texts.lazy_texts import TextSelection
 from geobias.texts.templates import Sentences
 

@@ -12,7 +12,7 @@ import transformers
 from safetensors.torch import load_file
 
 from geobias.errors import InputError
-from geobias.models.classifiers.huggingface import Classifier
+from geobias.models.classifiers.huggingface import HuggingFaceClassifier
 from geobias.models.training import finetuning
 from geobias.models.training.epochs import pad_batch, shuffle_batches, train_epoch
 from geobias.models.training.finetuning import LabelledTexts, best_epoch, train_classifier
@@ -24,7 +24,7 @@ TRAIN = LabelledTexts(
 HYPERPARAMETERS = Hyperparameters(epochs=2, batch=4, rate=1e-3)
 
 
-def evaluate(classifier: Classifier) -> dict[str, float]:
+def evaluate(classifier: HuggingFaceClassifier) -> dict[str, float]:
     p = classifier.score(list(TRAIN.texts))[:, :2]
     right = float((p.argmax(axis=1) == TRAIN.classes).mean())
     return {"accuracy": right, "macro_f1": right}
@@ -66,7 +66,7 @@ def test_stopped_after_an_epoch_it_goes_on_and_gives_the_same(
     assert {path.name: path.read_bytes() for path in small_models["bert"].iterdir()} == start
     assert train(small_models["bert"], tmp_path / "parts") == whole  # nothing is left to do
     assert not list((tmp_path / "parts" / "training").glob("*.optimiser"))
-    again = Classifier.from_pretrained("it", str(tmp_path / "whole" / "model"), device="cpu")
+    again = HuggingFaceClassifier.from_pretrained("it", str(tmp_path / "whole" / "model"), device="cpu")
     assert again.labels == ("yes", "no") and not again.multi_label
 
 

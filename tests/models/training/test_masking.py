@@ -12,7 +12,7 @@ import torch
 
 from geobias.errors import InputError
 from geobias.models.language.masked import MaskedLM
-from geobias.models.scorer import load_masked
+from geobias.models.load import load_masked
 from geobias.models.training.epochs import pad_batch, train_epoch
 from geobias.models.training.masking import IGNORED, mask_randomly, mask_spans, refuse_untrainable, split_texts
 

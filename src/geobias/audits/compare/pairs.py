@@ -11,7 +11,8 @@ import numpy as np
 from geobias.errors import InputError
 from geobias.measures.estimates import Estimate
 from geobias.measures.paired_differences import MeasureKey, PairedDifference
-from geobias.report.results import ModelIdentity, Number, number
+from geobias.models.scorer import ModelIdentity
+from geobias.report.results import Number, number
 from geobias.report.runs import FinishedRun
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from geobias.audits.compare.pairs import Comparison
-from geobias.report.results import AuditResult, ModelIdentity
+from geobias.models.scorer import ModelIdentity
+from geobias.report.results import AuditResult
 
 
 @dataclass(frozen=True)

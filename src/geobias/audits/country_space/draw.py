@@ -15,9 +15,9 @@ from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
 from geobias.measures.neighbours import Purity, nearest_neighbours, purity, unit_vectors
 from geobias.measures.plane import umap_plane
-from geobias.models.scorer import load_weights
+from geobias.models.load import load_weights
+from geobias.models.scorer import ModelIdentity
 from geobias.report.charts import save_chart
-from geobias.report.results import ModelIdentity
 from geobias.report.run_folder import PAGE, add_to_run
 from geobias.report.runs import shown
 from geobias.report.tables import console, save_csv

@@ -12,12 +12,11 @@ from geobias.audits.downstream.design import DownstreamDesign, design_downstream
 from geobias.audits.downstream.measure import measure_downstream
 from geobias.audits.downstream.result import ClassifierCounts, DownstreamResult, DownstreamSettings, Predictions
 from geobias.audits.labels import find_main_label, read_true_labels
-from geobias.audits.model_identity import model_identity
 from geobias.audits.plan import PILOT_REGIONS, PILOT_TEXTS, POWER, Plan, timed
 from geobias.audits.study import ClassifierStudy, RunOptions
 from geobias.engine.ask import ask
-from geobias.models.classifiers.prompted import refuse_unused
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LabelScorer
+from geobias.models.classifiers.prompted import refuse_unused_prompt
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier
 from geobias.texts.defaults import DEFAULT_PREFIX
 
 
@@ -87,8 +86,8 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
     def settings(self) -> DownstreamSettings:
         return self.design.settings_for(self.classifier_names)
 
-    def ask(self, scorers: Sequence[LabelScorer]) -> tuple[Predictions, ...]:
-        refuse_unused(self.prompt, scorers)
+    def ask(self, scorers: Sequence[Classifier]) -> tuple[Predictions, ...]:
+        refuse_unused_prompt(self.prompt, scorers)
         # Before the first is asked: a label that the last does not have must not cost an hour.
         readings = [self._read_labels(classifier) for classifier in scorers]
         return tuple(
@@ -110,7 +109,7 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
             [self._smallest_effect(classifier) for classifier in classifiers],
         )
 
-    def _read_labels(self, classifier: LabelScorer) -> tuple[int, np.ndarray | None, tuple[str, ...]]:
+    def _read_labels(self, classifier: Classifier) -> tuple[int, np.ndarray | None, tuple[str, ...]]:
         """The position of the class to show, the true labels of the texts, and notes on how they were read."""
         design = self.design
         shown = find_main_label(classifier.name, classifier.labels, design.positive)
@@ -119,7 +118,7 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
         return shown, truth, notes
 
     def _ask_classifier(
-        self, classifier: LabelScorer, shown: int, truth: np.ndarray | None, notes: tuple[str, ...]
+        self, classifier: Classifier, shown: int, truth: np.ndarray | None, notes: tuple[str, ...]
     ) -> Predictions:
         design, progress = self.design, self.options.progress
         labels = tuple(classifier.labels)
@@ -130,7 +129,7 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
         after = prefixed.scores[:, : len(labels)].astype(np.float32)
         default_threshold = 0.5 if classifier.multi_label else None
         return Predictions(
-            model=model_identity(classifier),
+            model=classifier.identity(),
             labels=labels,
             multi_label=classifier.multi_label,
             shown=shown,
@@ -148,7 +147,7 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
             notes=notes,
         )
 
-    def _smallest_effect(self, classifier: LabelScorer) -> str:
+    def _smallest_effect(self, classifier: Classifier) -> str:
         """From a pilot of a few texts and regions: how much a region's effect differs from text to text."""
         texts, prefixes, _ = self.design.prefixed.shape
         if texts < 2:

@@ -14,7 +14,7 @@ from geobias.audits.downstream.result import DownstreamSettings, Place
 from geobias.audits.inputs import TextsSettings, load_texts, parse_city_count, split_list
 from geobias.checks import check_probability, check_size
 from geobias.errors import InputError
-from geobias.models.classifiers.prompted import Prompt, asked_for
+from geobias.models.classifiers.prompted import Prompt, read_prompt_options
 from geobias.texts.defaults import DEFAULT_PREFIX
 from geobias.texts.prefixes import PrefixedTexts, check_prefix, make_control_prefix
 from geobias.texts.templates import REGION
@@ -77,7 +77,7 @@ def design_downstream(
     source = load_texts(texts, column=column, label=label, limit=limit, sample=SAMPLE)
     check_size(len(source) * (len(places) + 1), "texts with a prefix", "use fewer regions or texts (--limit)")
     prefixes = [control, *(prefix.replace(REGION, place.name) for place in places)]
-    label_prompt = asked_for(labels, prompt, calibrate)
+    label_prompt = read_prompt_options(labels, prompt, calibrate)
     settings = {
         "texts": TextsSettings.describe(source),
         "prefix": prefix,

@@ -18,7 +18,8 @@ from geobias.audits.study import RunOptions, TrainingStudy
 from geobias.errors import InputError
 from geobias.models.language.language_scorer import LanguageScorer
 from geobias.models.language.masked import MaskedLM
-from geobias.models.scorer import EMBEDDED_LM, load_masked
+from geobias.models.load import load_masked
+from geobias.models.scorer import EMBEDDED_LM
 from geobias.models.training.epochs import Checkpoint, train_epoch
 from geobias.models.training.masking import refuse_untrainable
 from geobias.report.results import from_json, to_json

@@ -16,7 +16,7 @@ from geobias.audits.inputs import load_texts, split_list
 from geobias.audits.regions.design import RegionsDesign, design_regions
 from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number
 from geobias.errors import InputError
-from geobias.models.scorer import checked_method
+from geobias.models.scorer import check_method
 from geobias.texts.defaults import DEFAULT_TEMPLATE
 from geobias.texts.user_texts import Texts
 from geobias.world.words import Word
@@ -95,7 +95,7 @@ def design_drift(
     design = DriftDesign(
         regions=regions,
         texts=None if texts is None else load_texts(texts, column=column),
-        score=checked_method(score),
+        score=check_method(score),
         levels=_resolve_levels(levels, regions),
         top=DEFAULT_TOP if top is None else top,
         epochs=epochs,

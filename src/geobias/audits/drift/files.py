@@ -10,7 +10,7 @@ from geobias.audits.drift.page import form_charts
 from geobias.audits.drift.result import DriftResult
 from geobias.audits.drift.terminal import describe_corpus
 from geobias.models.language.masked import MaskedLM
-from geobias.models.pretrained import quiet_transformers
+from geobias.models.model_files import quiet_transformers
 from geobias.report.page.build import save_figure
 from geobias.report.run_folder import MODEL
 from geobias.report.tables import write_csv

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 from geobias.audits.regions.answers import RegionsCounts
 from geobias.audits.regions.result import RegionsSettings
 from geobias.measures.estimates import Estimate
-from geobias.report.results import NOT_SAVED, AuditResult, Interval, ModelIdentity
+from geobias.models.scorer import ModelIdentity
+from geobias.report.results import NOT_SAVED, AuditResult, Interval
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ from geobias.audits.downstream.audit import DownstreamStudy
 from geobias.audits.finetune.design import FinetuneDesign, design_finetune
 from geobias.audits.finetune.measure import measure_finetune
 from geobias.audits.finetune.result import FinetuneResult, FinetuneSettings, TrainedModel, TrainingEpoch
-from geobias.audits.model_identity import model_identity
 from geobias.audits.regions.audit import RegionsStudy
 from geobias.audits.regions.result import RegionsResult
 from geobias.audits.study import RunOptions, TrainingStudy
 from geobias.errors import InputError
-from geobias.models.classifiers.huggingface import Classifier
-from geobias.models.scorer import LabelScorer, location, scorer_for
+from geobias.models.classifiers.huggingface import HuggingFaceClassifier
+from geobias.models.load import load_scorer
+from geobias.models.scorer import Classifier
+from geobias.models.sources import locate_weights
 from geobias.models.training.finetuning import best_epoch, train_classifier
 from geobias.report.results import from_json
 from geobias.report.run_folder import MODELS
@@ -72,7 +73,7 @@ def audit_finetune(
     return FinetuneStudy(design, models, RunOptions(device=device, out=out, progress=progress)).run()
 
 
-class FinetuneStudy(TrainingStudy[LabelScorer, list[TrainedModel], FinetuneResult]):
+class FinetuneStudy(TrainingStudy[Classifier, list[TrainedModel], FinetuneResult]):
     """The same training and the same test texts for every model. The classifiers are kept in the folder of the run."""
 
     audit = "finetune"
@@ -90,11 +91,11 @@ class FinetuneStudy(TrainingStudy[LabelScorer, list[TrainedModel], FinetuneResul
     def settings(self) -> FinetuneSettings:
         return self.design.settings_for(self.models)
 
-    def load(self, device: str, dtype: str) -> list[LabelScorer]:
+    def load(self, device: str, dtype: str) -> list[Classifier]:
         """Nothing yet: each model is trained when its turn comes, since all of them may not fit into memory."""
         return []
 
-    def ask(self, scorers: Sequence[LabelScorer]) -> list[TrainedModel]:
+    def ask(self, scorers: Sequence[Classifier]) -> list[TrainedModel]:
         return [self._train(model, folder) for model, folder in zip(self.models, self.folders, strict=True)]
 
     def measure(self, answers: list[TrainedModel]) -> FinetuneResult:
@@ -105,7 +106,7 @@ class FinetuneStudy(TrainingStudy[LabelScorer, list[TrainedModel], FinetuneResul
         design, options = self.design, self.options
         epochs = train_classifier(
             name,
-            location(name),
+            locate_weights(name),
             design.train,
             design.labels,
             design.hyperparameters,
@@ -114,13 +115,13 @@ class FinetuneStudy(TrainingStudy[LabelScorer, list[TrainedModel], FinetuneResul
             device=options.device,
             progress=options.progress,
         )
-        classifier = Classifier.from_pretrained(
+        classifier = HuggingFaceClassifier.from_pretrained(
             f"{name} (fine-tuned)", str(folder / "model"), device=options.device, dtype="float32"
         )
         downstream = DownstreamStudy(design.downstream, classifier, replace(options, out=folder / "downstream")).run()
         regions, without_score = self._audit_regions(name, folder / "regions")
         return TrainedModel(
-            model=replace(model_identity(classifier), name=name),
+            model=replace(classifier.identity(), name=name),
             epochs=[from_json(TrainingEpoch, epoch) for epoch in epochs],
             best_epoch=best_epoch(epochs) + 1,
             downstream=downstream,
@@ -131,7 +132,7 @@ class FinetuneStudy(TrainingStudy[LabelScorer, list[TrainedModel], FinetuneResul
     def _audit_regions(self, name: str, folder: Path) -> tuple[RegionsResult | None, str | None]:
         """The HERB score of a language model; for a model without one the reason."""
         try:
-            scorer = scorer_for(name, HERB_SCORE, device=self.options.device, dtype="float32")
+            scorer = load_scorer(name, HERB_SCORE, device=self.options.device, dtype="float32")
         except InputError as error:
             return None, str(error)
         return RegionsStudy(self.design.regions, scorer, None, replace(self.options, out=folder)).run(), None

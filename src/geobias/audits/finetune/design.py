@@ -21,7 +21,7 @@ from geobias.audits.inputs import TextsSettings, load_texts, split_list
 from geobias.audits.regions.design import RegionsDesign, design_regions
 from geobias.errors import InputError
 from geobias.measures.shift import performance
-from geobias.models.classifiers.huggingface import Classifier
+from geobias.models.classifiers.huggingface import HuggingFaceClassifier
 from geobias.models.training.finetuning import LabelledTexts
 from geobias.models.training.hyperparameters import Hyperparameters
 from geobias.texts.defaults import DEFAULT_PREFIX
@@ -48,7 +48,7 @@ class FinetuneDesign:
     def settings_for(self, models: Sequence[str]) -> FinetuneSettings:
         return FinetuneSettings(**self.settings, models=list(models))
 
-    def evaluate(self, classifier: Classifier) -> dict[str, float]:
+    def evaluate(self, classifier: HuggingFaceClassifier) -> dict[str, float]:
         """How good a classifier is on the validation texts."""
         probabilities = classifier.score(list(self.validation.texts))[:, : len(self.labels)]
         truth = self.validation.classes[:, None] == np.arange(len(self.labels))

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 from geobias.audits.downstream.result import DownstreamResult, PerformanceByPrefix
 from geobias.audits.inputs import TextsSettings
 from geobias.audits.regions.result import RegionsResult, Score, ScoreEstimates
+from geobias.models.scorer import ModelIdentity
 from geobias.models.training.hyperparameters import Hyperparameters
-from geobias.report.results import NOT_SAVED, AuditResult, Interval, ModelIdentity
+from geobias.report.results import NOT_SAVED, AuditResult, Interval
 
 ALL, ANY = "all", "any"  # all countries; a flip in any direction
 

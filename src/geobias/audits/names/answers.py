@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from geobias.report.results import ModelIdentity
+from geobias.models.scorer import ModelIdentity
 
 
 @dataclass(frozen=True)

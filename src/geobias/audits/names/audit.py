@@ -11,7 +11,6 @@ import numpy as np
 
 from geobias.audits.consent import Served, Workload, workload
 from geobias.audits.labels import find_label_tones, read_true_labels
-from geobias.audits.model_identity import model_identity
 from geobias.audits.names.answers import ClassifierAnswers, Perplexities, RenamedTextCounts
 from geobias.audits.names.design import NamesDesign, design_names
 from geobias.audits.names.measure import measure_names
@@ -22,9 +21,9 @@ from geobias.audits.study import ClassifierStudy, RunOptions
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.measures.names_bootstrap import FEWEST_TEXTS, NamesBootstrap, NameUnits
-from geobias.models.classifiers.prompted import refuse_unused
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LOG_LIKELIHOOD, LabelScorer, Scorer
-from geobias.models.served.language_model import ServedLM
+from geobias.models.classifiers.prompted import refuse_unused_prompt
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LOG_LIKELIHOOD, Classifier, Scorer
+from geobias.models.served.served_lm import ServedLM
 
 if TYPE_CHECKING:
     from geobias.models.language.language_model import LanguageModel
@@ -131,7 +130,7 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
     def settings(self) -> NamesSettings:
         return self.design.settings_for(self.classifier_names)
 
-    def load(self, device: str, dtype: str) -> list[LabelScorer]:
+    def load(self, device: str, dtype: str) -> list[Classifier]:
         design = self.design
         classifiers = super().load(device, dtype)
         if design.perplexity_draws:
@@ -145,19 +144,19 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         design, load = self.design, super().workload(served)
         if design.perplexity_draws and design.lm is None:
             lm = ServedLM(served.endpoint(), begin=served.begin)
-            fingerprints = lm.likely_fingerprints(design.perplexity or lm.perplexity_method)[:1]
+            fingerprints = lm.known_fingerprints(design.perplexity or lm.perplexity_method)[:1]
             renamed = design.counterfactuals.part(range(len(design.named)), design.perplexity_draws)
             for texts in (design.texts.texts, renamed):
                 load += workload(texts, (LOG_LIKELIHOOD, "tokens"), fingerprints, name=served.model)
         return load
 
-    def ask(self, scorers: Sequence[LabelScorer]) -> tuple[ClassifierAnswers, ...]:
+    def ask(self, scorers: Sequence[Classifier]) -> tuple[ClassifierAnswers, ...]:
         names = [classifier.name for classifier in scorers]
         if not names or len(set(names)) < len(names):
             raise InputError(
                 f"Give one classifier or several, each with a name of its own, not: {', '.join(names) or 'none'}."
             )
-        refuse_unused(self.prompt, scorers)
+        refuse_unused_prompt(self.prompt, scorers)
         # Before the first is asked: a label that the last does not have must not cost an hour.
         readings = [self._read_labels(classifier) for classifier in scorers]
         perplexities: dict[int, Perplexities] = {}  # by scorer: classifiers may share one
@@ -180,14 +179,14 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         steps = [timed(classifier.name, classifier, renamed) for classifier in classifiers]
         scored = renamed.part(range(min(design.perplexity_texts or texts, texts)), design.perplexity_draws)
         for scorer in {id(model.scorer): model.scorer for model in self.perplexity_models.values()}.values():
-            steps.append(timed(f"perplexity by {model_identity(scorer).name}", scorer, scored))
+            steps.append(timed(f"perplexity by {scorer.identity().name}", scorer, scored))
         return Plan(
             f"{texts:,} of {len(design.texts):,} texts name somebody; {countries} countries x {draws} draws.",
             steps,
             [self._smallest_effect(classifier) for classifier in classifiers],
         )
 
-    def _read_labels(self, classifier: LabelScorer) -> _LabelReading:
+    def _read_labels(self, classifier: Classifier) -> _LabelReading:
         design = self.design
         tones = find_label_tones(classifier.name, classifier.labels, design.positive, design.negative)
         several_fit = classifier.multi_label or design.threshold is not None
@@ -196,7 +195,7 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
 
     def _ask_classifier(
         self,
-        classifier: LabelScorer,
+        classifier: Classifier,
         reading: _LabelReading,
         perplexity_model: PerplexityModel | None,
         perplexities: dict[int, Perplexities],
@@ -210,7 +209,7 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
             perplexities[id(scorer)] = score_perplexities(design, scorer, progress)
         default_threshold = 0.5 if classifier.multi_label else None
         return ClassifierAnswers(
-            model=model_identity(classifier),
+            model=classifier.identity(),
             labels=labels,
             multi_label=classifier.multi_label,
             positive=reading.positive,
@@ -230,7 +229,7 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
             perplexities=perplexities[id(perplexity_model.scorer)] if perplexity_model else None,
         )
 
-    def _smallest_effect(self, classifier: LabelScorer) -> str:
+    def _smallest_effect(self, classifier: Classifier) -> str:
         """From a pilot of a few texts and draws, whose variances over texts, names and single answers are scaled up."""
         design, renamed = self.design, self.design.counterfactuals
         texts, _, draws = renamed.shape

@@ -18,7 +18,7 @@ from geobias.audits.inputs import TextsSettings, load_texts, split_list
 from geobias.audits.names.result import NamesSettings
 from geobias.checks import HIGHEST_SEED, MOST_ROWS, check_number, check_probability, check_size
 from geobias.errors import InputError
-from geobias.models.classifiers.prompted import Prompt, asked_for
+from geobias.models.classifiers.prompted import Prompt, read_prompt_options
 from geobias.models.finders import EMBEDDED_FINDER, load_finder
 from geobias.models.functions import function_name
 from geobias.models.scorer import Scorer
@@ -142,7 +142,7 @@ def design_names(
         raise InputError("--finder is empty: leave it out, or name one.")
     if isinstance(lm, str) and not lm.strip():
         raise InputError("--lm is empty: leave it out, or name a language model.")
-    label_prompt = asked_for(labels, prompt, calibrate)
+    label_prompt = read_prompt_options(labels, prompt, calibrate)
     name_lists = _choose_gazetteer(entity, gazetteer, scripts)
     codes, left_out = _choose_countries(name_lists, countries)
     source = load_texts(texts, column=column, spans=spans, label=label, subsets=subsets, limit=limit, entity=entity)

@@ -26,7 +26,8 @@ from geobias.audits.names.result import (
 )
 from geobias.measures.change import ErrorRates, change_by_country, confusion, error_rates
 from geobias.measures.names_bootstrap import NamesBootstrap, NameUnits
-from geobias.report.results import ModelIdentity, by_label, number
+from geobias.models.scorer import ModelIdentity
+from geobias.report.results import by_label, number
 from geobias.texts.counterfactuals import GENDERS
 
 

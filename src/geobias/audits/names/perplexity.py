@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.model_identity import model_identity
 from geobias.audits.names.answers import Perplexities
 from geobias.audits.names.design import NamesDesign
 from geobias.engine.ask import Answers, ask
 from geobias.errors import InputError
-from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, LabelScorer, Scorer, is_function_name, perplexity_scorer
+from geobias.models.classifiers.prompted import PromptedClassifier
+from geobias.models.load import load_perplexity_scorer
+from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, Classifier, Scorer
+from geobias.models.sources import is_function_name
 from geobias.texts.user_texts import Texts
 
 NOT_BASE_MODEL = f"its base model is not known, or cannot be had, so {EMBEDDED_LM} was asked; --lm names another."
@@ -29,26 +31,26 @@ class PerplexityModel:
 
 
 def load_perplexity_models(
-    classifiers: Iterable[LabelScorer], lm: Any, method: str | None, *, device: str, dtype: str
+    classifiers: Iterable[Classifier], lm: Any, method: str | None, *, device: str, dtype: str
 ) -> dict[str, PerplexityModel]:
     """For each classifier by name: `lm`, or without one the classifier's base model, else the bundled one.
 
     Each language model is loaded once.
     """
     if lm is not None:
-        model = PerplexityModel(perplexity_scorer(lm, method, device=device, dtype=dtype))
+        model = PerplexityModel(load_perplexity_scorer(lm, method, device=device, dtype=dtype))
         return {classifier.name: model for classifier in classifiers}
     scorers: dict[str, Scorer] = {}
 
     def load(name: str) -> Scorer:
         if name not in scorers:
-            scorers[name] = perplexity_scorer(name, method, device=device, dtype=dtype)
+            scorers[name] = load_perplexity_scorer(name, method, device=device, dtype=dtype)
         return scorers[name]
 
     models = {}
     for classifier in classifiers:
-        if hasattr(classifier, "lm"):  # a prompted language model, which is loaded already
-            scorers[classifier.name] = perplexity_scorer(classifier.lm, method)
+        if isinstance(classifier, PromptedClassifier):  # its language model is loaded already
+            scorers[classifier.name] = load_perplexity_scorer(classifier.lm, method)
         base = classifier.base
         try:
             # A model card must not choose a function that is run here.
@@ -63,7 +65,7 @@ def load_perplexity_models(
 
 def score_perplexities(design: NamesDesign, scorer: Scorer, progress: bool | None) -> Perplexities:
     """Log-perplexities of all original texts, and of the first draws of each country for all or some of the texts."""
-    model, form = model_identity(scorer), design.perplexity_form
+    model, form = scorer.identity(), design.perplexity_form
     originals = score_originals(scorer, design.texts, form, progress)
     languages = np.array(design.texts.languages)
     known = np.flatnonzero(~np.isin(languages[design.named], originals.languages_refused))
@@ -99,7 +101,7 @@ class OriginalPerplexities:
 
 
 def score_originals(scorer: Scorer, texts: Texts, form: str, progress: bool | None = None) -> OriginalPerplexities:
-    name = model_identity(scorer).name
+    name = scorer.identity().name
     answers = ask(scorer, texts.texts, label=f"perplexity by {name}", progress=progress)
     languages = np.array(texts.languages)
     shares = {language: _unknown_share(answers, languages == language) for language in dict.fromkeys(texts.languages)}

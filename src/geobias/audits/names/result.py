@@ -11,7 +11,8 @@ from pydantic import Field
 from geobias.audits.inputs import TextsSettings
 from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
 from geobias.measures.estimates import Estimate
-from geobias.report.results import NOT_SAVED, AuditResult, ModelIdentity, Number
+from geobias.models.scorer import ModelIdentity
+from geobias.report.results import NOT_SAVED, AuditResult, Number
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.user_texts import Texts
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geobias.audits.consent import LETTERS_A_TOKEN, Served, Workload, agree, workload
-from geobias.audits.model_identity import model_identity
 from geobias.audits.plan import Plan, Step, timed
 from geobias.audits.regions.answers import RegionsAnswers, RegionsCounts
 from geobias.audits.regions.design import DEFAULT_CITIES, RegionsDesign, design_regions
@@ -19,13 +18,15 @@ from geobias.audits.regions.measure import measure_regions
 from geobias.audits.regions.placebo import ask_invented
 from geobias.audits.regions.result import RegionsResult, RegionsSettings
 from geobias.audits.study import RunOptions, Study
-from geobias.engine.ask import Answers, Keeper, ask
+from geobias.engine.ask import Answers, StoreWriter, ask
 from geobias.errors import InputError
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.random_regions import minimum_detectable_ratio
-from geobias.models.scorer import EMBEDDED_LM, Scorer, default_score, is_function_name, scorer_for
-from geobias.models.served.language_model import ServedLM
+from geobias.models.load import find_default_score, load_scorer
+from geobias.models.scorer import EMBEDDED_LM, Scorer
+from geobias.models.served.served_lm import ServedLM
+from geobias.models.sources import is_function_name
 from geobias.report.run_folder import RunFolder
 from geobias.texts.defaults import DEFAULT_TEMPLATE
 from geobias.texts.templates import Sentences, mark, refuse_region_after_description
@@ -102,11 +103,11 @@ class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):
         if isinstance(self.model, Served):
             return self.model.model, self.score or ServedLM.default_method
         if not isinstance(self.model, str):
-            identity = model_identity(scorer_for(self.model, self.score))
+            identity = load_scorer(self.model, self.score).identity()
             return identity.name, identity.score
         if self.score and is_function_name(self.model):
             raise InputError(f"The function {self.model} has a score of its own: leave out --score {self.score}.")
-        return self.model, self.score or default_score(self.model)
+        return self.model, self.score or find_default_score(self.model)
 
     @contextmanager
     def open_folder(self) -> Iterator[RunFolder | None]:
@@ -116,7 +117,7 @@ class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):
     def load(self, device: str, dtype: str) -> list[Scorer]:
         if isinstance(self.model, Served):
             self.model = connect(self.model, self.workload())
-        scorer = scorer_for(self.model, self.score, device=device, dtype=dtype)
+        scorer = load_scorer(self.model, self.score, device=device, dtype=dtype)
         if self.folder is not None:  # before hours of work, not after
             self.folder.check([scorer.fingerprint])
         return [scorer]
@@ -133,7 +134,7 @@ class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):
             return Plan.of_served(self.workload())
         (scorer,) = self.load(self.options.device, self.options.dtype)
         design = self.design
-        sentences = design.sentences(marked=getattr(scorer, "needs_mark", False))
+        sentences = design.sentences(marked=scorer.needs_mark)
         other_texts = len(design.region_names) + design.placebo_texts
         step = timed(" ".join(self.names()), scorer, sentences, besides=other_texts)
         about = f"{len(design.tree):,} regions, {len(design.words)} words, {len(design.templates)} template(s)."
@@ -146,7 +147,7 @@ class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):
         scorer = lm.scorer(self.score)
         names = self.design.region_names
         sentences = self.design.sentences(marked=scorer.needs_mark)
-        known = lm.likely_fingerprints(scorer.method)[:1]  # the model that answered last most likely answers again
+        known = lm.known_fingerprints(scorer.method)[:1]  # the model that answered last most likely answers again
         total = Workload(self.design.placebo_texts, self.design.placebo_texts * len(sentences[0]) // LETTERS_A_TOKEN)
         for texts in (sentences, [mark(name) for name in names] if scorer.needs_mark else names):
             total += workload(texts, scorer.columns, known, name=f"{lm.name} {scorer.method}")
@@ -161,7 +162,7 @@ def connect(served: Served, total: Workload) -> ServedLM:
     """The served model, once the user has agreed to what is sent to it."""
     lm = served_model(served)
     agree(served, total)
-    if not lm.ways.first:
+    if not lm.source.scores_first_token:
         raise InputError(
             f"The server gives no number for the first word of a text, and names of regions have no other: give "
             f"--begin with the token that begins texts for {lm.name}, such as '<s>' or '<|endoftext|>'."
@@ -171,17 +172,17 @@ def connect(served: Served, total: Workload) -> ServedLM:
 
 def ask_regions(design: RegionsDesign, scorer: Scorer, *, progress: bool | None = None) -> RegionsAnswers:
     """Score every sentence, every bare name and, for a placebo, the sentences about invented places."""
-    if getattr(scorer, "looks_back_only", False):
+    if scorer.looks_back_only:
         for template in design.templates:
             refuse_region_after_description(template)
-    marked = getattr(scorer, "needs_mark", False)
+    marked = scorer.needs_mark
     sentences = design.sentences(marked=marked)
     names = [mark(name) for name in design.region_names] if marked else design.region_names
-    model = model_identity(scorer)
+    model = scorer.identity()
     label = f"{model.name} {model.score}"
-    with Keeper(scorer, label) as keeper:
-        sentence_answers = ask(scorer, sentences, label=label, progress=progress, keeper=keeper)
-        name_answers = ask(scorer, names, label=label, progress=progress, keeper=keeper)
+    with StoreWriter(scorer, label) as writer:
+        sentence_answers = ask(scorer, sentences, label=label, progress=progress, writer=writer)
+        name_answers = ask(scorer, names, label=label, progress=progress, writer=writer)
     work = {"sentences_scored": sentence_answers.scored, "names_scored": name_answers.scored}
     name_tokens, invented = name_answers.column("tokens"), None
     if name_tokens is not None:
@@ -233,7 +234,7 @@ def _smallest_effect(design: RegionsDesign, scorer: Scorer, step: Step) -> list[
     affordable = PILOT_SECONDS / (step.seconds_each * len(words))
     rows = _spaced(level, int(np.clip(affordable, MIN_PILOT_REGIONS, PILOT_REGIONS)))
     names, descriptions = [tree.regions[row].name for row in rows], [design.words[k].word for k in words]
-    sentences = Sentences(design.templates[:1], names, descriptions, marked=getattr(scorer, "needs_mark", False))
+    sentences = Sentences(design.templates[:1], names, descriptions, marked=scorer.needs_mark)
     pilot = descriptive_vectors(scorer.score(list(sentences))[:, 0].reshape(len(rows), len(words)))
     sizes = sorted(len(tree.children[row]) for row in inner)
     ratios = {

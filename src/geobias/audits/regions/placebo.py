@@ -38,7 +38,7 @@ def ask_invented(
     The bare candidates come first, for their tokens, then the chosen ones with all words. Where the scorer counts no
     tokens, the first candidates are taken.
     """
-    marked = getattr(scorer, "needs_mark", False)
+    marked = scorer.needs_mark
     candidates = [mark(name) for name in design.placebo_candidates] if marked else design.placebo_candidates
     tokens = None if name_tokens is None else ask(scorer, candidates, label=label, progress=progress).column("tokens")
     rows = np.arange(PLACEBO_PLACES)

@@ -12,7 +12,8 @@ from pydantic import Field
 from geobias.audits.regions.answers import RegionsAnswers, RegionsCounts
 from geobias.errors import InputError
 from geobias.measures.estimates import Estimate, Estimates
-from geobias.report.results import NOT_SAVED, AuditResult, ModelIdentity
+from geobias.models.scorer import ModelIdentity
+from geobias.report.results import NOT_SAVED, AuditResult
 from geobias.world.regions import Region, RegionTree
 from geobias.world.words import Word, herb_words
 

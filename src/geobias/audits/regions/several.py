@@ -16,9 +16,10 @@ from geobias.audits.regions.audit import RegionsStudy, connect
 from geobias.audits.regions.design import RegionsDesign
 from geobias.audits.regions.result import RegionsResult
 from geobias.audits.study import IndexEntry, RankAgreement, RunIndex, RunOptions, save_index
-from geobias.engine.ask import computing
+from geobias.engine.ask import compute_on
 from geobias.measures.ranks import mean_rank_correlation
-from geobias.models.scorer import checked_method, load
+from geobias.models.load import load
+from geobias.models.scorer import check_method
 from geobias.report.results import SCHEMA_VERSION, to_json
 from geobias.report.run_folder import RESERVED
 from geobias.report.runs import index_folder, slug
@@ -37,7 +38,7 @@ def list_studies(
     design: RegionsDesign, models: Sequence[str] | Served, scores: Sequence[str], options: RunOptions
 ) -> dict[str, RegionsStudy]:
     """A study of every model by every score (without any: its default), by their folders below that of all."""
-    methods: list[str | None] = [*dict.fromkeys(checked_method(score) for score in scores)] or [None]
+    methods: list[str | None] = [*dict.fromkeys(check_method(score) for score in scores)] or [None]
     several = [models] if isinstance(models, Served) else dict.fromkeys(models)
     studies = [RegionsStudy(design, model, method, options) for model in several for method in methods]
     return dict(zip(_choose_paths([study.names() for study in studies]), studies, strict=True))
@@ -68,7 +69,7 @@ def run_studies(studies: Mapping[str, RegionsStudy], folder: Path) -> RegionsRun
     options = next(iter(studies.values())).options
     results = {}
     with index.hold() if index else nullcontext():
-        with computing(options.ray, options.device, options.dtype) as (device, dtype):
+        with compute_on(options.ray, options.device, options.dtype) as (device, dtype):
             for path, study in zip(studies, _load_models(studies.values(), device, dtype), strict=True):
                 results[path] = study.run()
         runs = RegionsRuns(results, _compare_ranks(results))

@@ -24,7 +24,7 @@ from geobias.audits.reproduce.result import (
 from geobias.measures.herb import FORMS
 from geobias.measures.pairs import pair_count
 from geobias.measures.ranks import rank_correlation
-from geobias.models.scorer import load
+from geobias.models.load import load
 from geobias.texts.defaults import DEFAULT_TEMPLATE
 
 ALBERT = "albert-base-v2"

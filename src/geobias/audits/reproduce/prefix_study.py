@@ -16,7 +16,8 @@ from geobias.audits.reproduce.published import Published
 from geobias.audits.reproduce.result import Models, Reproduced, one_form
 from geobias.errors import InputError
 from geobias.measures.shift import performance, shift
-from geobias.models.scorer import LabelScorer, load_classifier
+from geobias.models.load import load_classifier
+from geobias.models.scorer import Classifier
 from geobias.texts.input_table import read_table
 from geobias.texts.prefixes import PrefixedTexts
 from geobias.texts.templates import REGION
@@ -107,7 +108,7 @@ def _with_places(dataset: Dataset, table: Published) -> DownstreamQuestion:
     )
 
 
-def _positive(dataset: str, classifier: LabelScorer) -> str:
+def _positive(dataset: str, classifier: Classifier) -> str:
     """The class whose probability the table tells: hate of hatespeech18, of reviews the positive one."""
     if dataset == "imdb":
         return next((label for label in classifier.labels if label_tone(label) > 0), classifier.labels[-1])

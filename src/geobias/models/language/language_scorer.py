@@ -13,16 +13,17 @@ from geobias.models.fast.composing import SAMPLED, Composed, OfTemplate, compose
 from geobias.models.fast.gpu_queue import read_late
 from geobias.models.language.language_model import LanguageModel
 from geobias.models.language.template_words import TemplateWords
-from geobias.models.scorer import LIKELIHOOD_COLUMNS, StreamingScorer
+from geobias.models.scorer import LIKELIHOOD_COLUMNS, MethodScorer
 from geobias.texts.lazy_texts import TextSelection
 from geobias.texts.templates import Sentences
 
 Answered = tuple[np.ndarray, np.ndarray]
 
 
-class LanguageScorer(StreamingScorer):
+class LanguageScorer(MethodScorer):
     """One way of asking one language model; columns beside the score: tokens counted, unknown ones, tokens cut off."""
 
+    lm: LanguageModel
     columns = LIKELIHOOD_COLUMNS
     takes_everything = True
     attention: str | None = None  # the one that this way of asking needs

@@ -16,8 +16,10 @@ import torch
 import transformers
 
 from geobias.files import writing
-from geobias.models.classifiers.huggingface import Classifier
-from geobias.models.pretrained import fingerprint, longest_input, pretrained, quiet_transformers, resolve_device
+from geobias.models.classifiers.huggingface import HuggingFaceClassifier
+from geobias.models.fingerprint import compute_fingerprint
+from geobias.models.model_files import load_pretrained, quiet_transformers
+from geobias.models.pretrained import longest_input, resolve_device
 from geobias.models.training.epochs import Batch, Checkpoint, pad_batch, shuffle_batches, train_epoch
 from geobias.models.training.hyperparameters import Hyperparameters
 
@@ -33,7 +35,7 @@ class LabelledTexts:
     digest: str
 
 
-Evaluate = Callable[[Classifier], Mapping[str, float]]
+Evaluate = Callable[[HuggingFaceClassifier], Mapping[str, float]]
 """How good a classifier is on held-out texts; "macro_f1" decides which epoch is the best."""
 
 
@@ -59,7 +61,7 @@ def train_classifier(
         "id2label": dict(enumerate(labels)),
         "label2id": {label: k for k, label in enumerate(labels)},
     }
-    model, tokenizer = pretrained(
+    model, tokenizer = load_pretrained(
         transformers.AutoModelForSequenceClassification,
         name,
         source,
@@ -67,7 +69,7 @@ def train_classifier(
         kind="model with a classifier's form",
         new_head=head,
     )
-    body = fingerprint(model.base_model, tokenizer)  # the head is new, and random
+    body = compute_fingerprint(model.base_model, tokenizer)  # the head is new, and random
     settings = asdict(hyperparameters) | {"model": body, "labels": list(labels), "train": train.digest}
     checkpoint = Checkpoint(folder / "training", settings)
     with writing(folder):  # fails now, not after an epoch
@@ -101,7 +103,7 @@ def train_classifier(
             label=name,
             progress=progress,
         )
-        measures = {"loss": loss, **evaluate(Classifier(name, model, tokenizer, fingerprint="in training"))}
+        measures = {"loss": loss, **evaluate(HuggingFaceClassifier(name, model, tokenizer, fingerprint="in training"))}
         best = best_epoch([*checkpoint.epochs, measures])
         checkpoint.save(model, optimiser, measures, keep=[best + 1])
     checkpoint.restore(model, epoch=best_epoch(checkpoint.epochs))

@@ -14,16 +14,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from geobias.audits.model_identity import model_identity
 from geobias.engine.ask import ask
 from geobias.errors import GeobiasError, InputError
-from geobias.models.classifiers.prompted import PromptedClassifier, prompt_for
+from geobias.models.classifiers.prompted import PromptedClassifier, make_prompt
 from geobias.models.scorer import Scorer
 from geobias.models.served import endpoint as calls
-from geobias.models.served.completions import echoed
-from geobias.models.served.endpoint import Endpoint, Failed
-from geobias.models.served.language_model import ServedLM
-from geobias.models.served.probe import PROBES, Lacking
+from geobias.models.served.completions import read_echo
+from geobias.models.served.endpoint import Endpoint, ServerFailed
+from geobias.models.served.probe import PROBES, NoLikelihoods
+from geobias.models.served.served_lm import ServedLM
 from geobias.texts.templates import mark
 from tests.servers import BEGIN, Toy, served, tokenise
 
@@ -68,7 +67,7 @@ def test_log_likelihoods_are_the_models_own(like: str, begin: str) -> None:
     np.testing.assert_allclose(mean[:, 0], [np.mean(own) for own in expected])
     np.testing.assert_allclose(total[:, 0], [np.sum(own) for own in expected])
     np.testing.assert_array_equal(mean[:, 1], [len(own) for own in expected])
-    assert lm.ways.first == (like == "vllm" or begin != "")
+    assert lm.source.scores_first_token == (like == "vllm" or begin != "")
 
 
 def test_a_server_that_begins_texts_by_itself_takes_no_beginning() -> None:
@@ -103,7 +102,7 @@ def test_several_texts_a_call_where_the_server_answers_them_rightly() -> None:
 def test_dictated_texts_share_their_beginning() -> None:
     with served("llama-cpp-python") as toy:
         scorer = model(toy).scorer()
-        assert scorer.lm.ways.dictated
+        assert scorer.lm.source.is_dictated
         before = len(toy.calls)
         scorer.score(["People in France are kind.", "People in France are shy."])
         said = [body["prompt"] for path, body, _ in toy.calls[before:] if path == "/v1/completions"]
@@ -122,7 +121,7 @@ def test_dictated_texts_share_their_beginning() -> None:
 )
 def test_what_a_server_lacks_is_told_at_the_first_call(like: str, message: str) -> None:
     with served(like) as toy:
-        with pytest.raises(Lacking, match=message):
+        with pytest.raises(NoLikelihoods, match=message):
             model(toy).scorer().score(TEXTS)
         assert not set(toy.prompts()) & set(TEXTS)
 
@@ -131,7 +130,7 @@ def test_what_a_server_lacks_is_told_at_the_first_call(like: str, message: str) 
 def test_a_server_that_refuses_completions_may_still_chat(status: int) -> None:
     with served() as toy:
         toy.failures = lambda number: status
-        with pytest.raises(Lacking, match="can be asked to classify"):
+        with pytest.raises(NoLikelihoods, match="can be asked to classify"):
             model(toy).scorer().score(TEXTS)
         assert len(toy.calls) == 1
 
@@ -139,7 +138,7 @@ def test_a_server_that_refuses_completions_may_still_chat(status: int) -> None:
 def test_a_server_that_cannot_be_dictated_to_is_refused() -> None:
     with served("llama-cpp-python") as toy:
         toy.deaf = True
-        with pytest.raises(Lacking, match="do not stand at their own tokens, and it cannot be made to say them"):
+        with pytest.raises(NoLikelihoods, match="do not stand at their own tokens, and it cannot be made to say them"):
             model(toy).scorer().score(TEXTS)
 
 
@@ -147,9 +146,9 @@ def test_numbers_that_are_none_are_refused() -> None:
     for bad in (float("nan"), 3.0, "x", None):
         choice = {"logprobs": {"tokens": ["A", " fox", " ran"], "token_logprobs": [None, -1.0, bad]}}
         with pytest.raises(GeobiasError, match="for a log-probability"):
-            echoed(choice, "A fox ran")
-    assert echoed({"logprobs": {"tokens": ["A", " dog"], "token_logprobs": [None, -1.0]}}, "A fox") is None
-    assert echoed({"logprobs": None}, "A fox") is None
+            read_echo(choice, "A fox ran")
+    assert read_echo({"logprobs": {"tokens": ["A", " dog"], "token_logprobs": [None, -1.0]}}, "A fox") is None
+    assert read_echo({"logprobs": None}, "A fox") is None
 
 
 @pytest.mark.parametrize(
@@ -165,7 +164,7 @@ def test_numbers_that_are_none_are_refused() -> None:
     ],
 )
 def test_no_token_of_an_echo_is_lost(tokens: list[str], text: str, count: int | None) -> None:
-    found = echoed({"logprobs": {"tokens": tokens, "token_logprobs": [None, *[-1.0] * (len(tokens) - 1)]}}, text)
+    found = read_echo({"logprobs": {"tokens": tokens, "token_logprobs": [None, *[-1.0] * (len(tokens) - 1)]}}, text)
     assert (None if found is None else len(found)) == count
 
 
@@ -177,7 +176,7 @@ def test_one_way_of_asking_that_is_none() -> None:
 @pytest.mark.parametrize(("like", "asked_by"), [("plain", "echoed"), ("llama-cpp-python", "dictated")])
 def test_results_name_the_server_and_how_it_was_asked(like: str, asked_by: str) -> None:
     with served(like) as toy:
-        identity = model_identity(model(toy, "<s>").scorer("sum"))
+        identity = model(toy, "<s>").scorer("sum").identity()
     assert identity == {
         "name": "toy",
         "score": "sum",
@@ -197,7 +196,7 @@ def test_another_model_under_the_same_name_is_told_apart(change: str, same: bool
         if change == "weights":
             toy.weights = "2"
         lm = model(toy)
-        assert lm.likely_fingerprints("mean") == [first]
+        assert lm.known_fingerprints("mean") == [first]
         assert (lm.scorer().fingerprint == first) is same
         assert lm.scorer().fingerprint != lm.scorer("sum").fingerprint
         toy.weights, toy.noise = "1", 0.0
@@ -213,20 +212,20 @@ def test_the_model_that_answered_last_comes_first_and_a_damaged_file_is_no_model
             os.utime(file, (1, 1))
         toy.weights = "1"
         assert model(toy).scorer().fingerprint == first
-        assert model(toy).likely_fingerprints("mean") == [first, second]
+        assert model(toy).known_fingerprints("mean") == [first, second]
         next(own_store.rglob(f"{first.split(':')[0]}.json")).write_text("{")
         assert model(toy).scorer().fingerprint == first  # found again by the same numbers
 
 
 @pytest.mark.parametrize("like", ANSWERING)
-def test_a_server_that_dies_in_the_middle_is_asked_for_no_text_twice(like: str) -> None:
+def test_a_server_that_dies_in_the_middle_is_read_prompt_options_no_text_twice(like: str) -> None:
     texts = [f"Fox {'x' * n}" for n in range(50)]
     with served(like) as toy:
         scorer = model(toy, concurrency=3).scorer()
         assert scorer.fingerprint
         probed = len(toy.calls)
         toy.failures = lambda number: 503 if number > probed + 2 + (60 if like == "llama-cpp-python" else 0) else None
-        with pytest.raises(Failed):
+        with pytest.raises(ServerFailed):
             ask(scorer, texts)
         answered = toy.prompts()
         toy.failures = lambda number: None
@@ -261,7 +260,7 @@ SCRIPT = """
 import sys
 from geobias.engine.ask import ask
 from geobias.models.served.endpoint import Endpoint
-from geobias.models.served.language_model import ServedLM
+from geobias.models.served.served_lm import ServedLM
 
 ask(ServedLM(Endpoint(sys.argv[1], "toy", concurrency=2)).scorer(), [f"Fox {'x' * n}" for n in range(64)])
 """
@@ -290,7 +289,7 @@ def test_killed_in_the_middle_nothing_that_was_kept_is_paid_again(tmp_path: Path
 
 @pytest.mark.parametrize("like", ANSWERING)
 def test_a_served_model_is_prompted_for_labels(like: str) -> None:
-    prompt = prompt_for("bad,good", "Text: {text}\nAnswer:")
+    prompt = make_prompt("bad,good", "Text: {text}\nAnswer:")
     with served(like) as toy:
         classifier = PromptedClassifier(model(toy), prompt)
         p = classifier.score(["I ran."])
@@ -300,13 +299,13 @@ def test_a_served_model_is_prompted_for_labels(like: str) -> None:
 
 
 def test_calibration_is_paid_once() -> None:
-    prompt = prompt_for("bad,good", "Text: {text}\nAnswer:", calibrate=True)
+    prompt = make_prompt("bad,good", "Text: {text}\nAnswer:", calibrate=True)
     with served() as toy:
         for text in ("I ran.", "I fell."):
             classifier = PromptedClassifier(model(toy), prompt)
             row = ask(classifier, [text]).scores[0]
         assert toy.prompts()["Text: \nAnswer: good"] == toy.prompts()["Text: I fell.\nAnswer: good"] == 1
-        assert classifier.likely_fingerprints() == [classifier.fingerprint]
+        assert classifier.known_fingerprints() == [classifier.fingerprint]
         own, prior = (
             np.array([numbers(toy, f"Text: {text}\nAnswer: {word}")[-1] for word in ("bad", "good")])
             for text in ("I fell.", "")
