@@ -14,7 +14,7 @@ import pytest
 
 import geobias
 from geobias.audits.downstream.design import question
-from geobias.audits.labels import main_label
+from geobias.audits.labels import find_main_label
 
 TEXTS = ["a fine day", "terrible day", "late again", "thanks"]
 
@@ -246,4 +246,4 @@ def test_a_label_that_the_last_lacks_is_refused_before_the_first_is_asked() -> N
     ],
 )
 def test_the_class_that_is_shown(labels: tuple[str, ...], wanted: str | None, expected: str) -> None:
-    assert labels[main_label("m", labels, wanted)] == expected
+    assert labels[find_main_label("m", labels, wanted)] == expected

@@ -11,7 +11,7 @@ import numpy as np
 from geobias.audits.downstream.design import DownstreamDesign, design_downstream
 from geobias.audits.downstream.measure import measure_downstream
 from geobias.audits.downstream.result import ClassifierCounts, DownstreamResult, DownstreamSettings, Predictions
-from geobias.audits.labels import main_label, true_labels
+from geobias.audits.labels import find_main_label, read_true_labels
 from geobias.audits.model_identity import model_identity
 from geobias.audits.plan import PILOT_REGIONS, PILOT_TEXTS, POWER, Plan, timed
 from geobias.audits.study import ClassifierStudy, RunOptions
@@ -113,9 +113,9 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
     def _read_labels(self, classifier: LabelScorer) -> tuple[int, np.ndarray | None, tuple[str, ...]]:
         """The position of the class to show, the true labels of the texts, and notes on how they were read."""
         design = self.design
-        shown = main_label(classifier.name, classifier.labels, design.positive)
+        shown = find_main_label(classifier.name, classifier.labels, design.positive)
         several_fit = classifier.multi_label or design.threshold is not None
-        truth, notes = true_labels(design.texts, classifier.name, classifier.labels, several_fit=several_fit)
+        truth, notes = read_true_labels(design.texts, classifier.name, classifier.labels, several_fit=several_fit)
         return shown, truth, notes
 
     def _ask_classifier(
@@ -156,7 +156,7 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
         rows = np.unique(np.linspace(0, texts - 1, PILOT_TEXTS).astype(int))
         regions = np.unique(np.linspace(1, prefixes - 1, PILOT_REGIONS).astype(int))
         pilot = [self.design.prefixed.at(i, k, 0) for i in rows for k in (0, *regions)]
-        shown = main_label(classifier.name, classifier.labels, self.design.positive)
+        shown = find_main_label(classifier.name, classifier.labels, self.design.positive)
         p = classifier.score(pilot)[:, shown].reshape(len(rows), len(regions) + 1)
         spread = np.median((p[:, 1:] - p[:, :1]).std(axis=0, ddof=1))
         return (

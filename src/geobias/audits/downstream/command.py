@@ -82,7 +82,7 @@ def downstream(
     from geobias.audits.downstream.audit import DownstreamStudy, audit_downstream
     from geobias.audits.downstream.design import design_downstream
     from geobias.audits.downstream.terminal import show
-    from geobias.audits.inputs import sources
+    from geobias.audits.inputs import parse_text_files
     from geobias.audits.study import RunOptions, choose_classifiers, output_folder
     from geobias.report.tables import print_json
 
@@ -91,7 +91,7 @@ def downstream(
     )
     audited = choose_classifiers(classifiers, served)
     options: dict[str, Any] = {
-        "texts": sources(texts),
+        "texts": parse_text_files(texts),
         "column": column,
         "label": label,
         "limit": limit,

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from geobias.audits.downstream.result import DownstreamSettings, Place, TextsSettings
-from geobias.audits.inputs import city_count, given_texts, listed
+from geobias.audits.downstream.result import DownstreamSettings, Place
+from geobias.audits.inputs import TextsSettings, load_texts, parse_city_count, split_list
 from geobias.checks import check_probability, check_size
 from geobias.errors import InputError
 from geobias.models.classifiers.prompted import Prompt, asked_for
@@ -71,15 +71,15 @@ def design_downstream(
     prefix = checked_prefix(prefix)
     control = control_for(prefix, control)
     count = _cities(regions, cities)
-    continents, countries = listed(continents, "--continents"), listed(countries, "--countries")
+    continents, countries = split_list(continents, "--continents"), split_list(countries, "--countries")
     tree = world(cities=count, continents=continents, countries=countries)
     places, without_city = _places(tree, regions)
-    source = given_texts(texts, column=column, label=label, limit=limit, sample=SAMPLE)
+    source = load_texts(texts, column=column, label=label, limit=limit, sample=SAMPLE)
     check_size(len(source) * (len(places) + 1), "texts with a prefix", "use fewer regions or texts (--limit)")
     prefixes = [control, *(prefix.replace(REGION, place.name) for place in places)]
     label_prompt = asked_for(labels, prompt, calibrate)
     settings = {
-        "texts": TextsSettings(source.source, len(source), source.digest),
+        "texts": TextsSettings.describe(source),
         "prefix": prefix,
         "control": control,
         "regions": regions,
@@ -100,7 +100,7 @@ def _cities(regions: str, cities: int | str | None) -> int | None:
         if cities is not None:
             raise InputError("--cities is for --regions cities or city-country: leave it out, or ask for one of them.")
         return 0
-    return city_count(1 if cities is None else cities, fewest=1)
+    return parse_city_count(1 if cities is None else cities, fewest=1)
 
 
 def _places(tree: RegionTree, regions: str) -> tuple[tuple[Place, ...], tuple[str, ...]]:

@@ -9,18 +9,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from geobias.audits.inputs import TextsSettings
 from geobias.measures.estimates import Estimate
 from geobias.report.results import NOT_SAVED, AuditResult, ModelIdentity
 from geobias.texts.user_texts import Texts
-
-
-@dataclass(frozen=True)
-class TextsSettings:
-    """Which texts were used."""
-
-    source: str
-    count: int
-    digest: str
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from geobias.audits.drift.corpus import TEXTS, TOXIC, Corpus, ToxicCorpus, text_corpus, toxic_corpus
-from geobias.audits.inputs import given_texts, listed
+from geobias.audits.inputs import load_texts, split_list
 from geobias.audits.model_identity import model_identity, versions
 from geobias.audits.numbers import number
 from geobias.audits.regions.design import Question, RegionsResult
@@ -116,12 +116,12 @@ def question(
         raise InputError("--levels and --top choose the model's own sentences: leave them out with --texts.")
     if texts is None and column != "text":
         raise InputError("--column names a column of texts of your own: give --texts.")
-    wanted = tuple(dict.fromkeys(listed(DEFAULT_LEVELS if levels is None else levels, "--levels")))
+    wanted = tuple(dict.fromkeys(split_list(DEFAULT_LEVELS if levels is None else levels, "--levels")))
     known = dict.fromkeys(region.level for region in asked.tree.regions[1:])
     for level in (level for level in wanted if texts is None and level not in known):
         hint = " (--cities asks for cities)" if level == "city" else ""
         raise InputError(f"No region of the level {level!r} is asked about{hint}: choose of {', '.join(known)}.")
-    given = None if texts is None else given_texts(texts, column=column)
+    given = None if texts is None else load_texts(texts, column=column)
     top = DEFAULT_TOP if top is None else top
     found = DriftQuestion(asked, given, checked_method(score), wanted, top, epochs, rate, batch, seed)
     if not found.followed:

@@ -19,7 +19,7 @@ from scipy import stats
 from geobias.audits.downstream.design import DownstreamQuestion
 from geobias.audits.downstream.design import question as downstream_question
 from geobias.audits.downstream.result import DownstreamResult
-from geobias.audits.inputs import given_texts, listed
+from geobias.audits.inputs import load_texts, split_list
 from geobias.audits.model_identity import versions
 from geobias.audits.numbers import number
 from geobias.audits.regions.design import Question, RegionsResult
@@ -77,7 +77,7 @@ def question(
 ) -> FinetuneQuestion:
     """Read and divide the texts; what is wrong with them is found here, before any work."""
     how = how or How()
-    given = _distinct(given_texts(texts, column=column, label=label))
+    given = _distinct(load_texts(texts, column=column, label=label))
     classes = _classes(given)
     labels = tuple(sorted(set(classes)))
     if len(labels) < 2:
@@ -87,7 +87,7 @@ def question(
         rows, held_out = _divided(rows, classes, TEST, how.seed)
         tested = given.take(held_out)
     else:
-        tested = _distinct(given_texts(test, column=column, label=label))
+        tested = _distinct(load_texts(test, column=column, label=label))
         strange = sorted(set(_classes(tested)) - set(labels))
         if strange:
             raise InputError(
@@ -104,7 +104,7 @@ def question(
         texts=labelled, label="label", prefix=prefix, continents=continents, countries=countries
     )
     codes = {place.id for place in downstream.places}
-    left_out = PAPERS_WITHOUT if without is None else tuple(listed(without, "--without"))
+    left_out = PAPERS_WITHOUT if without is None else tuple(split_list(without, "--without"))
     unknown = [code for code in left_out if code not in codes]
     if unknown and without is not None:
         raise InputError(f"--without names what is not asked about: {', '.join(unknown)}. Give codes such as IE,MX.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geobias.audits.inputs import city_count, listed
+from geobias.audits.inputs import parse_city_count, split_list
 from geobias.audits.model_identity import model_identity, versions
 from geobias.audits.numbers import number
 from geobias.audits.regions.inference import Inference, infer
@@ -227,9 +227,9 @@ def question(
     placebo: bool = False,
 ) -> Question:
     """Resolve the options into regions, words and templates; what is wrong with them is found here, before any work."""
-    continents, countries = listed(continents, "--continents"), listed(countries, "--countries")
+    continents, countries = split_list(continents, "--continents"), split_list(countries, "--countries")
     if tree is None:
-        count = city_count(cities)
+        count = parse_city_count(cities)
         regions = world(cities=count, continents=continents, countries=countries)
         about_tree: dict[str, Any] = {
             "cities": "all" if count is None else count,

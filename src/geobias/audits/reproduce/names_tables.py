@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.inputs import given_texts
+from geobias.audits.inputs import load_texts
 from geobias.audits.names.design import Asked, NamesQuestion, answer, question
 from geobias.audits.names.perplexity import of_originals
 from geobias.audits.names.result import Judgement
@@ -99,7 +99,7 @@ def reproduce_names(
     for language in set(given) - set(LANGUAGES.values()):
         raise InputError(f"No table has the language {language!r}: choose of {', '.join(LANGUAGES.values())}.")
     sources = {language: None if one is None else {language: one} for language, one in given.items()}
-    read = {language: given_texts(one, column=column, limit=limit) for language, one in sources.items()}
+    read = {language: load_texts(one, column=column, limit=limit) for language, one in sources.items()}
     numbers = {table.number for table in tables}
     asked = None
     if "en" in given and numbers & {"1", "5"}:

@@ -12,7 +12,7 @@ import numpy as np
 from geobias.audits.downstream.audit import DownstreamStudy
 from geobias.audits.downstream.design import DownstreamDesign, design_downstream
 from geobias.audits.downstream.result import Place, Predictions
-from geobias.audits.labels import main_label, tone
+from geobias.audits.labels import find_main_label, label_tone
 from geobias.audits.reproduce.measure import build_table, one_form
 from geobias.audits.reproduce.models import PublishedModels
 from geobias.audits.reproduce.published import PublishedTable
@@ -106,8 +106,8 @@ def ask_datasets(
 def _positive_label(dataset: str, classifier: LabelScorer) -> str:
     """The class whose probability the table shows: hate of hatespeech18, of reviews the positive one."""
     if dataset == "imdb":
-        return next((label for label in classifier.labels if tone(label) > 0), classifier.labels[-1])
-    return classifier.labels[main_label(classifier.name, classifier.labels, None)]
+        return next((label for label in classifier.labels if label_tone(label) > 0), classifier.labels[-1])
+    return classifier.labels[find_main_label(classifier.name, classifier.labels, None)]
 
 
 def measure_prefix_table(table: PublishedTable, answers: PrefixAnswers) -> ReproducedTable:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from geobias.audits.downstream.result import TextsSettings
+from geobias.audits.inputs import TextsSettings
 from geobias.report.results import AuditResult, ModelIdentity, Number
 
 
