@@ -20,10 +20,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geobias.errors import InputError
-from geobias.report.results import AuditResult
+
+if TYPE_CHECKING:
+    from geobias.report.results import AuditResult
 
 
 @dataclass(frozen=True)

@@ -64,17 +64,26 @@ def short_names(folders: Sequence[Path]) -> list[str]:
     return names
 
 
-def differing_settings(first: AuditResult, second: AuditResult) -> list[str]:
-    """The settings in which two runs of one audit differ, in words; `SAME_SETTINGS` of its `compare.py` lists them."""
+def differing_settings(first: AuditResult, second: AuditResult) -> dict[str, str]:
+    """The settings in which two runs of one audit differ, with a word for each.
+
+    `SAME_SETTINGS` in the audit's `compare.py` lists those that count.
+    """
     settings: Mapping[str, str] = get_audit(first.audit).load("compare", "SAME_SETTINGS")
-    return [
-        label for name, label in settings.items() if getattr(first.settings, name) != getattr(second.settings, name)
-    ]
+    return {name: label for name, label in settings.items() if get_setting(first, name) != get_setting(second, name)}
+
+
+def get_setting(result: AuditResult, name: str) -> Any:
+    """A setting as runs are compared by it: the same texts may lie in another file."""
+    value = getattr(result.settings, name)
+    return getattr(value, "digest", value)
 
 
 def _warn_of_differences(several: Mapping[str, Sequence[NamedRun]]) -> Iterator[str]:
     for audit, (first, *others) in several.items():
-        labels = dict.fromkeys(label for run in others for label in differing_settings(first.result, run.result))
+        labels = dict.fromkeys(
+            label for run in others for label in differing_settings(first.result, run.result).values()
+        )
         if labels:
             yield (
                 f"The runs of the {audit} audit were not asked the same: they differ in {listed(list(labels))}, so "
