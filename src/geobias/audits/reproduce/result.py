@@ -145,5 +145,8 @@ class ReproduceResult(AuditResult):
     def rows(self) -> list[dict[str, Any]]:
         """A row for each number of each table, in each of its forms: `frame`."""
         return [
-            {"table": table.table, **cell} for table in self.tables for form in table.forms for cell in table.cells(form)
+            {"table": table.table, **cell}
+            for table in self.tables
+            for form in table.forms
+            for cell in table.cells(form)
         ]
