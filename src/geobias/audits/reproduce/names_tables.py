@@ -1,4 +1,4 @@
-"""The tables of Barriere and Cifuentes again: change and Delta by country, correlations with perplexity.
+"""The tables of Barriere and Cifuentes: change and Delta by country, correlations with perplexity.
 
 Their tweets are not published, so what is compared is their models on other texts.
 """
@@ -6,26 +6,21 @@ Their tweets are not published, so what is compared is their models on other tex
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from geobias.audits.inputs import load_texts
-from geobias.audits.names.design import Asked, NamesQuestion, answer, question
-from geobias.audits.names.perplexity import of_originals
-from geobias.audits.names.result import Judgement
-from geobias.audits.reproduce.published import Published
-from geobias.audits.reproduce.result import (
-    Models,
-    Reproduced,
-    ReproduceResult,
-    checked_stand_ins,
-    one_form,
-    published_only,
-    result,
-)
+from geobias.audits.names.answers import ClassifierAnswers
+from geobias.audits.names.audit import NamesStudy
+from geobias.audits.names.design import NamesDesign
+from geobias.audits.names.perplexity import score_originals
+from geobias.audits.reproduce.design import ENGLISH, LANGUAGES, MULTILINGUAL, TASKS, NamesTablesDesign, Task
+from geobias.audits.reproduce.measure import build_result, build_table, one_form
+from geobias.audits.reproduce.models import PublishedModels
+from geobias.audits.reproduce.published import PublishedTable
+from geobias.audits.reproduce.result import NamesTablesSettings, ReproducedTable, ReproduceResult
+from geobias.audits.study import RunOptions, Study
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.measures.change import change_by_country
@@ -33,27 +28,6 @@ from geobias.measures.correlation import global_correlation, pooled_correlation
 from geobias.models.scorer import LabelScorer, Scorer, load, load_classifier
 from geobias.texts.user_texts import Texts
 
-MULTILINGUAL, ENGLISH = "cardiffnlp/twitter-xlm-roberta-base", "cardiffnlp/twitter-roberta-base"
-LANGUAGES = {"English": "en", "Dutch": "nl", "Spanish": "es", "Hindi": "hi", "Malayalam": "ml", "Turkish": "tr",
-             "Basque": "eu", "Maori": "mi"}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Task:
-    """A published classifier, the language model that it was made from, and its labels in their order."""
-
-    classifier: str
-    lm: str
-    labels: tuple[str, ...]
-
-
-TASKS = {
-    "sentiment": Task(f"{MULTILINGUAL}-sentiment", MULTILINGUAL, ("negative", "neutral", "positive")),
-    "emotion": Task(f"{ENGLISH}-emotion", ENGLISH, ("anger", "joy", "optimism", "sadness")),
-    "hate": Task(f"{ENGLISH}-hate", ENGLISH, ("non_hate", "hate")),
-    "offensive": Task(f"{ENGLISH}-offensive", ENGLISH, ("non_offensive", "offensive")),
-}
-MODELS = (*(task.classifier for task in TASKS.values()), MULTILINGUAL, ENGLISH)
 OVERALL = "Overall"
 TEXTS_NOTE = (
     "The paper's 8,891 English tweets and their translations are not published: these are its models on other texts "
@@ -66,128 +40,109 @@ LM_NOTE = (
 
 
 @dataclass(frozen=True)
-class _Said:
-    """What one classifier said, its labels named as the tables name them."""
+class OriginalAnswers:
+    """Texts of one language: probabilities, and log-perplexities (NaN where the model does not know the language)."""
 
-    labels: tuple[str, ...]
-    judgement: Judgement | None = None
-    by_language: dict[str, np.ndarray] = field(default_factory=dict)  # language -> correlation of each label
-
-
-def reproduce_names(
-    tables: Sequence[Published],
-    *,
-    stand_ins: Sequence[str] = (),
-    texts: Mapping[str, Any] | None = None,
-    column: str = "text",
-    finder: str | None = None,
-    limit: int | None = None,
-    draws: int = 50,
-    perplexity_draws: int | None = None,
-    device: str = "auto",
-    dtype: str = "float32",
-    ready: Callable[[dict[str, Any]], None] | None = None,
-    progress: bool | None = None,
-) -> ReproduceResult:
-    """Ask the published classifiers, or those that stand in for them, and put their numbers beside the published ones.
-
-    `texts` go by language; those of no language are English, and without any the tweets inside are asked.
-    `ready` is called with the settings before anything is asked: it may refuse them.
-    """
-    models = Models(checked_stand_ins(stand_ins, MODELS), device, dtype)
-    given = {language or "en": one for language, one in (texts or {"en": None}).items()}
-    for language in set(given) - set(LANGUAGES.values()):
-        raise InputError(f"No table has the language {language!r}: choose of {', '.join(LANGUAGES.values())}.")
-    sources = {language: None if one is None else {language: one} for language, one in given.items()}
-    read = {language: load_texts(one, column=column, limit=limit) for language, one in sources.items()}
-    numbers = {table.number for table in tables}
-    asked = None
-    if "en" in given and numbers & {"1", "5"}:
-        asked = question(texts=sources["en"], column=column, finder=finder, limit=limit, draws=draws, device=device)
-    taken = draws if perplexity_draws is None else min(perplexity_draws, draws)
-    settings = {
-        "paper": "names",
-        "tables": [table.number for table in tables],
-        "models": {name: models.stand_ins.get(name, name) for name in MODELS},
-        "texts": {language: {"source": one.source, "count": len(one), "digest": one.digest} for language, one in
-                  read.items()},
-        "draws": draws,
-        "perplexity_draws": taken,
-        "finder": finder,
-        "dtype": dtype,
-    }  # fmt: skip
-    if ready is not None:
-        ready(settings)
-    said = {
-        name: found
-        for name in _wanted(numbers)
-        if (found := _ask(name, asked, read, numbers, taken, models, progress)) is not None
-    }
-    about = ", ".join(f"{language}: {len(one):,} of {one.source}" for language, one in read.items())
-    notes = [TEXTS_NOTE.format(about=about)]
-    if numbers & {"2", "4", "5"}:
-        notes.append(LM_NOTE)
-    return result(settings, [_table(table, said, asked, read) for table in tables], models, notes)
+    probabilities: np.ndarray = field(repr=False)  # texts x labels
+    log_perplexity: np.ndarray = field(repr=False)
 
 
-def _wanted(numbers: set[str]) -> list[str]:
-    """The tasks whose classifiers these tables need."""
-    if numbers & {"1", "5"}:
-        return list(TASKS)
-    return ["sentiment", "hate"] if "2" in numbers else ["sentiment"]
+@dataclass(frozen=True)
+class TaskAnswers:
+    """The answers of one classifier and its language model."""
+
+    labels: tuple[str, ...]  # as the tables name them
+    renaming: ClassifierAnswers | None
+    originals: dict[str, OriginalAnswers]  # by language
 
 
-def _ask(
-    name: str,
-    asked: NamesQuestion | None,
-    texts: Mapping[str, Texts],
-    numbers: set[str],
-    draws: int,
-    models: Models,
-    progress: bool | None,
-) -> _Said | None:
-    """One task's classifier and its language model; None where the classifier is out of reach."""
-    task = TASKS[name]
-    classifier = models.load(task.classifier, load_classifier)
-    lm = models.load(task.lm, load) if numbers & {"2", "4", "5"} else None
-    if classifier is None:
-        return None
-    labels = _named_labels(classifier, task)
-    strange: Scorer | None = None if lm is None else lm.scorer(lm.perplexity_method)
-    judgement = None
-    if asked is not None:
-        tones: dict[str, Any] = {}
-        if name == "sentiment":  # whatever the labels are called, Delta is of these two
-            tones = {tone: (classifier.labels[labels.index(tone)],) for tone in ("positive", "negative")}
-        how = Asked(lm=strange, perplexity_draws=draws if strange is not None and "5" in numbers else 0, **tones)
-        found = answer(asked, [classifier], how, device=models.device, dtype=models.dtype, progress=progress)
-        judgement = found.judgements[0]
-        models.note(task.classifier, classifier, found.work)
-    by_language = {}
-    if strange is not None:
-        models.note(task.lm, strange, {})
-        if numbers & {"2", "4"} and name in ("sentiment", "hate"):
-            by_language = {
-                language: _correlation(classifier, strange, some, progress) for language, some in texts.items()
-            }
-            models.note(task.classifier, classifier, {})
-    return _Said(labels, judgement, by_language)
+@dataclass(frozen=True)
+class NamesTablesAnswers:
+    models: PublishedModels
+    tasks: dict[str, TaskAnswers]
 
 
-def _correlation(classifier: LabelScorer, lm: Scorer, texts: Texts, progress: bool | None) -> np.ndarray:
-    """Over all texts of a language, for each class."""
-    said = ask(classifier, texts.texts, label=classifier.name, progress=progress)
-    strange = of_originals(lm, texts, "mean", progress)[1]
-    known = ~np.isnan(strange)
-    return global_correlation(strange[known], said.scores[known, : len(classifier.labels)])
+class NamesTablesStudy(Study[Scorer, NamesTablesAnswers, ReproduceResult]):
+    """Tables of the names paper, measured with the published models or those in their place."""
+
+    audit = "reproduce"
+
+    def __init__(self, design: NamesTablesDesign, options: RunOptions) -> None:
+        super().__init__(options)
+        self.design = design
+
+    def settings(self) -> NamesTablesSettings:
+        return self.design.settings
+
+    def load(self, device: str, dtype: str) -> list[Scorer]:
+        return []  # `ask` loads the models one by one: they need not fit into memory together
+
+    def ask(self, scorers: Sequence[Scorer]) -> NamesTablesAnswers:
+        models = PublishedModels(self.design.replacements, self.options.device, self.options.dtype)
+        answers = {name: self._ask_task(name, models) for name in self._task_names()}
+        return NamesTablesAnswers(models, {name: task for name, task in answers.items() if task is not None})
+
+    def measure(self, answers: NamesTablesAnswers) -> ReproduceResult:
+        tables = [_measure_table(table, self.design, answers.tasks) for table in self.design.tables]
+        return build_result(self.design.settings, tables, answers.models, list(_notes(self.design)))
+
+    def _task_names(self) -> list[str]:
+        """The tasks whose classifiers the tables need."""
+        if self.design.has("1", "5"):
+            return list(TASKS)
+        return ["sentiment", "hate"] if self.design.has("2") else ["sentiment"]
+
+    def _ask_task(self, name: str, models: PublishedModels) -> TaskAnswers | None:
+        """None where the classifier is not available."""
+        task = TASKS[name]
+        classifier = models.load(task.classifier, load_classifier)
+        lm = models.load(task.lm, load) if self.design.has("2", "4", "5") else None
+        if classifier is None:
+            return None
+        labels = rename_labels(classifier, task)
+        lm_scorer = None if lm is None else lm.scorer(lm.perplexity_method)
+        renaming = None
+        if self.design.renaming is not None:
+            renaming = self._ask_renamed(self.design.renaming, classifier, labels, lm_scorer)
+            models.record(task.classifier, classifier, renaming.work)
+        originals = {}
+        if lm_scorer is not None:
+            models.record(task.lm, lm_scorer)
+            if self.design.has("2", "4") and name in ("sentiment", "hate"):
+                originals = {
+                    language: self._ask_originals(classifier, lm_scorer, texts)
+                    for language, texts in self.design.texts.items()
+                }
+                models.record(task.classifier, classifier)
+        return TaskAnswers(labels, renaming, originals)
+
+    def _ask_renamed(
+        self, design: NamesDesign, classifier: LabelScorer, labels: tuple[str, ...], lm_scorer: Scorer | None
+    ) -> ClassifierAnswers:
+        needs_perplexity = lm_scorer is not None and self.design.has("5")
+        design = replace(
+            design, lm=lm_scorer, perplexity_draws=self.design.perplexity_draws if needs_perplexity else 0
+        )
+        if "positive" in labels:  # whatever the classifier calls them, Delta is the difference of these two
+            positive, negative = (classifier.labels[labels.index(tone)] for tone in ("positive", "negative"))
+            design = replace(design, positive=(positive,), negative=(negative,))
+        study = NamesStudy(design, classifier, self.options)
+        (answers,) = study.ask(study.load(self.options.device, self.options.dtype))
+        return answers
+
+    def _ask_originals(self, classifier: LabelScorer, lm_scorer: Scorer, texts: Texts) -> OriginalAnswers:
+        progress = self.options.progress
+        answers = ask(classifier, texts.texts, label=classifier.name, progress=progress)
+        perplexities = score_originals(lm_scorer, texts, "mean", progress)
+        return OriginalAnswers(answers.scores[:, : len(classifier.labels)], perplexities.log_perplexity)
 
 
-def _named_labels(classifier: LabelScorer, task: Task) -> tuple[str, ...]:
+def rename_labels(classifier: LabelScorer, task: Task) -> tuple[str, ...]:
     """The classifier's labels as the tables name them: by name, or LABEL_0, LABEL_1, ... by their order."""
-    plain = tuple(re.sub(r"^no[nt]?[\s_-]", "non_", label.casefold()) for label in classifier.labels)
-    if sorted(plain) == sorted(task.labels):
-        return plain
-    if plain == tuple(f"label_{k}" for k in range(len(task.labels))):
+    names = tuple(re.sub(r"^no[nt]?[\s_-]", "non_", label.casefold()) for label in classifier.labels)
+    if sorted(names) == sorted(task.labels):
+        return names
+    if names == tuple(f"label_{k}" for k in range(len(task.labels))):
         return task.labels
     raise InputError(
         f"{classifier.name} cannot stand for {task.classifier}: its labels are {', '.join(classifier.labels)}, not "
@@ -195,62 +150,88 @@ def _named_labels(classifier: LabelScorer, task: Task) -> tuple[str, ...]:
     )
 
 
-def _table(
-    table: Published, said: Mapping[str, _Said], asked: NamesQuestion | None, texts: Mapping[str, Texts]
-) -> Reproduced:
+def _notes(design: NamesTablesDesign) -> Iterator[str]:
+    about = (f"{language}: {len(texts):,} of {texts.source}" for language, texts in design.texts.items())
+    yield TEXTS_NOTE.format(about=", ".join(about))
+    if design.has("2", "4", "5"):
+        yield LM_NOTE
+
+
+def _measure_table(
+    table: PublishedTable, design: NamesTablesDesign, tasks: dict[str, TaskAnswers]
+) -> ReproducedTable:
     if table.number in ("2", "4"):
-        measured = np.array([[_global(table, row, column, said) for column in table.columns] for row in table.rows])
-        lacking = [f"{name} ({LANGUAGES[name]}=FILE)" for name in table.columns if LANGUAGES[name] not in texts]
-        notes = [f"Without texts, so without a measured number: {', '.join(lacking)}; give --texts."] if lacking else []
-        return Reproduced(table, (one_form(table, measured),), ranked=table.columns, notes=tuple(notes))
-    if asked is None:
-        return published_only(table, "This table needs English texts: --texts en=FILE.")
+        return _measure_global_correlations(table, design, tasks)
+    renaming = design.renaming
+    if renaming is None:
+        return build_table(table, one_form(table), notes=["This table needs English texts: --texts en=FILE."])
     columns: dict[str, np.ndarray] = {}
-    for one in said.values():
-        columns |= _changes(one, asked) if table.number == "1" else _local(one, asked)
-    listed, countries = asked.renamed.gazetteer, asked.renamed.countries
-    at = [len(countries) if row[0] == OVERALL else countries.index(listed.find(row[0])) for row in table.rows]
+    for task in tasks.values():
+        columns |= _changes(task, renaming) if table.number == "1" else _local_correlations(task, renaming)
+    gazetteer, countries = renaming.counterfactuals.gazetteer, renaming.counterfactuals.countries
+    positions = [len(countries) if name == OVERALL else countries.index(gazetteer.find(name)) for name, in table.rows]
     unknown = np.full(len(countries) + 1, np.nan)
-    measured = np.column_stack([columns.get(name, unknown)[at] for name in table.columns])
+    measured = np.column_stack([columns.get(name, unknown)[positions] for name in table.columns])
     note = (
-        f"{len(asked.named):,} of {len(asked.texts):,} texts name somebody; {asked.renamed.draws} renamed versions of "
-        "each for each country."
+        f"{len(renaming.named):,} of {len(renaming.texts):,} texts name somebody; {renaming.counterfactuals.draws} "
+        "renamed versions of each for each country."
     )
-    return Reproduced(table, (one_form(table, measured),), notes=(note,))
+    return build_table(table, one_form(table, measured), notes=[note])
 
 
-def _global(table: Published, row: Sequence[str], column: str, said: Mapping[str, _Said]) -> float:
-    task, label = row if table.number == "2" else ("sentiment", row[0])
-    found = said.get(task)
-    if found is None or LANGUAGES[column] not in found.by_language:
-        return np.nan
-    return float(100 * found.by_language[LANGUAGES[column]][found.labels.index(label)])
+def _measure_global_correlations(
+    table: PublishedTable, design: NamesTablesDesign, tasks: dict[str, TaskAnswers]
+) -> ReproducedTable:
+    """Tables 2 and 4: over all texts of a language, for each class."""
+    correlations = {
+        (name, label, language): 100 * value
+        for name, task in tasks.items()
+        for language, answers in task.originals.items()
+        for label, value in zip(task.labels, _global_correlation(answers), strict=True)
+    }
+    rows = [row if table.number == "2" else ("sentiment", row[0]) for row in table.rows]
+    measured = np.array(
+        [[correlations.get((*row, LANGUAGES[column]), np.nan) for column in table.columns] for row in rows]
+    )
+    lacking = [f"{name} ({LANGUAGES[name]}=FILE)" for name in table.columns if LANGUAGES[name] not in design.texts]
+    notes = [f"Without texts, so without a measured number: {', '.join(lacking)}; give --texts."] if lacking else []
+    return build_table(table, one_form(table, measured), ranked=table.columns, notes=notes)
 
 
-def _changes(said: _Said, asked: NamesQuestion) -> dict[str, np.ndarray]:
+def _global_correlation(answers: OriginalAnswers) -> np.ndarray:
+    known = ~np.isnan(answers.log_perplexity)
+    return global_correlation(answers.log_perplexity[known], answers.probabilities[known])
+
+
+def _changes(task: TaskAnswers, design: NamesDesign) -> dict[str, np.ndarray]:
     """By column of Table 1, a number for each country."""
-    judged = said.judgement
-    assert judged is not None
-    found = change_by_country(
-        judged.original[asked.named],
-        judged.renamed,
-        counted=np.ones(asked.renamed.shape[::2], dtype=bool),
-        positive=judged.positive,
-        negative=judged.negative,
-        threshold=judged.threshold,
-        multi_label=judged.multi_label,
+    answers = task.renaming
+    assert answers is not None
+    change = change_by_country(
+        answers.original[design.named],
+        answers.renamed,
+        counted=np.ones(design.counterfactuals.shape[::2], dtype=bool),
+        positive=answers.positive,
+        negative=answers.negative,
+        threshold=answers.threshold,
+        multi_label=answers.multi_label,
     )
-    columns = dict(zip(said.labels, found.change.T, strict=True))
-    return columns | ({"delta": found.delta} if "positive" in columns else {})
+    columns = dict(zip(task.labels, change.change.T, strict=True))
+    return columns | ({"delta": change.delta} if "positive" in columns else {})
 
 
-def _local(said: _Said, asked: NamesQuestion) -> dict[str, np.ndarray]:
+def _local_correlations(task: TaskAnswers, design: NamesDesign) -> dict[str, np.ndarray]:
     """By column of Table 5, a number for each country, then that of all; none without a language model."""
-    judged = said.judgement
-    assert judged is not None
-    if judged.perplexity is None:
+    answers = task.renaming
+    assert answers is not None
+    if answers.perplexities is None:
         return {}
-    strange = judged.perplexity.renamed
-    before = judged.perplexity.original[asked.named], judged.original[asked.named]
-    found = pooled_correlation(strange, judged.renamed[:, :, : strange.shape[2]], *before)
-    return dict(zip(said.labels, 100 * np.vstack([found.by_country, found.overall]).T, strict=True))
+    log_perplexity = answers.perplexities.renamed
+    correlation = pooled_correlation(
+        log_perplexity,
+        answers.renamed[:, :, : log_perplexity.shape[2]],
+        answers.perplexities.original[design.named],
+        answers.original[design.named],
+    )
+    values = 100 * np.vstack([correlation.by_country, correlation.overall])
+    return dict(zip(task.labels, values.T, strict=True))
