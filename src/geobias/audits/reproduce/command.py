@@ -57,7 +57,7 @@ def reproduce(
     Models come from the Hugging Face hub or cache, or from folders that you name; those that are not there are said.
     """
     from geobias.audits.inputs import parse_text_files
-    from geobias.audits.reproduce import audit
+    from geobias.audits.reproduce.audit import reproduce as reproduce_tables
     from geobias.audits.reproduce.terminal import show
     from geobias.audits.study import output_folder
     from geobias.report.tables import print_json
@@ -77,5 +77,5 @@ def reproduce(
         "limit": limit,
     }
     folder = output_folder(out, "reproduce", [paper])
-    result = audit.reproduce(paper, **options, device=device, dtype=dtype, out=folder)
+    result = reproduce_tables(paper, **options, device=device, dtype=dtype, out=folder)
     print_json(result) if json else show(result, folder)
