@@ -12,6 +12,7 @@ from typing import Any
 from geobias.audits.registry import AUDITS, get_audit
 from geobias.audits.side_by_side import short_names, side_by_side_section
 from geobias.errors import InputError
+from geobias.files import write_whole, writing
 from geobias.report.page import build
 from geobias.report.page.account import RunAccount
 from geobias.report.page.parts import Section
@@ -52,12 +53,19 @@ def read_runs(folder: Path, audits: Iterable[str] = ()) -> list[FinishedRun[Any]
     return [read_run(path, audits) for path in runs_in(folder)]
 
 
-def write_page(path: Path, runs: Sequence[FinishedRun[Any]]) -> None:
+def render_page(runs: Sequence[FinishedRun[Any]]) -> str:
     """One page of these runs: a section for each, before them those that show several side by side."""
-    own = run_sections(runs)
-    accounts = [RunAccount(run.result, run.description, section) for run, section in zip(runs, own, strict=True)]
+    sections = run_sections(runs)
+    accounts = [RunAccount(run.result, run.description, part) for run, part in zip(runs, sections, strict=True)]
     descriptions = [get_audit(run.result.audit).load("page", "describe")(run.result) for run in runs]
-    build.write_page(path, [*_comparisons(runs), *own], accounts, " ".join(descriptions))
+    return build.render([*_comparisons(runs), *sections], accounts, " ".join(descriptions))
+
+
+def write_page(path: Path, runs: Sequence[FinishedRun[Any]]) -> None:
+    page = render_page(runs).encode()
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, page)
 
 
 def write_run_page(path: Path, folder: Path, runs: Sequence[FinishedRun[Any]]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from geobias.report.answers import likelihoods, name_units, renamed, tree_of
 from scipy import stats
 
 import geobias
@@ -23,7 +24,6 @@ from geobias.measures.paired_differences import (
     text_differences,
     word_differences,
 )
-from geobias.report.answers import likelihoods, name_units, renamed, tree_of
 from geobias.report.runs import read_run
 from geobias.world.words import herb_words
 from tests.conftest import made_up_names

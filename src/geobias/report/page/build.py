@@ -22,13 +22,6 @@ NUMBERS = 3
 FIGURE_WIDTH = 640
 
 
-def write_page(path: Path, sections: Sequence[Section], accounts: Sequence[RunAccount], description: str) -> None:
-    page = render(sections, accounts, description).encode()
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, page)
-
-
 def is_page(text: str) -> bool:
     """Whether a text is a page of geobias."""
     return '<meta name="generator" content="geobias ' in text[:4096]
