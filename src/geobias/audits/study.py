@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from geobias.audits.consent import Served, Workload, agree
-from geobias.audits.pages import write_run_page
+from geobias.audits.pages import read_runs, write_run_page
 from geobias.audits.registry import get_audit
 from geobias.audits.served_classifier import classification, served_classifier
 from geobias.engine.ask import computing
 from geobias.models.classifiers.prompted import Prompt, needed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LabelScorer, Scorer, load_classifier
-from geobias.report.results import AuditResult, to_json
+from geobias.report.results import SCHEMA_VERSION, AuditResult, to_json
 from geobias.report.run_folder import PAGE, RESULTS, RunFolder, write_json
 from geobias.report.runs import FinishedRun, RunDescription, new_folder, place_for, slug, typed_command
 
@@ -39,6 +39,33 @@ class RunOptions:
     ray: str | None = None
     out: str | Path | None = None
     progress: bool | None = None
+
+
+@dataclass(frozen=True)
+class IndexEntry:
+    """One of several runs below a folder."""
+
+    path: str
+    model: str | None = None
+    score: str | None = None
+
+
+@dataclass(frozen=True)
+class RankAgreement:
+    """Whether two runs put the regions in the same order, word by word."""
+
+    runs: list[str]
+    regions: int
+    mean_spearman_over_words: float | None
+
+
+@dataclass(frozen=True)
+class RunIndex:
+    """What index.json holds: the runs below a folder, and how far every two of them agree."""
+
+    runs: list[IndexEntry]
+    agreement: list[RankAgreement] | None = None
+    schema_version: int = SCHEMA_VERSION
 
 
 class Study(ABC, Generic[Models, Answers, Result]):
@@ -158,3 +185,12 @@ def save(folder: RunFolder, result: AuditResult, *, seconds: float) -> None:
         folder.move_in(staging)
         identity = ("schema_version", "audit", "settings", "model", "models", "versions")
         folder.finish({key: results[key] for key in identity if key in results} | to_json(description))
+
+
+def save_index(folder: RunFolder, index: RunIndex) -> None:
+    """Write what ties several finished runs together, and the page of them all."""
+    runs = [run for entry in index.runs for run in read_runs(folder.path / entry.path)]
+    with folder.stage() as staging:
+        write_run_page(staging / PAGE, folder.path, runs)
+        folder.move_in(staging)
+        folder.finish(to_json(index))

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, is_dataclass
 from importlib import metadata
 from itertools import pairwise
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 import numpy as np
@@ -71,6 +72,11 @@ class ModelIdentity:
     """What was sent before every text, and not counted."""
     prompt: dict[str, Any] | None = None
     """For a prompted language model: the prompt, the labels and their words."""
+
+    @property
+    def short_name(self) -> str:
+        """The name without the long way to a folder."""
+        return "/".join(Path(self.name).parts[-2:])
 
 
 @dataclass(frozen=True, kw_only=True)
