@@ -24,8 +24,9 @@ SEVERAL = {"subset": "subsets", "template": "templates"}
 # Several models or classifiers on the command line, one or a list of them in Python.
 ARGUMENTS = {"regions": {"models": "model"}, "names": {"classifiers": "classifier"},
              "downstream": {"classifiers": "classifier"}}  # fmt: skip
-# Without a classifier the command audits all bundled ones, the function the first of them.
-OTHER_DEFAULTS = {("names", "classifier"), ("downstream", "classifier")}
+# Without a classifier the command audits all bundled ones, the function the first of them. An option that may be
+# repeated has no default that it could show.
+OTHER_DEFAULTS = {("names", "classifier"), ("downstream", "classifier"), ("regions", "templates")}
 
 COMMANDS = [*(audit.name for audit in AUDITS), "gate"]
 

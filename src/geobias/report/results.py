@@ -18,10 +18,10 @@ from importlib import metadata
 from itertools import pairwise
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 import numpy as np
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
@@ -83,9 +83,6 @@ class ModelIdentity:
 class AuditResult:
     """What every results.json holds. Subclasses add `settings`, `counts` and the numbers of their audit."""
 
-    # Also that of the dataclasses inside: every field is written, also where it is null.
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(json_schema_serialization_defaults_required=True)
-
     schema_version: Literal[2] = SCHEMA_VERSION
     """Raised when the content changes its form."""
     audit: str
@@ -138,7 +135,7 @@ def json_schema(kind: Any) -> dict[str, Any]:
 
 
 class _ResultSchema(GenerateJsonSchema):
-    """Fields have the string literals below them as descriptions, also those of base classes; no titles."""
+    """Every field is there, also where it is null; the string literals below fields are their descriptions."""
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> dict[str, Any]:
         content = super().dataclass_schema(schema)
@@ -148,6 +145,12 @@ class _ResultSchema(GenerateJsonSchema):
             if names[key] in descriptions:
                 properties["description"] = descriptions[names[key]]
         return content
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        return True
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
