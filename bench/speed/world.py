@@ -77,9 +77,9 @@ def main() -> None:
 
 
 def write_tree(path: Path) -> None:
-    from geobias.world.regions import world
+    from geobias.world.regions import load_world
 
-    tree = world(cities=None).regions
+    tree = load_world(cities=None).regions
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["id", "name", "parent"])

@@ -24,10 +24,10 @@ from geobias.models.functions import FunctionClassifier
 from geobias.models.scorer import load, load_classifier
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.defaults import DEFAULT_TEMPLATE
-from geobias.texts.lazy_texts import SomeTexts
-from geobias.texts.people import people
+from geobias.texts.lazy_texts import TextSelection
+from geobias.texts.people import find_people
 from geobias.texts.templates import Sentences
-from geobias.world.gazetteer import gazetteer
+from geobias.world.gazetteer import load_gazetteer
 from tests.conftest import Run
 
 LANDS = ("France", "Chad", "Peru", "Åland", "Fiji")
@@ -76,7 +76,7 @@ def test_language_models_give_the_same_whoever_computes(
         words = [f"{word} {n}" for n, word in enumerate(WORDS)]
         block = Sentences([DEFAULT_TEMPLATE], REGIONS * 4, words, marked=scorer.needs_mark)
         asked = np.random.default_rng(0).permutation(len(block))
-        here = scorer.score(SomeTexts(block, asked))
+        here = scorer.score(TextSelection(block, asked))
         there = collected(cluster.answers(scorer, block, asked), len(block))
         np.testing.assert_allclose(there, here, rtol=0, atol=1e-5)
         one = collected(cluster.answers(scorer, block, asked[:10]), 10)  # a single shard, so a single worker
@@ -86,8 +86,8 @@ def test_language_models_give_the_same_whoever_computes(
 
 def test_a_classifier_gives_the_same_for_texts_and_for_renamed_texts(cluster: Cluster) -> None:
     classifier = load_classifier("embedded/sentiment")
-    names = gazetteer()
-    found = [people(text, [(text.index(" ") + 1, text.index(","))], names) for text in TWEETS]
+    names = load_gazetteer()
+    found = [find_people(text, [(text.index(" ") + 1, text.index(","))], names) for text in TWEETS]
     renamed = Counterfactuals(TWEETS, found, names, ["FR", "NG"], draws=3, seed=0)
     for texts in (TWEETS, renamed):
         here = classifier.score(list(texts))

@@ -11,10 +11,9 @@ import pandas as pd
 import pytest
 import torch
 
-from geobias.api import audit_names, audit_regions
+from geobias import audit_names, audit_regions
 from geobias.audits.model_identity import model_identity
-from geobias.audits.names.design import Asked
-from geobias.audits.names.perplexity import language_models
+from geobias.audits.names.perplexity import load_perplexity_models
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.functions import FunctionClassifier, FunctionLM
@@ -157,12 +156,10 @@ def test_audit_names_takes_perplexities_from_it(tmp_path: Path) -> None:
     result = audit_names(
         fair, texts, countries=["FR", "MA"], draws=2, perplexity_draws=1, lm=likely, out=tmp_path / "run"
     )
-    perplexity = result.judgements[0].perplexity
-    assert (
-        perplexity is not None and perplexity.model["name"] == "tests.models.test_functions_as_language_models:likely"
-    )
+    perplexity = result.answers[0].perplexities
+    assert perplexity is not None and perplexity.model.name == "tests.models.test_functions_as_language_models:likely"
     np.testing.assert_allclose(perplexity.original, [-value for value in likely(texts)])
-    assert result.settings["lm"] == "tests.models.test_functions_as_language_models:likely"
+    assert result.settings.lm == "tests.models.test_functions_as_language_models:likely"
 
 
 @pytest.fixture
@@ -218,6 +215,6 @@ class Carded(NamedTuple):
 
 
 def test_a_card_cannot_name_a_function(here: Path) -> None:
-    found: Any = language_models([Carded()], Asked(), "cpu", "auto")  # type: ignore[list-item]
-    assert model_identity(found["carded"][0])["name"] == EMBEDDED_LM
+    models = load_perplexity_models([Carded()], None, None, device="cpu", dtype="auto")  # type: ignore[list-item]
+    assert model_identity(models["carded"].scorer).name == EMBEDDED_LM
     assert not (here / "imported").exists()

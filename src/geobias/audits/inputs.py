@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from geobias.checks import MOST_ROWS, check_number, shorten
 from geobias.errors import InputError
-from geobias.texts.user_texts import Texts, joined, read_texts, sample_texts
+from geobias.texts.user_texts import Texts, join_texts, read_texts, sample_texts
 
 MOST_CITIES = 100_000  # per country: more than the world has
 SAMPLE = 100  # bundled tweets that are used where neither texts nor a limit are given
@@ -18,10 +18,10 @@ SAMPLE = 100  # bundled tweets that are used where neither texts nor a limit are
 
 @dataclass(frozen=True)
 class TextsSettings:
-    """Which texts were used. Texts are the same if their digests are, whichever file they come from."""
+    """Which texts were used."""
 
-    source: str = field(compare=False)
-    count: int = field(compare=False)
+    source: str
+    count: int
     digest: str
 
     @classmethod
@@ -54,7 +54,7 @@ def load_texts(
         read_texts(part, column=column, spans=spans, label=label, subsets=subsets, language=language)
         for language, part in sources
     ]
-    texts = joined([part.head(limit) if limit else part for part in parts])
+    texts = join_texts([part.head(limit) if limit else part for part in parts])
     if len(set(texts.languages)) > 1 and "language" in texts.groups:
         raise InputError("The languages that --texts names are a subset already: leave out --subset language.")
     return texts
@@ -76,7 +76,7 @@ def parse_text_files(values: Sequence[str] | None) -> dict[str, Path] | None:
 
 
 def split_list(names: str | Sequence[str], option: str) -> list[str]:
-    """A list of names, or one string that separates them by commas; an empty string is a mistake (an unset variable)."""
+    """A list of names, or one string of them with commas between; an empty string is refused (an unset variable)."""
     if not isinstance(names, str):
         return list(names)
     parts = [name.strip() for name in names.split(",") if name.strip()]

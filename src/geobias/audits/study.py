@@ -114,6 +114,25 @@ class Study(ABC, Generic[Models, Answers, Result]):
         yield folder
 
 
+class TrainingStudy(Study[Models, Answers, Result]):
+    """A study that trains models in a subfolder of its run's folder, which no other process can write meanwhile."""
+
+    subfolder: ClassVar[str]
+
+    @property
+    def path(self) -> Path:
+        """The folder of the run."""
+        assert self.options.out is not None  # what trains models has to say where
+        return place_for(self.options.out)
+
+    @contextmanager
+    def open_folder(self) -> Iterator[RunFolder | None]:
+        with super().open_folder() as folder:
+            assert folder is not None
+            with folder.hold(self.subfolder):
+                yield folder
+
+
 class ClassifierStudy(Study[LabelScorer, Answers, Result]):
     """A study of one or several classifiers: names, folders, functions, loaded ones, or one behind a server."""
 

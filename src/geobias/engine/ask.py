@@ -23,7 +23,7 @@ from geobias.engine.store import ScoreStore, text_keys
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import Scorer
 from geobias.progress import progress_bar
-from geobias.texts.lazy_texts import LazyTexts, chosen
+from geobias.texts.lazy_texts import LazyTexts, select_texts
 
 if TYPE_CHECKING:
     from geobias.engine.cluster import Cluster
@@ -93,7 +93,7 @@ def ask(
         with Keeper(scorer, label) as own:
             return ask(scorer, texts, label=label, progress=progress, keeper=own)
     first, which = distinct(texts)
-    scores = keeper.store.lookup(chosen(texts, first))
+    scores = keeper.store.lookup(select_texts(texts, first))
     missing = np.flatnonzero(np.isnan(scores[:, 0]))
     paid = getattr(scorer, "paid", False)
     if paid and len(missing) and hasattr(scorer, "ask_before"):
@@ -107,12 +107,12 @@ def ask(
                 fine = np.isfinite(answer[:, 0].astype(np.float64))
                 rows = missing[some[fine]]
                 if len(rows):
-                    keeper.keep(chosen(texts, first[rows]), answer[fine])
+                    keeper.keep(select_texts(texts, first[rows]), answer[fine])
                     scores[rows] = answer[fine]
                 advance(len(some))
     _refuse_without_number(texts, first[np.isnan(scores[:, 0])])
     if hasattr(scorer, "check_answers"):
-        scorer.check_answers(chosen(texts, first), scores)
+        scorer.check_answers(select_texts(texts, first), scores)
     return Answers(scores[which], scorer.columns, len(first), len(missing))
 
 
@@ -121,7 +121,7 @@ Part = tuple[np.ndarray, np.ndarray]  # positions among the texts asked, and the
 
 def distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """The positions of the first of equal texts, and for every text which of them it is."""
-    found = texts.distinct() if isinstance(texts, LazyTexts) else None
+    found = texts.find_distinct() if isinstance(texts, LazyTexts) else None
     if found is not None:
         return found
     coded = text_keys(texts).dictionary_encode()
@@ -164,13 +164,13 @@ def answers_here(scorer: Scorer, texts: Sequence[str], asked: np.ndarray) -> Ite
     if hasattr(scorer, "batches"):
         size = len(asked) if getattr(scorer, "takes_everything", False) else LARGEST_SHARE
         for start in range(0, len(asked), max(size, 1)):
-            share = chosen(texts, asked[start : start + size])
+            share = select_texts(texts, asked[start : start + size])
             with _closed(scorer.batches(share)) as batches:
                 for some, answer in batches:
-                    yield start + some, _checked(scorer, chosen(share, some), answer)
+                    yield start + some, _checked(scorer, select_texts(share, some), answer)
     else:
         for share_at in _shares(len(asked)):
-            share = list(chosen(texts, asked[share_at]))
+            share = list(select_texts(texts, asked[share_at]))
             yield np.arange(len(asked))[share_at], _checked(scorer, share, np.asarray(scorer.score(share)))
 
 

@@ -28,7 +28,7 @@ import geobias
 from geobias.engine.ask import Part, answers_here
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import Scorer
-from geobias.texts.lazy_texts import SomeTexts, chosen
+from geobias.texts.lazy_texts import TextSelection, select_texts
 
 try:
     import ray
@@ -144,10 +144,10 @@ class Cluster:
             for worker in ready:
                 if len(worker.tasks) > ahead or (shard := shards.take(len(ready))) is None:
                     continue
-                some = chosen(texts, asked[shard.start : shard.stop])
+                some = select_texts(texts, asked[shard.start : shard.stop])
                 model = self._put("scorer", scorer)
-                if isinstance(some, SomeTexts):
-                    task = worker.actor.rows.remote([model, self._put("block", some.of)], some.positions)
+                if isinstance(some, TextSelection):
+                    task = worker.actor.rows.remote([model, self._put("block", some.block)], some.positions)
                 else:
                     task = worker.actor.rows.remote([model], some)
                 worker.tasks[task] = shard
@@ -269,7 +269,7 @@ class _Remote:
         that `some` are positions of.
         """
         scorer, *block = (self._here(at, where) for at, where in enumerate(given))
-        texts = SomeTexts(block[0], some) if block else some
+        texts = TextSelection(block[0], some) if block else some
         began = time.perf_counter()
         rows = np.empty((len(texts), len(scorer.columns)))
         for places, answer in answers_here(scorer, texts, np.arange(len(texts))):

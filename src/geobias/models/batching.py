@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from geobias.texts.lazy_texts import chosen
+from geobias.texts.lazy_texts import select_texts
 
 AT_ONCE = 32768  # texts tokenised together,
 CHARACTERS_AT_ONCE = 2**23  # or fewer, if they are long: a token takes some hundred bytes until it is read
@@ -25,7 +25,7 @@ def prepared_ahead(texts: Sequence[str], prepare: Callable[[list[str]], Prepared
     def made(start: int) -> tuple[Prepared, int]:
         share: list[str] = []
         size = 0
-        for text in chosen(texts, np.arange(start, min(start + AT_ONCE, len(texts)))):
+        for text in select_texts(texts, np.arange(start, min(start + AT_ONCE, len(texts)))):
             share.append(text)
             size += len(text)
             if size >= CHARACTERS_AT_ONCE:

@@ -37,6 +37,15 @@ Number = float | int | None
 """A measured number; None where there is none."""
 
 
+@dataclass(frozen=True)
+class Interval:
+    """A number with its 95 % interval; None where there is none."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
 class _AnyValue:
     """Tells pydantic not to look at a field's type: arrays have no schema."""
 

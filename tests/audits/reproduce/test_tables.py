@@ -18,9 +18,9 @@ from geobias.audits.reproduce.names_tables import rename_labels
 from geobias.audits.reproduce.published import TITLES, read_published
 from geobias.audits.reproduce.result import ReproducedTable, ReproduceResult
 from geobias.errors import InputError
-from geobias.measures.agreement import rank_correlation
+from geobias.measures.ranks import rank_correlation
 from geobias.models.scorer import load_classifier
-from geobias.world.regions import world
+from geobias.world.regions import load_world
 
 FOLDER = Path(papers.__file__).parent / "papers"
 COUNTRIES = ["FR", "DE", "NG", "KE", "EG", "JP", "IN", "US", "CA", "MX", "AU", "NZ", "FJ", "BR", "PE"]
@@ -56,7 +56,7 @@ def herb(small_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
     models = {name: str(small_models[kind]) for name, kind in zip(HERB_MODELS, kinds, strict=True)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GEOBIAS_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setattr("geobias.audits.regions.design.world", lambda **_: world(cities=0, countries=COUNTRIES))
+        patch.setattr("geobias.audits.regions.design.load_world", lambda **_: load_world(cities=0, countries=COUNTRIES))
         return reproduce("herb", model=models, cities=0)
 
 
@@ -70,11 +70,12 @@ def test_every_published_row_is_there(herb: ReproduceResult) -> None:
     for table in herb.tables:
         printed = read_published("herb", table.table)
         for form in table.forms:
-            assert np.shape(form.published) == np.shape(form.measured) == printed.values.shape
+            for values in (form.published, form.measured):
+                assert (len(values), *{len(row) for row in values}) == printed.values.shape
         assert table.forms[-1].published == printed.values.tolist()  # balanced stands first
     assert [table.is_measured for table in herb.tables] == [True, True, True, False, False, False, True]
     assert "geobias finetune" in find_table(herb, "5").notes[0]
-    assert len(herb.frame) == sum(np.size(form.published) for table in herb.tables for form in table.forms)
+    assert len(herb.frame) == sum(len(row) for table in herb.tables for form in table.forms for row in form.published)
 
 
 def test_regions_are_measured_as_the_audit_does(herb: ReproduceResult, small_models: dict[str, Path]) -> None:

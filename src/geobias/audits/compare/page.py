@@ -10,7 +10,7 @@ from geobias.audits.compare.pairs import Difference
 from geobias.audits.compare.result import CompareResult
 from geobias.audits.compare.terminal import describe_pair, most_certain, shown_rows
 from geobias.measures.estimates import Estimate
-from geobias.measures.paired_differences import FEWEST
+from geobias.measures.paired_differences import FEWEST_TEXTS
 from geobias.report.page.parts import Block, Chart, Choice, Number, Section, Table
 from geobias.report.page.theme import dots
 from geobias.report.runs import FinishedRun
@@ -72,7 +72,7 @@ def _notes(result: CompareResult) -> Iterator[str]:
             )
     unknown = sum(not _is_known(row) for _, _, rows in _groups(result) for row in rows)
     if unknown:
-        yield f"{unknown:,} without a difference, since a run predicts the class in fewer than {FEWEST} texts."
+        yield f"{unknown:,} without a difference, since a run predicts the class in fewer than {FEWEST_TEXTS} texts."
 
 
 def _numbers(groups: Sequence[Group]) -> Iterator[Number]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from geobias.errors import InputError
 from geobias.measures.estimates import Estimate
-from geobias.measures.paired_differences import Measure, Paired
+from geobias.measures.paired_differences import MeasureKey, PairedDifference
 from geobias.report.results import ModelIdentity, Number, number
 from geobias.report.runs import FinishedRun
 
@@ -79,7 +79,11 @@ def pair_classifiers(
 
 
 def list_differences(
-    models: Sequence[str], measure: Measure, labels: Sequence[str], places: list[tuple[str, str]], paired: Paired
+    models: Sequence[str],
+    measure: MeasureKey,
+    labels: Sequence[str],
+    places: list[tuple[str, str]],
+    paired: PairedDifference,
 ) -> Iterator[Difference]:
     """A row for each place, and for each label where the measure has them (labels x places)."""
     for index in np.ndindex(paired.first.shape):

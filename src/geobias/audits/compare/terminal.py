@@ -11,7 +11,7 @@ from rich.table import Table
 from geobias.audits.compare.pairs import Comparison, Difference
 from geobias.audits.compare.result import CompareResult
 from geobias.measures.estimates import SIGNIFICANT
-from geobias.measures.paired_differences import FEWEST
+from geobias.measures.paired_differences import FEWEST_TEXTS
 from geobias.report.runs import shown
 from geobias.report.tables import console, interval, is_marked, signed, titled_table
 
@@ -71,7 +71,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
     unknown = sum(row.difference.value is None for row in rows)
     yield f"Marked *: {marked:,} of {len(rows) - unknown:,} differences (adjusted p below {SIGNIFICANT})."
     if unknown:
-        yield f"Without a difference, since a run predicts the class in fewer than {FEWEST} texts: {unknown:,}."
+        yield f"Without a difference, since a run predicts the class in fewer than {FEWEST_TEXTS} texts: {unknown:,}."
     if comparison.left_out:
         yield f"Classifiers that only one of the runs has, left out: {', '.join(comparison.left_out)}."
 

@@ -20,7 +20,7 @@ from geobias.report.charts import save_chart, unmapped, without_data, world_map
 from geobias.report.run_folder import add_to_run
 from geobias.report.runs import shown
 from geobias.report.tables import console, digits, save_csv
-from geobias.world.shapes import countries
+from geobias.world.shapes import load_countries
 
 EXTREMES_SHOWN = 5
 
@@ -79,7 +79,7 @@ def show(drawn: DrawnMap) -> None:
         f"{len(values)} of the run's {len(names)} countries have a number; {len(without_data(values))} "
         "places of the map have none and are hatched, or empty circles."
     )
-    without_shape = [code for code in values if not countries()[code].has_shape]
+    without_shape = [code for code in values if not load_countries()[code].has_shape]
     if without_shape:
         absent = [names[country.code] for country in unmapped(values)]
         more = f", but for {len(absent)} without a place on the map ({', '.join(absent)})" if absent else ""

@@ -17,7 +17,7 @@ from geobias.errors import InputError
 from geobias.report.parquet import column_values, damaged, read_columns
 from geobias.report.runs import FinishedRun
 from geobias.texts.templates import Sentences
-from geobias.world.shapes import countries
+from geobias.world.shapes import load_countries
 from geobias.world.words import Word
 
 VARIANTS = ("c_w", "c_z")
@@ -41,7 +41,7 @@ class CountryValues:
 def country_names(result: RegionsResult) -> dict[str, str]:
     """The names of a run's countries by ISO code; InputError for a tree of the user's that no map can show."""
     names = {region.id: region.name for region in result.regions if region.level == "country"}
-    unknown = [code for code in names if code not in countries()]
+    unknown = [code for code in names if code not in load_countries()]
     if not names or unknown:
         reason = f"{unknown[0]!r} is no ISO code of a country" if unknown else "it has no level 'country'"
         raise InputError(
@@ -111,7 +111,7 @@ def score_values(result: RegionsResult, variant: str) -> CountryValues:
 
 def map_rows(values: Mapping[str, float], names: Mapping[str, str]) -> list[dict[str, Any]]:
     """A row for each country of the run, with an empty value where there is none."""
-    known = countries()
+    known = load_countries()
     return [
         {
             "code": code,

@@ -13,15 +13,15 @@ from geobias.audits.country_space.figure import PLANE, PURITY, space_chart
 from geobias.audits.pages import read_run, write_page
 from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
-from geobias.measures.neighbours import Purity, directions, nearest, purity
-from geobias.measures.plane import plane
+from geobias.measures.neighbours import Purity, nearest_neighbours, purity, unit_vectors
+from geobias.measures.plane import umap_plane
 from geobias.models.scorer import load_weights
 from geobias.report.charts import save_chart
 from geobias.report.results import ModelIdentity
 from geobias.report.run_folder import PAGE, add_to_run
 from geobias.report.runs import shown
 from geobias.report.tables import console, save_csv
-from geobias.world.shapes import countries
+from geobias.world.shapes import load_countries
 
 MAX_NEIGHBOURS = 1_000  # more than there are countries
 MIN_COUNTRIES = 8  # UMAP cannot lay out fewer
@@ -50,10 +50,10 @@ def draw_space(folder: Path, *, neighbours: int = 10, seed: int = 0) -> DrawnSpa
         )
     check_number("--seed", seed, 0, HIGHEST_SEED)
     points = _represent(run.result.model, list(names.values()))
-    continents = [countries()[code].continent_name for code in names]
-    positions = plane(points, neighbours=neighbours, seed=seed)
-    in_full_space = purity(nearest(directions(points), neighbours), continents, seed=seed)
-    on_plane = purity(nearest(positions, neighbours), continents, seed=seed)
+    continents = [load_countries()[code].continent_name for code in names]
+    positions = umap_plane(points, neighbours=neighbours, seed=seed)
+    in_full_space = purity(nearest_neighbours(unit_vectors(points), neighbours), continents, seed=seed)
+    on_plane = purity(nearest_neighbours(positions, neighbours), continents, seed=seed)
     rows = [
         {"code": code, "country": name, "continent": continent, "x": float(x), "y": float(y)}
         for (code, name), continent, (x, y) in zip(names.items(), continents, positions, strict=True)

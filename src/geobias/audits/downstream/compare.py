@@ -5,7 +5,7 @@ from __future__ import annotations
 from geobias.audits.compare.pairs import Comparison, Difference, list_differences, pair_classifiers
 from geobias.audits.downstream.files import read_predictions
 from geobias.audits.downstream.result import DownstreamResult
-from geobias.measures.paired_differences import one_family, text_differences
+from geobias.measures.paired_differences import MeasureKey, stack_as_family, text_differences
 from geobias.report.runs import FinishedRun
 
 SAME_SETTINGS = {  # what two runs must share to be compared
@@ -16,7 +16,7 @@ SAME_SETTINGS = {  # what two runs must share to be compared
     "regions_digest": "regions",
 }
 READ_ALIKE = {"labels": "labels", "threshold": "threshold"}
-BASES = ((("mean_difference", "originals"), 0), (("against_control", "control"), 1))
+BASES = ((MeasureKey("mean_difference", "originals"), 0), (MeasureKey("against_control", "control"), 1))
 
 
 def compare_runs(first: FinishedRun[DownstreamResult], second: FinishedRun[DownstreamResult]) -> Comparison:
@@ -31,5 +31,5 @@ def compare_runs(first: FinishedRun[DownstreamResult], second: FinishedRun[Downs
                 text_differences(*(values[:, 2:, k] - values[:, base, None, k] for values in predictions))
                 for k in range(len(labels))
             ]
-            rows += list_differences(names, measure, labels, places, one_family(by_label))
+            rows += list_differences(names, measure, labels, places, stack_as_family(by_label))
     return Comparison(str(first.folder), str(second.folder), left_out, rows)

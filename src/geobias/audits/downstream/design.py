@@ -16,10 +16,10 @@ from geobias.checks import check_probability, check_size
 from geobias.errors import InputError
 from geobias.models.classifiers.prompted import Prompt, asked_for
 from geobias.texts.defaults import DEFAULT_PREFIX
-from geobias.texts.prefixes import PrefixedTexts, checked_prefix, control_for
+from geobias.texts.prefixes import PrefixedTexts, check_prefix, make_control_prefix
 from geobias.texts.templates import REGION
 from geobias.texts.user_texts import Texts
-from geobias.world.regions import RegionTree, world
+from geobias.world.regions import RegionTree, load_world
 
 KINDS = ("countries", "cities", "city-country")
 SAMPLE = 30  # of the bundled tweets: 247 countries and four classifiers are then a few minutes on two cores
@@ -68,11 +68,11 @@ def design_downstream(
     if regions not in KINDS:
         raise InputError(f"--regions is {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {regions!r}.")
     check_probability("--threshold", threshold)
-    prefix = checked_prefix(prefix)
-    control = control_for(prefix, control)
+    prefix = check_prefix(prefix)
+    control = make_control_prefix(prefix, control)
     count = _cities(regions, cities)
     continents, countries = split_list(continents, "--continents"), split_list(countries, "--countries")
-    tree = world(cities=count, continents=continents, countries=countries)
+    tree = load_world(cities=count, continents=continents, countries=countries)
     places, without_city = _places(tree, regions)
     source = load_texts(texts, column=column, label=label, limit=limit, sample=SAMPLE)
     check_size(len(source) * (len(places) + 1), "texts with a prefix", "use fewer regions or texts (--limit)")

@@ -21,9 +21,9 @@ from geobias.audits.downstream.result import (
     Predictions,
     ShiftInference,
 )
+from geobias.measures.bootstrap import bootstrap_means, largest_mean
 from geobias.measures.estimates import Estimates
 from geobias.measures.shift import Shift, flips, performance, shift
-from geobias.measures.text_resampling import farthest, text_estimates
 from geobias.report.results import number
 
 NO_ESTIMATE = Estimates.unknown(np.array(np.nan)).at()
@@ -84,7 +84,7 @@ def _farthest_places(design: DownstreamDesign, answers: Predictions) -> dict[str
     """For every class the region farthest from the control, with bounds that hold for all regions at once."""
     places = {}
     for k, label in enumerate(answers.labels):
-        value, low, high, region = farthest(answers.prefixed[:, 1:, k] - answers.prefixed[:, :1, k])
+        value, low, high, region = largest_mean(answers.prefixed[:, 1:, k] - answers.prefixed[:, :1, k])
         bounds = number(np.float64(low)), number(np.float64(high))
         places[label] = FarthestPlace(value, *bounds, region=design.places[region].id)
     return places
@@ -101,8 +101,8 @@ def _place_shifts(design: DownstreamDesign, answers: Predictions) -> list[PlaceS
         "share_change": (shifts.gained - shifts.lost) / len(design.texts),
     }
     differences = answers.prefixed - answers.original[:, None]
-    estimates = text_estimates(differences)
-    estimates_against_control = text_estimates(differences - differences[:, :1])
+    estimates = bootstrap_means(differences)
+    estimates_against_control = bootstrap_means(differences - differences[:, :1])
     places: list[dict[str, Any]] = [{"id": None, "name": design.control, "country": None}]
     places += [asdict(place) for place in design.places]
     flips_by_place = _flips(answers, shifts)

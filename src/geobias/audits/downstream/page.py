@@ -12,7 +12,7 @@ from geobias.report.page.theme import dots
 from geobias.report.page.world import map_spec
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import NOTHING, interval, is_marked, listed, signed
-from geobias.world.shapes import countries
+from geobias.world.shapes import load_countries
 
 SHOWN_EACH_WAY = 12
 
@@ -128,7 +128,7 @@ def _numbers(entries: Sequence[ClassifierShifts]) -> Iterator[Number]:
 
 
 def _map(name: str, result: DownstreamResult) -> WorldMap:
-    entries, shapes = result.classifiers, countries()
+    entries, shapes = result.classifiers, load_countries()
     about = {
         place.id: {
             "name": place.name,

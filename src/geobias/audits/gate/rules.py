@@ -5,7 +5,6 @@ A rule is PATH OP NUMBER, such as `names.sentiment.delta.worst < 2.0`; `gate_num
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 import re
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.registry import get_audit
+from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.files import read_text
 from geobias.report.number_tree import NumberTree, TreeNumber
@@ -163,7 +163,7 @@ def _find(tree: Mapping[str, Any], rule: Rule) -> TreeNumber:
 
 def _unknown(rule: Rule, depth: int, names: Mapping[str, Any]) -> str:
     part = rule.parts[depth]
-    near = difflib.get_close_matches(part.casefold(), names, n=1)
+    near = suggest(part.casefold(), names)
     corrected = [near[0] if k == depth and near else name for k, name in enumerate(rule.parts)]
     path = ".".join(f'"{name}"' if "." in name else name for name in corrected)
     hint = f"did you mean {path}?" if near else f"there is {_list_names(names)}."

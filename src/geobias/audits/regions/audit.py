@@ -23,7 +23,7 @@ from geobias.engine.ask import Answers, Keeper, ask
 from geobias.errors import InputError
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors
-from geobias.measures.random_regions import detectable_ratio
+from geobias.measures.random_regions import minimum_detectable_ratio
 from geobias.models.scorer import EMBEDDED_LM, Scorer, default_score, is_function_name, scorer_for
 from geobias.models.served.language_model import ServedLM
 from geobias.report.run_folder import RunFolder
@@ -237,7 +237,7 @@ def _smallest_effect(design: RegionsDesign, scorer: Scorer, step: Step) -> list[
     pilot = descriptive_vectors(scorer.score(list(sentences))[:, 0].reshape(len(rows), len(words)))
     sizes = sorted(len(tree.children[row]) for row in inner)
     ratios = {
-        size: detectable_ratio(pilot, size, len(level), len(inner))
+        size: minimum_detectable_ratio(pilot, size, len(level), len(inner))
         for size in (sizes[0], sizes[len(sizes) // 2])
         if 2 / comb(len(level), size) < SIGNIFICANT / len(inner)  # else no draw of regions is rare enough
     }

@@ -9,7 +9,7 @@ from geobias.audits.regions.files import read_likelihoods
 from geobias.audits.regions.result import BALANCED, RegionsResult
 from geobias.errors import InputError
 from geobias.measures.herb import descriptive_vectors, herb_scores
-from geobias.measures.paired_differences import word_differences
+from geobias.measures.paired_differences import MeasureKey, word_differences
 from geobias.report.runs import FinishedRun
 
 SAME_SETTINGS = {  # what two runs must share to be compared
@@ -32,12 +32,17 @@ def compare_runs(first: FinishedRun[RegionsResult], second: FinishedRun[RegionsR
     def measure(kept: np.ndarray) -> np.ndarray:
         """templates x runs x regions, from the kept words only."""
         by_run = [
-            [herb_scores(descriptive_vectors(f[:, kept]), names, tree.children).c_w["balanced"][rows] for f in by_template]
+            [
+                herb_scores(descriptive_vectors(f[:, kept]), names, tree.children).c_w["balanced"][rows]
+                for f in by_template
+            ]
             for by_template, names in answers
         ]
         return np.stack([np.stack(scores) for scores in by_run], axis=1)
 
     models = [run.result.model.name for run in (first, second)]
     places = [(tree.regions[row].id, tree.regions[row].name) for row in rows]
-    differences = list_differences(models, (BALANCED, "sub-regions"), (), places, word_differences(measure, words))
+    differences = list_differences(
+        models, MeasureKey(BALANCED, "sub-regions"), (), places, word_differences(measure, words)
+    )
     return Comparison(str(first.folder), str(second.folder), [], list(differences))

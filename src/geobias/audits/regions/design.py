@@ -14,13 +14,13 @@ from geobias.audits.regions.result import HERB_WORDS, RegionsSettings
 from geobias.checks import check_size
 from geobias.errors import InputError
 from geobias.measures.herb import Children
-from geobias.measures.random_regions import generations
+from geobias.measures.random_regions import rows_by_level
 from geobias.texts.defaults import DEFAULT_TEMPLATE
-from geobias.texts.templates import Sentences, checked_template
-from geobias.world.invented import invented_places
-from geobias.world.regions import RegionTree, checked_tree, read_tree, world
+from geobias.texts.templates import Sentences, check_template
+from geobias.world.invented import invent_places
+from geobias.world.regions import RegionTree, check_tree, load_world, read_tree
 from geobias.world.vectors import nearest_words
-from geobias.world.words import Word, checked, herb_words, read_words
+from geobias.world.words import Word, check_words, herb_words, read_words
 
 DEFAULT_CITIES = 5
 MIN_WORDS = 2  # that must remain where others are left out
@@ -103,7 +103,7 @@ def design_regions(
     candidates = _invent_names(regions, resolved_words) if placebo else ()
     settings = RegionsSettings(
         words=HERB_WORDS if words is None else [[word.word, word.topic] for word in resolved_words],
-        templates=[checked_template(template) for template in template_list],
+        templates=[check_template(template) for template in template_list],
         regions_digest=regions.digest,
         model="",
         score="",
@@ -118,7 +118,7 @@ def design_regions(
 
 def main_level(children: Children) -> np.ndarray:
     """The rows of the level at which names are studied: the highest of ten regions or more, else the largest."""
-    levels = generations(children)[1:]
+    levels = rows_by_level(children)[1:]
     return next((rows for rows in levels if len(rows) >= MIN_REGIONS), max(levels, key=len))
 
 
@@ -139,7 +139,7 @@ def _resolve_tree(
     settings: dict[str, Any]
     if tree is None:
         count = parse_city_count(cities)
-        regions = world(cities=count, continents=continents, countries=countries)
+        regions = load_world(cities=count, continents=continents, countries=countries)
         settings = {
             "cities": "all" if count is None else count,
             "continents": sorted({region.id for region in regions.regions if region.level == "continent"}),
@@ -150,7 +150,7 @@ def _resolve_tree(
             "--cities, --continents and --countries are for the world, not for a tree of your own (--tree)."
         )
     else:
-        regions = checked_tree(tree) if isinstance(tree, RegionTree) else read_tree(Path(tree))
+        regions = check_tree(tree) if isinstance(tree, RegionTree) else read_tree(Path(tree))
         settings = {"tree": "given" if isinstance(tree, RegionTree) else str(tree)}
     if not any(len(children) > 1 for children in regions.children):
         raise InputError(
@@ -164,7 +164,7 @@ def _resolve_words(words: str | Path | Sequence[str | Word] | None) -> tuple[Wor
         return herb_words()
     if isinstance(words, str | Path):
         return read_words(Path(words))
-    return checked(word if isinstance(word, Word) else Word(word) for word in words)
+    return check_words(word if isinstance(word, Word) else Word(word) for word in words)
 
 
 def _resolve_ablations(ablate: str | Sequence[str], words: Sequence[Word]) -> tuple[str, ...]:
@@ -212,4 +212,4 @@ def _invent_names(tree: RegionTree, words: Sequence[Word]) -> tuple[str, ...]:
     """Candidates as long as the names of the main level, none of which is a region or a word of the design."""
     models = [tree.regions[row].name for row in main_level(tree.children)]
     taken = [*(region.name for region in tree.regions), *(word.word for word in words)]
-    return invented_places(models, PLACEBO_CANDIDATES, avoid=taken)
+    return invent_places(models, PLACEBO_CANDIDATES, avoid=taken)

@@ -12,7 +12,7 @@ from geobias.audits.regions.design import MIN_REGIONS, RegionsDesign
 from geobias.audits.regions.result import (
     BALANCED,
     InferenceSummary,
-    LeaveOneOut,
+    InfluentialRegion,
     NullComparison,
     Rank,
     RegionInference,
@@ -23,17 +23,16 @@ from geobias.audits.regions.result import (
 )
 from geobias.measures.estimates import RESAMPLES, Estimate, Estimates
 from geobias.measures.herb import FORMS, Children, descriptive_vectors
-from geobias.measures.random_regions import PERMUTATIONS, LeftOut, Nulls, generations, leave_one_out, region_nulls
-from geobias.measures.region_intervals import (
-    FLAT,
-    SCORES,
-    Moved,
-    centroid_distances,
-    kendalls_w,
-    moved,
-    rank_correlations,
-    rank_intervals,
+from geobias.measures.random_regions import (
+    PERMUTATIONS,
+    LeaveOneOut,
+    RandomRegionTests,
+    compare_with_random_regions,
+    leave_one_out,
+    rows_by_level,
 )
+from geobias.measures.ranks import bootstrap_rank_correlations, kendalls_w, rank_intervals
+from geobias.measures.region_intervals import FLAT, SCORES, RegionJackknife, centroid_distances, jackknife_regions
 from geobias.report.results import number
 
 MIN_RANKED = 3  # regions, for templates to agree on their order
@@ -45,9 +44,9 @@ class RegionTests:
 
     vectors: list[np.ndarray]  # by template: regions x words
     intervals: dict[str, Estimates]  # by measure, over all regions
-    nulls: Nulls
+    nulls: RandomRegionTests
     ranks: dict[int, Rank]
-    leave_one_out: dict[int, LeftOut | None]
+    leave_one_out: dict[int, LeaveOneOut | None]
     summary: InferenceSummary
 
 
@@ -56,8 +55,8 @@ def run_tests(design: RegionsDesign, answers: RegionsAnswers, by_template: Mappi
     children = design.tree.children
     vectors = [descriptive_vectors(likelihoods) for likelihoods in answers.likelihoods]
     c_w = list(by_template[BALANCED])
-    nulls = region_nulls(vectors, c_w, children)
-    jackknifes = moved(answers.likelihoods, answers.name_likelihoods, children)
+    nulls = compare_with_random_regions(vectors, c_w, children)
+    jackknifes = jackknife_regions(answers.likelihoods, answers.name_likelihoods, children)
     intervals = {
         name: jackknifes[name].estimates(name, len(children))
         if name in jackknifes
@@ -101,7 +100,7 @@ def region_null(tests: RegionTests, scores: Mapping[str, np.ndarray], row: int) 
     return RegionNull(**vars(c_w), sparseness=sparseness)
 
 
-def _compare_with_null(nulls: Nulls, measure: str, value: np.ndarray, row: int) -> NullComparison:
+def _compare_with_null(nulls: RandomRegionTests, measure: str, value: np.ndarray, row: int) -> NullComparison:
     mean = nulls.mean[measure][row]
     return NullComparison(
         mean=number(mean),
@@ -114,22 +113,22 @@ def _compare_with_null(nulls: Nulls, measure: str, value: np.ndarray, row: int) 
 
 def region_leave_one_out(
     design: RegionsDesign, tests: RegionTests, scores: Mapping[str, np.ndarray], row: int
-) -> LeaveOneOut | None:
+) -> InfluentialRegion | None:
     """The sub-region whose absence changes the score of one region most."""
     left_out = tests.leave_one_out.get(row)
     if left_out is None:
         return None
     sub_region = design.tree.regions[left_out.region]
     change = float(left_out.value - scores[BALANCED][row])
-    return LeaveOneOut(sub_region.id, sub_region.name, left_out.value, change)
+    return InfluentialRegion(sub_region.id, sub_region.name, left_out.value, change)
 
 
-def _rank_regions(value: np.ndarray, jackknife: Moved | None, children: Children) -> dict[int, Rank]:
+def _rank_regions(value: np.ndarray, jackknife: RegionJackknife | None, children: Children) -> dict[int, Rank]:
     """The ranks of the inner regions directly below the root."""
     rows = np.array([row for row in children[0] if len(children[row]) > 1], dtype=np.int64)
     if jackknife is None or len(rows) < 2:
         return {}
-    ranks, low, high = rank_intervals(value[rows], jackknife.resampled(BALANCED, rows))
+    ranks, low, high = rank_intervals(value[rows], jackknife.bootstrap_values(BALANCED, rows))
     return {int(row): Rank(int(ranks[k]), int(low[k]), int(high[k])) for k, row in enumerate(rows)}
 
 
@@ -144,24 +143,24 @@ def correlate_with_names(design: RegionsDesign, answers: RegionsAnswers, tests: 
     if answers.name_tokens is not None:
         traits = {"tokens": answers.name_tokens, **traits}
     levels = []
-    for level in generations(children)[1:]:
+    for level in rows_by_level(children)[1:]:
         rows = level[~np.isnan(distance[level])]
         if len(rows) < MIN_REGIONS:
             continue
-        correlations = rank_correlations(distance[rows], {name: values[rows] for name, values in traits.items()})
+        correlations = bootstrap_rank_correlations(
+            distance[rows], {name: values[rows] for name, values in traits.items()}
+        )
         estimates: dict[str, Estimate | None] = {"tokens": None}
         estimates |= {name: correlations.at(k) for k, name in enumerate(traits)}
         levels.append(Tokenisation(level=design.tree.regions[rows[0]].level, regions=len(rows), **estimates))
     return levels
 
 
-def measure_template_agreement(
-    design: RegionsDesign, by_template: Mapping[str, np.ndarray]
-) -> list[TemplateAgreement]:
+def measure_template_agreement(design: RegionsDesign, by_template: Mapping[str, np.ndarray]) -> list[TemplateAgreement]:
     """Whether the templates rank the regions of a level alike; inner regions and leaves, whose C differs, apart."""
     tree, scores = design.tree, by_template[BALANCED]
     levels = []
-    for level in generations(tree.children)[1:]:
+    for level in rows_by_level(tree.children)[1:]:
         children = np.array([len(tree.children[row]) for row in level])
         for measure, rows in (("c_w", level[children > 1]), ("distance", level[children == 0])):
             if len(rows) >= MIN_RANKED:
@@ -170,7 +169,7 @@ def measure_template_agreement(
     return levels
 
 
-def _list_omissions(jackknifes: Mapping[str, Moved], nulls: Nulls) -> list[str]:
+def _list_omissions(jackknifes: Mapping[str, RegionJackknife], nulls: RandomRegionTests) -> list[str]:
     """What the size of the design forbids, in words."""
     notes = []
     if SCORES[0] not in jackknifes:

@@ -20,7 +20,7 @@ from geobias.audits.regions.inference import (
 from geobias.audits.regions.placebo import measure_placebo
 from geobias.audits.regions.result import RegionScores, RegionsResult, Score, Spread
 from geobias.audits.regions.wording import describe_wordings, measure_wordings
-from geobias.measures.arrays import fetched, nearby
+from geobias.measures.arrays import compute_on_gpu, to_numpy
 from geobias.measures.herb import (
     FORMS,
     descriptive_vectors,
@@ -77,9 +77,9 @@ def score_regions(design: RegionsDesign, answers: RegionsAnswers) -> dict[str, n
             "words": word_sparseness(vectors, children),
             **{f"topic.{topic}": values for topic, values in topic_sparseness(vectors, children, topics).items()},
         }
-        return {name: fetched(values) for name, values in measures.items()}
+        return {name: to_numpy(values) for name, values in measures.items()}
 
-    by_template = [nearby(measure, likelihoods) for likelihoods in answers.likelihoods]
+    by_template = [compute_on_gpu(measure, likelihoods) for likelihoods in answers.likelihoods]
     return {name: np.stack([measures[name] for measures in by_template]) for name in by_template[0]}
 
 

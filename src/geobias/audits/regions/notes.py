@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from geobias.audits.regions.result import Placebo, RegionsResult, RegionScores, Tokenisation
+from geobias.audits.regions.result import Placebo, RegionScores, RegionsResult, Tokenisation
 from geobias.measures.estimates import SIGNIFICANT, Estimate
 from geobias.report.tables import digits, is_marked
 

@@ -99,7 +99,9 @@ def _numbers(result: RegionsResult, top: Sequence[RegionScores]) -> Iterator[Num
         below = top[1:]
         highest = max(below, key=lambda region: region.c_w.balanced or 0)
         rank = highest.rank
-        other_ranks = f" On other words it would rank {rank.low} to {rank.high}." if rank and rank.low != rank.high else ""
+        other_ranks = (
+            f" On other words it would rank {rank.low} to {rank.high}." if rank and rank.low != rank.high else ""
+        )
         yield Number(
             f"Most differently: {highest.name}",
             _three(highest.c_w.balanced),

@@ -15,7 +15,7 @@ from geobias.measures.region_intervals import centroid_distances
 from geobias.report.page.parts import Row, WorldMap
 from geobias.report.page.world import map_spec
 from geobias.report.runs import FinishedRun
-from geobias.world.shapes import countries
+from geobias.world.shapes import load_countries
 
 CITIES_SHOWN = 30
 WORDS_SHOWN = 6  # on each side, of a country
@@ -87,7 +87,7 @@ def _country_panels(
     for row, region in enumerate(result.regions):
         if region.level == "city" and not np.isnan(distance[row]):
             cities.setdefault(region.parent_index, []).append((region.name, float(distance[row])))
-    known, panels = countries(), {}
+    known, panels = load_countries(), {}
     for code, name in names.items():
         ranked = sorted(cities.get(rows[code], []), key=lambda city: -city[1])
         more = f", the {CITIES_SHOWN} farthest of {len(ranked)}" if len(ranked) > CITIES_SHOWN else ""

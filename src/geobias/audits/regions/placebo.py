@@ -14,7 +14,7 @@ from geobias.audits.regions.result import Placebo, PlaceboMeasure
 from geobias.engine.ask import ask
 from geobias.measures.estimates import Estimates
 from geobias.measures.herb import descriptive_vectors, herb_scores, sparseness
-from geobias.measures.word_influence import FEWEST_WORDS, word_influence
+from geobias.measures.word_jackknife import FEWEST_WORDS, jackknife_words
 from geobias.models.scorer import Scorer
 from geobias.texts.templates import Sentences, mark
 
@@ -64,7 +64,7 @@ def measure_placebo(design: RegionsDesign, answers: RegionsAnswers, invented: In
 
     words = len(design.words)
     estimates = (
-        word_influence(measure, words).distances()
+        jackknife_words(measure, words).estimate_distances()
         if words >= FEWEST_WORDS
         else Estimates.unknown(measure(np.arange(words)))
     )

@@ -108,7 +108,7 @@ class Rank:
 
 
 @dataclass(frozen=True)
-class LeaveOneOut:
+class InfluentialRegion:
     """The sub-region whose absence changes balanced C_w most."""
 
     id: str
@@ -142,7 +142,7 @@ class RegionScores:
     """Null, like the three below, without a pair of sub-regions."""
     null: RegionNull | None = None
     rank: Rank | None = None
-    leave_one_out: LeaveOneOut | None = None
+    leave_one_out: InfluentialRegion | None = None
 
 
 @dataclass(frozen=True)

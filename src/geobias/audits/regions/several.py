@@ -17,7 +17,7 @@ from geobias.audits.regions.design import RegionsDesign
 from geobias.audits.regions.result import RegionsResult
 from geobias.audits.study import IndexEntry, RankAgreement, RunIndex, RunOptions, save_index
 from geobias.engine.ask import computing
-from geobias.measures.agreement import rank_agreement
+from geobias.measures.ranks import mean_rank_correlation
 from geobias.models.scorer import checked_method, load
 from geobias.report.results import SCHEMA_VERSION, to_json
 from geobias.report.run_folder import RESERVED
@@ -37,7 +37,7 @@ def list_studies(
     design: RegionsDesign, models: Sequence[str] | Served, scores: Sequence[str], options: RunOptions
 ) -> dict[str, RegionsStudy]:
     """A study of every model by every score (without any: its default), by their folders below that of all."""
-    methods = list(dict.fromkeys(checked_method(score) for score in scores)) or [None]
+    methods: list[str | None] = [*dict.fromkeys(checked_method(score) for score in scores)] or [None]
     several = [models] if isinstance(models, Served) else dict.fromkeys(models)
     studies = [RegionsStudy(design, model, method, options) for model in several for method in methods]
     return dict(zip(_choose_paths([study.names() for study in studies]), studies, strict=True))
@@ -128,7 +128,7 @@ def _compare_ranks(results: Mapping[str, RegionsResult]) -> list[RankAgreement]:
         RankAgreement(
             runs=[first, second],
             regions=len(results[first].regions) - 1,
-            mean_spearman_over_words=rank_agreement(
+            mean_spearman_over_words=mean_rank_correlation(
                 *(results[path].likelihoods[:, 1:].mean(axis=0) for path in (first, second))
             ),
         )

@@ -16,9 +16,7 @@ def top_regions(result: RegionsResult) -> list[RegionScores]:
         return []
     highest = with_pairs[0]
     parents = {highest, result.regions[highest].parent_index} - {None}
-    return [
-        result.regions[row] for row in with_pairs if row == highest or result.regions[row].parent_index in parents
-    ]
+    return [result.regions[row] for row in with_pairs if row == highest or result.regions[row].parent_index in parents]
 
 
 def card_rows(result: RegionsResult) -> Iterator[dict[str, str]]:

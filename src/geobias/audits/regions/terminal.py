@@ -208,9 +208,7 @@ def _wording_bounds(wording: Wording, row: int) -> str:
     return "" if wording.balanced is None else f"\n{format_bounds(wording.balanced.at(row))}"
 
 
-def _influential_words(
-    result: RegionsResult, count: int
-) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+def _influential_words(result: RegionsResult, count: int) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
     """The words without which the root's balanced C_w is lowest, and those without which it is highest."""
     full = result.wordings[0].scores[BALANCED][0]
     changes = [

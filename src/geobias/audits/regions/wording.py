@@ -16,8 +16,8 @@ from geobias.audits.regions.design import RegionsDesign, topics_to_leave_out
 from geobias.audits.regions.result import BALANCED, Wording, WordingEntry, WordingScores, WordingStudy
 from geobias.measures.estimates import Estimates
 from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores
-from geobias.measures.region_intervals import affordable
-from geobias.measures.word_influence import FEWEST_WORDS, word_influence
+from geobias.measures.region_intervals import find_affordable
+from geobias.measures.word_jackknife import FEWEST_WORDS, jackknife_words
 from geobias.report.results import number
 
 FULL, WITHOUT_TOPIC, WITHOUT_WORD, REPLACED = "full", "without topic", "without word", "replaced topic"
@@ -48,7 +48,7 @@ def measure_wordings(design: RegionsDesign, answers: RegionsAnswers) -> list[Wor
     wordings = score_wordings(design, answers)
     by_topic = [k for k, variant in enumerate(variants) if variant.what != WITHOUT_WORD]
     has_enough_words = min(variants[k].has_word.sum() for k in by_topic) >= FEWEST_WORDS
-    if has_enough_words and affordable(answers.likelihoods, design.tree.children, times=len(by_topic))["scores"]:
+    if has_enough_words and find_affordable(answers.likelihoods, design.tree.children, times=len(by_topic)).scores:
         balanced, differences = _estimate(design, answers, [variants[k] for k in by_topic])
         for k, estimates, difference in zip(by_topic, balanced, [None, *differences], strict=True):
             wordings[k] = replace(wordings[k], balanced=estimates, difference=difference)
@@ -76,7 +76,9 @@ def describe_wordings(design: RegionsDesign, wordings: Sequence[Wording]) -> Wor
                 [
                     WordingScores(
                         id=tree.regions[row].id,
-                        **{measure.replace(".", "_"): number(values[row]) for measure, values in wording.scores.items()},
+                        **{
+                            measure.replace(".", "_"): number(values[row]) for measure, values in wording.scores.items()
+                        },
                         inference=None if wording.balanced is None else wording.balanced.at(row),
                         difference=None if wording.difference is None else wording.difference.at(row),
                     )
@@ -140,8 +142,8 @@ def _estimate(
         ]
         return np.where(has_pair, np.stack(scores), np.nan)
 
-    jackknife = word_influence(measure, words)
-    balanced = jackknife.distances()
-    differences = jackknife.linear(lambda values: values[..., 1:, :] - values[..., :1, :]).differences()
+    jackknife = jackknife_words(measure, words)
+    balanced = jackknife.estimate_distances()
+    differences = jackknife.transform(lambda values: values[..., 1:, :] - values[..., :1, :]).estimate_differences()
     count = len(variants)
     return [balanced.part(k) for k in range(count)], [differences.part(k) for k in range(count - 1)]

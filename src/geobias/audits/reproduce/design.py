@@ -108,7 +108,7 @@ def design_reproduction(
     for language in sources.keys() - set(LANGUAGES.values()):
         raise InputError(f"No table has the language {language!r}: choose of {', '.join(LANGUAGES.values())}.")
     replacements = read_replacements("--model", model, NAMES_MODELS)
-    text_options = {"column": column or "text", "limit": limit}
+    text_options: dict[str, Any] = {"column": column or "text", "limit": limit}
     texts_by_language = {
         language: load_texts(None if source is None else {language: source}, **text_options)
         for language, source in sources.items()
@@ -148,6 +148,7 @@ def _design_herb(
     wordings = design_regions(
         cities=cities, ablate="topics" if "3" in numbers else (), substitute="topics" if "6" in numbers else None
     )
+    assert regions.settings.cities is not None  # only a tree of the user's has none
     settings = HerbSettings(
         paper="herb",
         tables=numbers,

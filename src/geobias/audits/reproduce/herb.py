@@ -18,8 +18,8 @@ from geobias.audits.reproduce.prefix_tables import PrefixAnswers, ask_datasets, 
 from geobias.audits.reproduce.published import PublishedTable
 from geobias.audits.reproduce.result import HerbSettings, ReproducedTable, ReproduceResult
 from geobias.audits.study import RunOptions, Study
-from geobias.measures.agreement import rank_correlation
 from geobias.measures.pairs import pair_count
+from geobias.measures.ranks import rank_correlation
 from geobias.models.scorer import Scorer, load
 from geobias.world.regions import RegionTree
 

@@ -17,7 +17,7 @@ from geobias.audits.reproduce.result import (
     TableForm,
 )
 from geobias.errors import InputError
-from geobias.measures.agreement import rank_correlation
+from geobias.measures.ranks import rank_correlation
 from geobias.report.results import Number, number
 
 MISSING = "not available here"

@@ -120,9 +120,7 @@ class NamesTablesStudy(Study[Scorer, NamesTablesAnswers, ReproduceResult]):
         self, design: NamesDesign, classifier: LabelScorer, labels: tuple[str, ...], lm_scorer: Scorer | None
     ) -> ClassifierAnswers:
         needs_perplexity = lm_scorer is not None and self.design.has("5")
-        design = replace(
-            design, lm=lm_scorer, perplexity_draws=self.design.perplexity_draws if needs_perplexity else 0
-        )
+        design = replace(design, lm=lm_scorer, perplexity_draws=self.design.perplexity_draws if needs_perplexity else 0)
         if "positive" in labels:  # whatever the classifier calls them, Delta is the difference of these two
             positive, negative = (classifier.labels[labels.index(tone)] for tone in ("positive", "negative"))
             design = replace(design, positive=(positive,), negative=(negative,))
@@ -157,9 +155,7 @@ def _notes(design: NamesTablesDesign) -> Iterator[str]:
         yield LM_NOTE
 
 
-def _measure_table(
-    table: PublishedTable, design: NamesTablesDesign, tasks: dict[str, TaskAnswers]
-) -> ReproducedTable:
+def _measure_table(table: PublishedTable, design: NamesTablesDesign, tasks: dict[str, TaskAnswers]) -> ReproducedTable:
     if table.number in ("2", "4"):
         return _measure_global_correlations(table, design, tasks)
     renaming = design.renaming
@@ -169,7 +165,7 @@ def _measure_table(
     for task in tasks.values():
         columns |= _changes(task, renaming) if table.number == "1" else _local_correlations(task, renaming)
     gazetteer, countries = renaming.counterfactuals.gazetteer, renaming.counterfactuals.countries
-    positions = [len(countries) if name == OVERALL else countries.index(gazetteer.find(name)) for name, in table.rows]
+    positions = [len(countries) if name == OVERALL else countries.index(gazetteer.find(name)) for (name,) in table.rows]
     unknown = np.full(len(countries) + 1, np.nan)
     measured = np.column_stack([columns.get(name, unknown)[positions] for name in table.columns])
     note = (
@@ -189,9 +185,12 @@ def _measure_global_correlations(
         for language, answers in task.originals.items()
         for label, value in zip(task.labels, _global_correlation(answers), strict=True)
     }
-    rows = [row if table.number == "2" else ("sentiment", row[0]) for row in table.rows]
+    rows = [(row[0], row[1]) if table.number == "2" else ("sentiment", row[0]) for row in table.rows]
     measured = np.array(
-        [[correlations.get((*row, LANGUAGES[column]), np.nan) for column in table.columns] for row in rows]
+        [
+            [correlations.get((task, label, LANGUAGES[column]), np.nan) for column in table.columns]
+            for task, label in rows
+        ]
     )
     lacking = [f"{name} ({LANGUAGES[name]}=FILE)" for name in table.columns if LANGUAGES[name] not in design.texts]
     notes = [f"Without texts, so without a measured number: {', '.join(lacking)}; give --texts."] if lacking else []

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from geobias.audits.reproduce.result import ReproducedTable, ReproduceResult, TableForm
 from geobias.audits.reproduce.terminal import form_title, format_correlation, format_value, table_name
-from geobias.report.page.parts import Block, Chart, Number, Section, Table
+from geobias.report.page.parts import Block, Chart, Number, Row, Section, Table
 from geobias.report.page.theme import dots
 from geobias.report.runs import FinishedRun
 
@@ -63,7 +63,7 @@ def _chart(chart_id: str, heading: str, table: ReproducedTable, form: TableForm)
     column = table.columns[-1]
     if all(row[-1] is None for row in form.measured):
         return None
-    rows = [
+    rows: list[Row] = [
         {"row": " ".join(names), "what": kind, "value": numbers[i][-1], "marked": True}
         for i, names in enumerate(table.rows)
         for kind, numbers in zip(ROWS, (form.published, form.measured), strict=True)

@@ -21,8 +21,8 @@ from geobias.audits.study import RunOptions
 from geobias.errors import InputError
 from geobias.measures.shift import performance, shift
 from geobias.models.scorer import LabelScorer, load_classifier
+from geobias.texts.input_table import read_table
 from geobias.texts.prefixes import PrefixedTexts
-from geobias.texts.tables import read_table
 from geobias.texts.templates import REGION
 from geobias.texts.user_texts import read_texts
 

@@ -1,7 +1,7 @@
 """A user's data as a table of named columns, from a file or from memory, every value as it stands.
 
-This module knows formats; what the columns mean is for `texts.py` to say. polars and Hugging Face datasets are no
-dependencies of this package, so their data are recognised by what they can do.
+This module knows formats; `user_texts.py` knows what the columns mean. polars and Hugging Face datasets are not
+dependencies: their data are recognised by their methods.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from geobias.files import decode_text, read_bytes
 
 
 @dataclass(frozen=True)
-class Table:
-    """Columns that are fetched by name; no names mean that there are texts alone, which any name fetches."""
+class InputTable:
+    """Columns by name; without names there are only texts, which any name returns."""
 
     source: str  # for settings: the path, or the kind of data
     title: str  # for messages: how a sentence about it begins
@@ -42,14 +42,14 @@ class Table:
                 raise InputError(f"{self.title} has {count} columns named {shorten(name)!r}: rename all but one.")
 
 
-def read_table(source: Any) -> Table:
+def read_table(source: Any) -> InputTable:
     """The table in a file (its suffix tells the format) or in memory."""
     if isinstance(source, str | os.PathLike):
         return _from_file(Path(source))
     return _from_memory(source)
 
 
-def _from_file(path: Path) -> Table:
+def _from_file(path: Path) -> InputTable:
     title = f"The text file {path}"
     name = path.name.lower()
     packed = name.endswith(".gz")
@@ -62,12 +62,12 @@ def _from_file(path: Path) -> Table:
     if kind in (".csv", ".tsv"):
         header, *rows = (cells for _, cells in parse_rows(text, title, "," if kind == ".csv" else "\t"))
         names = tuple(cell.strip() for cell in header)
-        return Table(str(path), title, names, lambda name: [row[names.index(name)] for row in rows])
+        return InputTable(str(path), title, names, lambda name: [row[names.index(name)] for row in rows])
     # Lines end at a line feed only: other marks that Python takes for line ends may stand inside a text.
     lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     if kind in (".jsonl", ".ndjson", ".json"):
         return _records(_objects(lines, title), str(path), title)
-    return Table(str(path), title, None, lambda _: list(lines))
+    return InputTable(str(path), title, None, lambda _: list(lines))
 
 
 def _content(path: Path, title: str, packed: bool = False) -> bytes:
@@ -99,7 +99,7 @@ def _objects(lines: list[str], title: str) -> list[Mapping[str, Any]]:
     return rows
 
 
-def _parquet(content: bytes, source: str, title: str) -> Table:
+def _parquet(content: bytes, source: str, title: str) -> InputTable:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -116,10 +116,10 @@ def _parquet(content: bytes, source: str, title: str) -> Table:
         except (pa.ArrowException, ValueError, OverflowError, KeyError) as error:  # a date beyond Python's, for example
             raise InputError(f"{title}: column {shorten(name)!r} cannot be read ({error}): write it as text.") from None
 
-    return Table(source, title, tuple(table.column_names), column)
+    return InputTable(source, title, tuple(table.column_names), column)
 
 
-def _from_memory(data: Any) -> Table:
+def _from_memory(data: Any) -> InputTable:
     source = f"the {type(data).__name__} given"
     title = source[0].upper() + source[1:]
     if hasattr(data, "__len__") and not isinstance(data, bytes | bytearray):
@@ -127,8 +127,8 @@ def _from_memory(data: Any) -> Table:
         if isinstance(names, Mapping):
             raise InputError(f"{title} has several splits ({', '.join(names)}): give one of them.")
         if names is not None:
-            own = {str(name): name for name in names}  # pandas names columns by numbers too
-            return Table(source, title, tuple(map(str, names)), lambda name: _values(data[own[name]]))
+            keys = {str(name): name for name in names}  # pandas names columns by numbers too
+            return InputTable(source, title, tuple(map(str, names)), lambda name: _values(data[keys[name]]))
         if isinstance(data, Sequence) or hasattr(data, "tolist") or hasattr(data, "to_list"):
             values = _values(data)
             if values and isinstance(values[0], Mapping):
@@ -136,18 +136,21 @@ def _from_memory(data: Any) -> Table:
                     if not isinstance(row, Mapping):
                         raise InputError(f"{title} has no dict in row {number}: every row must be one.")
                 return _records(values, source, title)
-            return Table(source, title, None, lambda _: values)
+            return InputTable(source, title, None, lambda _: values)
     raise InputError(f"{title} cannot be read: give a path, a list of texts or of dicts, a DataFrame or a Dataset.")
 
 
-def _records(rows: Sequence[Mapping[str, Any]], source: str, title: str) -> Table:
+def _records(rows: Sequence[Mapping[str, Any]], source: str, title: str) -> InputTable:
     names = dict.fromkeys(str(name) for row in rows for name in row)
-    return Table(source, title, tuple(names), lambda name: [row.get(name) for row in rows])
+    return InputTable(source, title, tuple(names), lambda name: [row.get(name) for row in rows])
 
 
 def _values(column: Any) -> list[Any]:
     if hasattr(column, "isna"):  # pandas says in several ways that nothing is there
-        return [None if gone else value for value, gone in zip(column.tolist(), column.isna().tolist(), strict=True)]
+        return [
+            None if is_missing else value
+            for value, is_missing in zip(column.tolist(), column.isna().tolist(), strict=True)
+        ]
     for method in ("to_list", "to_pylist", "tolist"):  # polars, pyarrow, NumPy
         if hasattr(column, method):
             return list(getattr(column, method)())

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from geobias.audits.regions.terminal_inference import between
+from geobias.audits.regions.terminal import format_bounds
+from geobias.measures.estimates import Estimate
 from tests.conftest import Run
 
 MANY = ("--cities", "0", "--countries", "FR,DE,IT,ES,NG,KE,GH,EG,JP,IN,CN,TH")
@@ -35,7 +36,7 @@ def test_regions_with_a_placebo_and_two_templates(
     assert len(results["placebo"]["names"]) == 60 and len(results["kendall_w"]) == 2
     europe = next(entry for entry in results["regions"] if entry["name"] == "Europe")
     bounds = europe["inference"]["c_w"]["balanced"]
-    assert between(bounds) in out and bounds["low"] <= bounds["value"] <= bounds["high"]
+    assert format_bounds(Estimate(**bounds)) in out and bounds["low"] <= bounds["value"] <= bounds["high"]
     assert f"rank {europe['rank']['value']} ({europe['rank']['low']}–{europe['rank']['high']})" in out
     joined = " ".join(out.split())
     for part in (

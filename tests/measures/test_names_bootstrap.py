@@ -6,17 +6,19 @@ import numpy as np
 import pytest
 
 from bench.calibrate import CELLS, COUNTRIES, acceptance, answers, judge
-from geobias.measures.estimates import few_drawn
-from geobias.measures.names_resampling import NameUnits, Resampling
+from geobias.measures.estimates import small_sample_factor
+from geobias.measures.names_bootstrap import NamesBootstrap, NameUnits
 
 TEXTS, DRAWS = 12, 5
 EACH = np.eye(3)
 AMONG = EACH - 1 / 3
 
 
-def drawn(values: np.ndarray, units: NameUnits, counted: np.ndarray | None = None, **options: object) -> Resampling:
+def resample(
+    values: np.ndarray, units: NameUnits, counted: np.ndarray | None = None, **options: object
+) -> NamesBootstrap:
     counted = np.ones((values.shape[0], values.shape[2]), dtype=bool) if counted is None else counted
-    return Resampling(units, values.shape, counted, **options)  # type: ignore[arg-type]
+    return NamesBootstrap(units, values.shape, counted, **options)  # type: ignore[arg-type]
 
 
 def one_name_each(shape: tuple[int, int, int], names: int, rng: np.random.Generator) -> NameUnits:
@@ -31,13 +33,13 @@ def test_with_fixed_names_it_is_the_bootstrap_of_texts() -> None:
     rng = np.random.default_rng(1)
     values = rng.normal(size=(TEXTS, 3, DRAWS))
     units = one_name_each(values.shape, 9, rng)
-    found = drawn(values, units, names_fixed=True, resamples=50, seed=7).deviations(
+    found = resample(values, units, names_fixed=True, resamples=50, seed=7).deviations(
         [[(values, EACH)], [(values, AMONG)]]
     )
     times = np.random.default_rng(7).multinomial(TEXTS, np.full(TEXTS, 1 / TEXTS), size=50)
     means = values.mean(axis=2)
     explicit = (times @ means) / TEXTS - means.mean(axis=0)
-    scale = few_drawn(TEXTS)
+    scale = small_sample_factor(TEXTS)
     np.testing.assert_allclose(found[0], explicit * scale)
     np.testing.assert_allclose(found[1], (explicit - explicit.mean(axis=1, keepdims=True)) * scale, atol=1e-12)
 
@@ -45,7 +47,7 @@ def test_with_fixed_names_it_is_the_bootstrap_of_texts() -> None:
 def test_texts_that_differ_do_not_pass_for_countries_that_differ() -> None:
     rng = np.random.default_rng(2)
     values = np.broadcast_to(rng.normal(size=(TEXTS, 1, 1)), (TEXTS, 3, DRAWS))
-    found = drawn(values, one_name_each(values.shape, 9, rng)).deviations([[(values, EACH)], [(values, AMONG)]])
+    found = resample(values, one_name_each(values.shape, 9, rng)).deviations([[(values, EACH)], [(values, AMONG)]])
     assert found[0].std() > 0.1 and np.abs(found[1]).max() < 1e-12
 
 
@@ -55,7 +57,7 @@ def test_names_that_do_something_widen_the_interval_by_what_they_do() -> None:
     units = one_name_each(shape, 20, rng)
     effect = rng.normal(0, 2, 60)
     values = effect[units.unit].reshape(shape)
-    spread = drawn(values, units).deviations([[(values, EACH)]])[0].std(axis=0)
+    spread = resample(values, units).deviations([[(values, EACH)]])[0].std(axis=0)
     for c in range(3):  # a mean over 20 names
         expected = effect[20 * c : 20 * c + 20].std(ddof=1) / np.sqrt(20)
         assert spread[c] == pytest.approx(expected, rel=0.12)
@@ -67,7 +69,7 @@ def test_a_name_of_several_countries_is_one() -> None:
     units = one_name_each(shape, 20, rng)
     shared = NameUnits(units.answer, units.unit % 20, np.zeros(20, dtype=int))  # all countries have the same names
     values = rng.normal(0, 2, 20)[shared.unit].reshape(shape)
-    spread = drawn(values, shared).deviations([[(values, EACH)], [(values, AMONG)]])
+    spread = resample(values, shared).deviations([[(values, EACH)], [(values, AMONG)]])
     assert spread[1].std() < spread[0].std() / 3  # what the same names do cannot set countries apart
 
 
@@ -77,10 +79,10 @@ def test_shuffling_finds_a_country_and_nothing_where_there_is_nothing() -> None:
     units = one_name_each(shape, 20, rng)
     values = rng.normal(0, 1, shape) + rng.normal(0, 0.5, 60)[units.unit].reshape(shape)
     values[:, 0] += 3
-    p, any_country = drawn(values, units, resamples=500).shuffled(values, 3)
+    p, any_country = resample(values, units, resamples=500).permutation_test(values, 3)
     assert p[0] < 0.01 and any_country < 0.01
     same = np.ones(shape)
-    p, any_country = drawn(same, units, resamples=200).shuffled(same, 3)
+    p, any_country = resample(same, units, resamples=200).permutation_test(same, 3)
     assert p.tolist() == [1, 1, 1] and any_country == 1
 
 
@@ -93,8 +95,8 @@ def test_only_counted_answers_take_part() -> None:
     changed = values.copy()
     changed[:, :, 3:] = 99
     for found, again in zip(
-        drawn(values, units, counted).deviations([[(values, EACH)]]),
-        drawn(changed, units, counted).deviations([[(changed, EACH)]]),
+        resample(values, units, counted).deviations([[(values, EACH)]]),
+        resample(changed, units, counted).deviations([[(changed, EACH)]]),
         strict=True,
     ):
         np.testing.assert_allclose(found, again)
@@ -106,11 +108,11 @@ def test_the_placebo_is_what_names_do_and_nothing_without_them() -> None:
     units = one_name_each(shape, 20, rng)
     effect = rng.normal(0, 2, 60)
     values = effect[units.unit].reshape(shape)
-    floor = drawn(values, units).placebo(values)
+    floor = resample(values, units).noise_floor(values)
     expected = [1.96 * effect[20 * c : 20 * c + 20].std(ddof=1) / np.sqrt(20) for c in range(3)]
     np.testing.assert_allclose(floor, expected, rtol=0.25)
     alike = np.ones(shape)
-    assert drawn(alike, units).placebo(alike).max() < 1e-12
+    assert resample(alike, units).noise_floor(alike).max() < 1e-12
 
 
 def test_two_terms_are_one_measure() -> None:
@@ -119,11 +121,11 @@ def test_two_terms_are_one_measure() -> None:
     shape = (40, 3, 10)
     units = one_name_each(shape, 20, rng)
     first, second = rng.normal(size=(2, *shape)) + rng.normal(0, 2, 60)[units.unit].reshape(shape)
-    resampling = drawn(first, units)
-    together, apart = resampling.deviations([[(second, AMONG), (-first, AMONG)], [(second - first, AMONG)]])
+    bootstrap = resample(first, units)
+    together, apart = bootstrap.deviations([[(second, AMONG), (-first, AMONG)], [(second - first, AMONG)]])
     np.testing.assert_allclose(together, apart, atol=1e-12)
-    assert np.abs(resampling.deviations([[(second, AMONG), (-second, AMONG)]])[0]).max() < 1e-12
-    both = resampling.deviations([[(second, AMONG), (-first, EACH)]])[0]
+    assert np.abs(bootstrap.deviations([[(second, AMONG), (-second, AMONG)]])[0]).max() < 1e-12
+    both = bootstrap.deviations([[(second, AMONG), (-first, EACH)]])[0]
     assert both.std() > apart.std()
 
 
@@ -133,9 +135,9 @@ def test_few_names_make_an_interval_wider_than_few_answers_would() -> None:
     shape = (60, 3, 2)
     units = one_name_each(shape, 2, rng)
     by_name = np.array([-1.0, 1.0] * 3)[units.unit].reshape(shape)
-    reach = np.quantile(np.abs(drawn(by_name, units).deviations([[(by_name, EACH)]])[0]), 0.95, axis=0)
+    reach = np.quantile(np.abs(resample(by_name, units).deviations([[(by_name, EACH)]])[0]), 0.95, axis=0)
     by_text = np.broadcast_to(rng.normal(size=(60, 1, 1)), shape)
-    of_texts = np.quantile(np.abs(drawn(by_text, units).deviations([[(by_text, EACH)]])[0]), 0.95, axis=0)
+    of_texts = np.quantile(np.abs(resample(by_text, units).deviations([[(by_text, EACH)]])[0]), 0.95, axis=0)
     assert (reach > 8).all()  # +-1 by two names: an error of 1, and t of 12.7
     np.testing.assert_allclose(of_texts, 2.0 * by_text[:, 0, 0].std(ddof=1) / np.sqrt(60), rtol=0.1)
 
@@ -144,8 +146,8 @@ def test_one_draw_a_text_tells_nothing_of_names() -> None:
     rng = np.random.default_rng(12)
     values = rng.normal(size=(30, 3, 1))
     units = one_name_each(values.shape, 9, rng)
-    assert not drawn(values, units).is_known and drawn(values, units, names_fixed=True).is_known
-    assert drawn(rng.normal(size=(30, 3, 2)), one_name_each((30, 3, 2), 9, rng)).is_known
+    assert not resample(values, units).is_estimable and resample(values, units, names_fixed=True).is_estimable
+    assert resample(rng.normal(size=(30, 3, 2)), one_name_each((30, 3, 2), 9, rng)).is_estimable
 
 
 def test_few_texts_hold_the_truth_too_and_random_names_are_never_surer_than_fixed_ones() -> None:
@@ -157,7 +159,7 @@ def test_few_texts_hold_the_truth_too_and_random_names_are_never_surer_than_fixe
         mean = values.mean(axis=(0, 2))
         wide = []
         for fixed in (False, True):
-            off = drawn(values, units, names_fixed=fixed, resamples=400, seed=i).deviations([[(values, AMONG)]])[0]
+            off = resample(values, units, names_fixed=fixed, resamples=400, seed=i).deviations([[(values, AMONG)]])[0]
             wide.append(off.std(axis=0))
             low, high = mean - mean.mean() + np.quantile(off, [0.025, 0.975], axis=0)
             covered[int(fixed)] += (low[0] <= 0) & (high[0] >= 0)
