@@ -26,7 +26,12 @@ ARGUMENTS = {"regions": {"models": "model"}, "names": {"classifiers": "classifie
              "downstream": {"classifiers": "classifier"}}  # fmt: skip
 # Without a classifier the command audits all bundled ones, the function the first of them. An option that may be
 # repeated has no default that it could show.
-OTHER_DEFAULTS = {("names", "classifier"), ("downstream", "classifier"), ("regions", "templates"), ("drift", "templates")}
+OTHER_DEFAULTS = {
+    ("names", "classifier"),
+    ("downstream", "classifier"),
+    ("regions", "templates"),
+    ("drift", "templates"),
+}
 
 COMMANDS = [*(audit.name for audit in AUDITS), "gate"]
 

@@ -43,6 +43,7 @@ class Interval:
 
     value: float | None
     low: float | None
+    """Lower end of the 95 % interval."""
     high: float | None
 
 

@@ -26,6 +26,7 @@ class HerbSettings:
     models: dict[str, str]
     """For each model of the paper the one that is asked in its place, or its own name."""
     score: str
+    """Of the language models."""
     template: str
     cities: int | str
     """At most so many of each country, the largest; or "all"."""
@@ -60,6 +61,7 @@ class AskedModel(ModelIdentity):
     """A model that was asked, and the published model or dataset that it was asked for."""
 
     published: str
+    """The model of the paper whose place it has, or the dataset that it classifies."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class ReproducedTable:
     ranked: list[str]
     """Columns of one kind, which can be ranked within a row."""
     rows: list[list[str]]
+    """For each row its `keys`."""
     forms: list[TableForm]
     notes: list[str]
 
