@@ -4,7 +4,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 
-.PHONY: audit test test-models bench calibrate docs picture soak lint clean
+.PHONY: audit test test-models bench calibrate docs schema picture soak lint clean
 
 audit: .venv/installed  ## both audits on the models that ship inside
 	@$(BIN)/geobias audit
@@ -29,6 +29,9 @@ calibrate: .venv/installed  ## do intervals hold the truth, and scores their siz
 
 docs: .venv/installed  ## docs/commands.md, from the command line itself
 	$(BIN)/python docs/make_commands.py
+
+schema: .venv/installed  ## docs/schema/results.schema.json, from the classes of the results
+	$(BIN)/geobias schema > docs/schema/results.schema.json
 
 picture: .venv/installed  ## docs/figures/report.png: the page of `make audit`'s run, as Chromium shows it
 	$(BIN)/geobias audit --out runs/picture

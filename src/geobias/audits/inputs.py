@@ -21,8 +21,10 @@ class TextsSettings:
     """Which texts were used."""
 
     source: str
+    """The file, or what the texts were given as."""
     count: int
     digest: str
+    """Tells other texts apart, wherever they come from."""
 
     @classmethod
     def describe(cls, texts: Texts) -> TextsSettings:

@@ -26,6 +26,7 @@ from geobias.cli.arguments import check_arguments, explain_error, format_error
 from geobias.cli.bundled import cache, models
 from geobias.cli.early_exit import INTERRUPTED, StopSignals, refuse_early_exit
 from geobias.cli.report import card, open_page, report
+from geobias.cli.schema import schema
 from geobias.errors import GeobiasError
 
 app = typer.Typer(
@@ -43,6 +44,7 @@ OTHER_COMMANDS: dict[str, Callable[..., None]] = {
     "gate": gate,
     "map": world_map,
     "space": space,
+    "schema": schema,
     "models": models,
     "cache": cache,
 }

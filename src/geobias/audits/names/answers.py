@@ -14,8 +14,10 @@ class RenamedTextCounts:
     """How many renamed texts one classifier read, and how many texts were longer than it takes."""
 
     texts_cut: int
+    """Texts longer than the model takes."""
     renamed_texts: int
     distinct_renamed_texts: int
+    """Each is scored once."""
     renamed_texts_cut: int
 
 

@@ -30,21 +30,27 @@ class NamesSettings:
     mentions: str
     """A digest of where the names stand in the texts."""
     entity: str
+    """person or place."""
     countries: list[str]
     """Codes."""
     draws: int
+    """Renamed versions of each text for each country."""
     seed: int
     scripts: str
+    """Scripts of the names: latin or all."""
     names: str
     """A digest of the lists of names."""
     positive: list[str] | str
     negative: list[str] | str
     threshold: float | None
+    """A class is predicted from this probability on; null for the likeliest one."""
     lm: str | None
     """The language model behind the perplexities; null for the base model of each classifier."""
     perplexity: str
     perplexity_form: str
+    """mean or sum over tokens."""
     perplexity_draws: int
+    """How many of the draws have a perplexity."""
     perplexity_texts: int | str
     names_are: str
     """In intervals and tests: "random" (a sample of more names) or "fixed"."""
@@ -143,7 +149,9 @@ class CountryChange:
     against_mean: ChangeFromMean
     inference: CountryInference
     before: dict[str, int]
+    """Predictions of each class on the original texts, as many times as these were renamed."""
     after: dict[str, int]
+    """Predictions of each class on the renamed texts."""
     errors: ClassErrors | None = None
 
 
@@ -186,6 +194,7 @@ class LanguageCorrelation:
     language: str
     texts: int
     pearson: dict[str, Number]
+    """By label."""
     inference: dict[str, Estimate]
     partial: dict[str, Estimate]
     """With the number of tokens and of characters held fixed."""
@@ -210,9 +219,11 @@ class CountryCorrelation:
     country: str
     code: str
     pearson: dict[str, Number]
+    """By label."""
     inference: dict[str, Estimate]
     texts: dict[str, Number]
     texts_without_variance: dict[str, Number]
+    """Left out."""
 
 
 @dataclass(frozen=True)

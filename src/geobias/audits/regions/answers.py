@@ -16,10 +16,13 @@ class RegionsCounts:
     regions: int
     sentences: int
     distinct_sentences: int
+    """Each is scored once."""
     sentences_cut: int
+    """Longer than the model takes."""
     names_with_unknown_tokens: int
     regions_with_one_sub_region: int
     leaves: int
+    """Regions without sub-regions."""
 
 
 @dataclass(frozen=True)

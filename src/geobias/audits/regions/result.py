@@ -29,6 +29,7 @@ class RegionsSettings:
     """"herb" for the 112 words of the paper, or pairs of word and topic."""
     templates: list[str]
     regions_digest: str
+    """Tells other trees of regions apart."""
     model: str
     score: str
     cities: int | str | None = None
@@ -84,6 +85,7 @@ class NullComparison:
     """A measure against random sets of as many regions of the same level."""
 
     mean: float | None
+    """Over the random sets."""
     ratio: float | None
     """The measure divided by that mean."""
     p: float | None
@@ -126,17 +128,22 @@ class RegionScores:
     id: str
     name: str
     level: str
+    """earth, continent, country or city; in a tree of the user's root, level 1, level 2, ..."""
     parent: str | None
+    """Its id."""
     parent_index: int | None
     """The position of the parent in this list; ids are unique within a level only."""
     children: int
+    """Number of sub-regions."""
     pairs: int
+    """Number of pairs of sub-regions."""
     leaf: bool
     c_w: Score
     c_z: Score
     flat: float | None = None
     """The mean distance over everything below the region, without the hierarchy; null for a leaf."""
     sparseness: float | None = None
+    """The mean distance between its sub-regions (Eq. 3); null for a leaf."""
     spread: Spread | None = None
     """Null with a single template."""
     inference: RegionInference | None = None
@@ -198,6 +205,7 @@ class TemplateAgreement:
     """"c_w" for inner regions, "distance" (to the siblings' centroid) for leaves."""
     regions: int
     w: float | None
+    """0 for no agreement, 1 for the same order."""
     p: float | None
 
 
@@ -220,7 +228,9 @@ class WordingEntry:
     """The root and the regions directly below it, with a topic or a word left out or replaced."""
 
     what: str
+    """full, without topic, without word or replaced topic."""
     name: str
+    """The topic or word; empty for the full wording."""
     regions: list[WordingScores]
 
 

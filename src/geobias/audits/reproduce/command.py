@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -56,22 +56,26 @@ def reproduce(
 
     Models come from the Hugging Face hub or cache, or from folders that you name; those that are not there are said.
     """
-    from geobias.audits.reproduce.run import run_reproduce
+    from geobias.audits.inputs import parse_text_files
+    from geobias.audits.reproduce.audit import reproduce as reproduce_tables
+    from geobias.audits.reproduce.terminal import show
+    from geobias.audits.study import output_folder
+    from geobias.report.tables import print_json
 
-    run_reproduce(
-        paper,
-        table or [],
-        {"stand_ins": model or (), "limit": limit, "device": device, "dtype": dtype},
-        {
-            "herb": {"cities": cities, "hatespeech18": hatespeech18, "imdb": imdb, "classifier": classifier},
-            "names": {
-                "texts": texts,
-                "column": column,
-                "finder": finder,
-                "draws": draws,
-                "perplexity_draws": perplexity_draws,
-            },
-        },
-        out=out,
-        as_json=json,
-    )
+    options: dict[str, Any] = {
+        "table": table or (),
+        "model": model or (),
+        "cities": cities,
+        "hatespeech18": hatespeech18,
+        "imdb": imdb,
+        "classifier": classifier or (),
+        "texts": parse_text_files(texts),
+        "column": column,
+        "finder": finder,
+        "draws": draws,
+        "perplexity_draws": perplexity_draws,
+        "limit": limit,
+    }
+    folder = output_folder(out, "reproduce", [paper])
+    result = reproduce_tables(paper, **options, device=device, dtype=dtype, out=folder)
+    print_json(result) if json else show(result, folder)

@@ -1,8 +1,9 @@
-"""The papers' own numbers, table by table, from `papers/`."""
+"""The numbers that the papers print, table by table, from `papers/`."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -32,14 +33,14 @@ KEYS = frozenset("model metric descriptions testset country task label".split())
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedTable:
     """A table as printed."""
 
     paper: str
     number: str
     keys: tuple[str, ...]
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]  # what each row is about
+    rows: tuple[tuple[str, ...], ...]  # for each row its keys
     values: np.ndarray = field(repr=False)  # rows x columns
     places: tuple[int, ...]  # digits after the point, by column
 
@@ -48,24 +49,25 @@ class Published:
         return TITLES[self.paper][self.number]
 
 
-def chosen(paper: str, wanted: list[str] | None) -> list[Published]:
-    """The tables asked for, in the paper's order; all of them where none is."""
+def choose_tables(paper: str, numbers: Sequence[str] = ()) -> tuple[PublishedTable, ...]:
+    """The tables with these numbers, in the paper's order; all of them where none is named."""
     if paper not in TITLES:
         raise InputError(f"There is no paper {paper!r} here: choose {' or '.join(TITLES)}.")
-    known = TITLES[paper]
-    for number in wanted or ():
-        if number not in known:
-            raise InputError(f"There is no table {number!r} of {paper} here: choose of {', '.join(known)}.")
-    return [published(paper, number) for number in known if not wanted or number in wanted]
+    titles = TITLES[paper]
+    numbers = [number.replace("_", "-") for number in numbers]
+    for number in numbers:
+        if number not in titles:
+            raise InputError(f"There is no table {number!r} of {paper} here: choose of {', '.join(titles)}.")
+    return tuple(read_published(paper, number) for number in titles if not numbers or number in numbers)
 
 
 @cache
-def published(paper: str, number: str) -> Published:
+def read_published(paper: str, number: str) -> PublishedTable:
     file = resources.files("geobias.audits.reproduce") / "papers" / f"{paper}-{number}.csv"
     header, *rows = csv.reader(file.read_text(encoding="utf-8").splitlines())
     keys = tuple(name for name in header if name in KEYS)
     cells = [row[len(keys) :] for row in rows]
     values = np.array([[float(cell) for cell in row] for row in cells])
     places = tuple(max(len(cell.partition(".")[2]) for cell in column) for column in zip(*cells, strict=True))
-    names = tuple(tuple(row[: len(keys)]) for row in rows)
-    return Published(paper, number, keys, tuple(header[len(keys) :]), names, values, places)
+    row_keys = tuple(tuple(row[: len(keys)]) for row in rows)
+    return PublishedTable(paper, number, keys, tuple(header[len(keys) :]), row_keys, values, places)

@@ -1,0 +1,83 @@
+"""Every command has the options of its public Python function, with the same defaults."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import typer
+
+import geobias
+from geobias.audits.registry import AUDITS
+from geobias.cli import app
+
+# What only a terminal has: other things to do than the audit, how to print, and consent to what leaves the machine.
+# From Python a server is an `Endpoint`, given as the model.
+COMMAND_ONLY = {"plan", "preview", "json", "debug"}
+SERVER = {"endpoint", "model", "begin", "yes", "max_calls", "rate", "concurrency"}
+HAS_SERVER = {"regions", "names", "downstream"}
+PYTHON_ONLY = {"progress"}
+# A command-line option that may be repeated has a singular name; the keyword that takes them all has a plural.
+SEVERAL = {"subset": "subsets", "template": "templates"}
+# Several models or classifiers on the command line, one or a list of them in Python.
+ARGUMENTS = {"regions": {"models": "model"}, "names": {"classifiers": "classifier"},
+             "downstream": {"classifiers": "classifier"}}  # fmt: skip
+# Without a classifier the command audits all bundled ones, the function the first of them. An option that may be
+# repeated has no default that it could show.
+OTHER_DEFAULTS = {
+    ("names", "classifier"),
+    ("downstream", "classifier"),
+    ("regions", "templates"),
+    ("drift", "templates"),
+}
+
+COMMANDS = [*(audit.name for audit in AUDITS), "gate"]
+
+
+def public_function(name: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = getattr(geobias, f"audit_{name}", None) or getattr(geobias, name)
+    return function
+
+
+def command_options(name: str) -> dict[str, Any]:
+    """The command's arguments and options by the names of the keywords that they should have, with their defaults."""
+    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    options = {}
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            keyword = ARGUMENTS.get(name, {}).get(parameter.name, parameter.name)
+        else:
+            keyword = max(parameter.opts, key=len).removeprefix("--").replace("-", "_")
+        options[SEVERAL.get(keyword, keyword)] = parameter.default
+    return options
+
+
+def function_options(name: str) -> dict[str, Any]:
+    return {key: value.default for key, value in inspect.signature(public_function(name)).parameters.items()}
+
+
+def comparable(default: Any) -> str | None:
+    """Defaults as text; what is given by nothing at all is None."""
+    return None if default in (None, (), [], inspect.Parameter.empty) else str(default)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_options_are_the_same(name: str) -> None:
+    on_terminal = COMMAND_ONLY | (SERVER if name in HAS_SERVER else set())
+    if name in HAS_SERVER and "model" in function_options(name):
+        on_terminal -= {"model"}
+    command, function = command_options(name), function_options(name)
+    assert set(command) - on_terminal == set(function) - PYTHON_ONLY
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_defaults_are_the_same(name: str) -> None:
+    command, function = command_options(name), function_options(name)
+    differing = {
+        option: (command[option], function[option])
+        for option in command.keys() & function.keys()
+        if comparable(command[option]) != comparable(function[option]) and (name, option) not in OTHER_DEFAULTS
+    }
+    assert not differing
