@@ -36,6 +36,7 @@ CORPUS = [
 
 
 Run = Callable[..., tuple[int, str, str]]
+posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals, processes or limits")
 
 
 @pytest.fixture
@@ -260,13 +261,18 @@ SEQ2SEQ = ("bart", "t5")
 
 
 def build_small_model(kind: str, folder: Path) -> Path:
-    """Save a model of this architecture, with weights large enough that scores differ."""
+    """Save a small language model of this architecture."""
     form: Any = transformers.AutoModelForSeq2SeqLM
     if kind in (*MASKED, *CAUSAL):
         form = transformers.AutoModelForMaskedLM if kind in MASKED else transformers.AutoModelForCausalLM
-    torch.manual_seed(7)
     tokenizer = TOKENIZERS.get(kind, _wordpiece)()
-    model = form.from_config(_config(kind, len(tokenizer)))
+    return save_random_model(form, _config(kind, len(tokenizer)), tokenizer, folder)
+
+
+def save_random_model(form: Any, config: Any, tokenizer: Any, folder: Path) -> Path:
+    """Save a model of this Auto class and configuration, with random weights large enough that scores differ."""
+    torch.manual_seed(7)
+    model = form.from_config(config)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests import soak
 
 
@@ -14,7 +12,7 @@ def test_a_trial_that_loses_nothing() -> None:
     assert work.losses == [] and work.counts["processes"] == 1 and work.counts["files of the user"] == 3
 
 
-def test_a_loss_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loss_is_counted() -> None:
     def overwrite(work: soak.Workspace) -> None:
         for name, number in (("calm", "1.0"), ("disturbed", "1.1")):
             Path(work.folder, name).mkdir()

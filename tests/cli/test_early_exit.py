@@ -15,6 +15,9 @@ import pytest
 
 from tests.conftest import Run
 
+if os.name == "nt":
+    pytest.skip("Windows has no such signals", allow_module_level=True)
+
 COUNTRIES = ("--cities", "0", "--countries", "FR,DE,NG,KE,US,CN")
 MODEL = '''
 """A language model that stops in the middle of its work until the file `go` is there, and logs what it scores."""

@@ -13,7 +13,7 @@ import pytest
 import geobias
 from geobias.errors import InputError
 from geobias.report.run_folder import ANSWERS, RECORD, RESERVED, STAGING, RunFolder, add_to_run
-from tests.conftest import Run
+from tests.conftest import Run, posix_only
 
 MINE = "the user's own"
 SETTINGS = {"audit": "toy"}
@@ -24,7 +24,7 @@ COUNTRIES = ["FR", "DE", "NG", "KE"]
 def tree(folder: Path) -> dict[str, bytes | str]:
     """Every path below a folder with what it holds; links with where they point."""
     return {
-        str(path.relative_to(folder)): os.readlink(path) if path.is_symlink() else path.read_bytes()
+        path.relative_to(folder).as_posix(): os.readlink(path) if path.is_symlink() else path.read_bytes()
         for path in sorted(folder.rglob("*"))
         if path.is_symlink() or path.is_file()
     }
@@ -193,6 +193,7 @@ def save(folder: Path, content: str) -> None:
         run.finish({"schema_version": 1, "settings": SETTINGS, "content": content})
 
 
+@posix_only
 @pytest.mark.parametrize("before", ["nothing", "a finished run"])
 def test_killed_at_any_step_of_saving(before: str, tmp_path: Path, killed_in: Callable[[int], None]) -> None:
     """A finished run is whole; an unfinished one is finished by the next, which leaves nothing behind."""
@@ -347,6 +348,10 @@ def test_a_file_that_a_card_or_a_junit_file_was_pasted_into_is_the_users(run: Ru
         Path(name).write_text(content)
         code, _, err = run(*arguments)
         assert code == 2 and "geobias did not write it" in err and Path(name).read_text() == content
+
+
+@posix_only
+def test_a_card_does_not_go_into_a_pipe(run: Run, finished: Path) -> None:
     os.mkfifo("pipe")
     code, _, err = run("card", "run", "--out", "pipe")
     assert code == 2 and "is not a file" in err

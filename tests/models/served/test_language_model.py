@@ -25,6 +25,7 @@ from geobias.models.served.endpoint import Endpoint, Failed
 from geobias.models.served.language_model import ServedLM
 from geobias.models.served.probe import PROBES, Lacking
 from geobias.texts.templates import mark
+from tests.conftest import posix_only
 from tests.servers import BEGIN, Toy, served, tokenise
 
 TEXTS = [
@@ -267,6 +268,7 @@ ask(ServedLM(Endpoint(sys.argv[1], "toy", concurrency=2)).scorer(), [f"Fox {'x' 
 """
 
 
+@posix_only
 def test_killed_in_the_middle_nothing_that_was_kept_is_paid_again(tmp_path: Path, own_store: Path) -> None:
     script = tmp_path / "asking.py"
     script.write_text(SCRIPT)
