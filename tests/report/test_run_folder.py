@@ -101,7 +101,8 @@ def test_several_runs_below_one_folder(run: Run, small_models: dict[str, Path]) 
     assert run(*command, "both")[0] == 0
     before = tree(Path("both"))
     sub_folder = next(path for path in Path("both").iterdir() if path.is_dir()).name
-    for name in (*before, f"{sub_folder}/weights.bin", "index.json", "report.html"):
+    of_each_kind = {Path(name).suffix: name for name in before}.values()
+    for name in (*of_each_kind, f"{sub_folder}/weights.bin", "index.json", "report.html"):
         shutil.rmtree("mine", ignore_errors=True)
         Path("mine", name).parent.mkdir(parents=True)
         Path("mine", name).write_text(MINE)

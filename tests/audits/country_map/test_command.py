@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from geobias.report.page.parts import Chart
 from geobias.world.regions import Region, RegionTree
 from tests.conftest import Run
 
+pytestmark = pytest.mark.figures
+
 TWELVE = "FR,DE,IT,ES,NG,KE,TD,MA,JP,CN,IN,TV"
 
 
@@ -28,13 +31,23 @@ def words(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that keeps the run of the first test for the others."""
+    return tmp_path_factory.mktemp("kept")
+
+
 @pytest.fixture
-def finished(run: Run, small_models: dict[str, Path], words: Path) -> tuple[str | Path, ...]:
+def finished(run: Run, small_models: dict[str, Path], words: Path, kept: Path) -> tuple[str | Path, ...]:
     """A finished run in the folder "here"; the command that makes it."""
     command = ("regions", small_models["bert"], "--cities", "2", "--countries", TWELVE, "--words", words)
     templates = ("--template", "People in {region} are {description}.", "--template", "{region}: {description}.")
     whole = (*command, *templates, "--out", "here")
-    assert run(*whole)[0] == 0
+    if not (kept / "run").exists():
+        assert run(*whole)[0] == 0
+        shutil.copytree("here", kept / "run")
+    else:
+        shutil.copytree(kept / "run", "here")
     return whole
 
 

@@ -103,6 +103,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.figures
 def test_what_a_run_says_and_leaves(small_models: dict[str, Path], tmp_path: Path) -> None:
     model = small_models["bert"]
     before = contents(model)

@@ -148,6 +148,7 @@ def test_texts_in_another_encoding_or_without_people(run: Run, module: Path) -> 
     assert code == 2 and "No person was found" in err and "empty.txt" in err
 
 
+@pytest.mark.figures
 def test_audit_shows_both_and_leaves_both(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_command, "REGIONS", {"cities": 0, "countries": "FR,DE,NG,KE"})
     monkeypatch.setattr(audit_command, "TEXTS", 2)
