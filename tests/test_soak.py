@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests import soak
 
 
+@pytest.mark.slow
 def test_a_trial_that_loses_nothing() -> None:
     work = soak.run_trial(soak.files_of_the_user, seed=1)
     assert work.losses == [] and work.counts["processes"] == 1 and work.counts["files of the user"] == 3

@@ -172,6 +172,7 @@ def test_several_runs_go_only_where_nothing_else_is(run: Run, small_models: dict
     assert code == 2 and "several finished runs" in err
 
 
+@pytest.mark.slow
 def test_a_reader_who_leaves_early_is_no_failure(small_models: dict[str, Path], words: Path, tmp_path: Path) -> None:
     command = f"{sys.executable} -m geobias.cli regions {small_models['bert']} {' '.join(FEW)} --words {words}"
     piped = f"set -o pipefail; {command} --out {tmp_path / 'here'} | head -1"
@@ -260,6 +261,7 @@ assert not heavy, heavy
 
 @posix_only
 @pytest.mark.parametrize("full", ["store", "run"])
+@pytest.mark.slow
 def test_a_full_disk_is_one_line_and_leaves_nothing(
     full: str, small_models: dict[str, Path], words: Path, tmp_path: Path, own_store: Path
 ) -> None:

@@ -99,6 +99,7 @@ def resume(command: list[str], folder: Path) -> None:
         (signal.SIGKILL, -signal.SIGKILL, ""),
     ],
 )
+@pytest.mark.slow
 def test_a_stopped_command_resumes(
     number: signal.Signals, code: int, said: str, command: list[str], tmp_path: Path
 ) -> None:
@@ -112,6 +113,7 @@ def test_a_stopped_command_resumes(
         resume(command, tmp_path)
 
 
+@pytest.mark.slow
 def test_nohup_is_obeyed(command: list[str], tmp_path: Path) -> None:
     process = start(["nohup", *command], tmp_path)
     process.send_signal(signal.SIGHUP)
@@ -180,6 +182,7 @@ def pooled(texts):
 '''
 
 
+@pytest.mark.slow
 def test_a_model_that_swallows_interrupts_is_stopped_in_the_end(tmp_path: Path, own_store: Path) -> None:
     (tmp_path / "stubborn.py").write_text(STUBBORN, encoding="utf-8")
     code = "import sys; from geobias.cli import early_exit, main; early_exit.SECONDS_BETWEEN_INTERRUPTS = 0.0; main()"
@@ -192,6 +195,7 @@ def test_a_model_that_swallows_interrupts_is_stopped_in_the_end(tmp_path: Path, 
     assert process.returncode == 143 and out == "" and err.strip() == f"geobias: {STOPPED.format(' by SIGTERM')}"
 
 
+@pytest.mark.slow
 def test_processes_of_a_model_end_silently(tmp_path: Path, own_store: Path) -> None:
     """A pool ends its processes by SIGTERM: they must not report an interrupt."""
     (tmp_path / "stubborn.py").write_text(STUBBORN, encoding="utf-8")

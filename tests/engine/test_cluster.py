@@ -30,7 +30,7 @@ from geobias.world.gazetteer import gazetteer
 from tests.conftest import Run, posix_only
 from tests.engine.scorers import Choosy, Deadly, Paid, rate_politeness
 
-pytestmark = posix_only
+pytestmark = [posix_only, pytest.mark.slow]
 LANDS = ("France", "Chad", "Peru", "Åland", "Fiji")
 REGIONS = [f"the {size} {land}" for size in ("old", "new", "far") for land in LANDS]
 WORDS = ["kind", "shy", "hard-working", "loyal", "honest", "straightforward", "inquisitive"] * 4

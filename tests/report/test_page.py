@@ -133,6 +133,7 @@ def test_report_makes_the_page_again(run: Run, runs: Path) -> None:
     assert {file.suffix for file in figures} == {".svg", ".png"} and all(file.stat().st_size for file in figures)
 
 
+@pytest.mark.slow
 def test_several_runs_share_a_page(run: Run, runs: Path) -> None:
     shutil.copytree(runs / "names", runs / "other")
     code, out, _ = run("report", runs / "names", runs / "other", "--out", "both/page.html")

@@ -414,6 +414,7 @@ def test_messages_about_folders_that_are_not_ours(tmp_path: Path) -> None:
     assert (run.path / "run.json").exists() and (run.path / "figures").read_text() == MINE
 
 
+@pytest.mark.slow
 def test_a_model_may_be_named_like_a_part_of_a_run(run: Run, small_models: dict[str, Path], tmp_path: Path) -> None:
     for name in ("model", "tables"):
         (tmp_path / name).symlink_to(small_models["bert"])

@@ -86,6 +86,7 @@ def test_two_classifiers_on_the_same_renamed_texts(run: Run, module: Path) -> No
     assert len(list(Path("runs").glob("*-compare/run.json"))) == 1
 
 
+@pytest.mark.slow
 def test_downstream_runs(run: Run, module: Path) -> None:
     asked = ("--texts", "texts.csv", "--countries", "FR,MX,UG")
     for name in ("fair", "biased"):
@@ -124,6 +125,7 @@ def test_regions_runs(run: Run, small_models: dict[str, Path], module: Path) -> 
     assert "other words" in run("compare", "a", "c")[2] and "other tree of regions" in run("compare", "a", "d")[2]
 
 
+@pytest.mark.slow
 def test_what_is_not_comparable_is_refused_with_the_reason(run: Run, module: Path) -> None:
     changed = {
         "texts": ("mine:fair", "--limit", "20"),

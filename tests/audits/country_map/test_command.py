@@ -77,6 +77,7 @@ def test_a_map_of_a_word(run: Run, finished: tuple[str | Path, ...]) -> None:
     assert "here/figures/map-word-kind.png" in out
 
 
+@pytest.mark.slow
 def test_a_map_of_a_topic_and_of_the_score(run: Run, finished: tuple[str | Path, ...]) -> None:
     assert run("map", "here", "--topic", "manners")[0] == 0
     f = [row for row in pq.read_table("here/likelihoods.parquet").to_pylist() if row["level"] == "country"]
@@ -153,6 +154,7 @@ def test_a_tree_of_ones_own_with_iso_codes_can_be_shown(run: Run, small_models: 
     assert code == 2 and "'Gaul' is no ISO code" in err
 
 
+@pytest.mark.slow
 def test_the_space_of_a_model(run: Run, finished: tuple[str | Path, ...]) -> None:
     code, out, _ = run("space", "here", "--neighbours", "3")
     assert code == 0 and "Of the 3 countries nearest" in out and "by chance" in " ".join(out.split())

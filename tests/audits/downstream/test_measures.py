@@ -156,6 +156,7 @@ def test_texts_longer_than_the_model_takes_are_counted() -> None:
 
 
 @pytest.mark.figures
+@pytest.mark.slow
 def test_out_leaves_a_run_and_twice_is_the_same(tmp_path: Path, monkeypatch: Any) -> None:
     files = []
     for turn in ("one", "two"):

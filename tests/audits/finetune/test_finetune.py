@@ -87,6 +87,7 @@ def test_models_are_ranked_by_score_and_flips() -> None:
     assert "no rank correlation" in ranked(alike) and "+1.00" in ranked(found)
 
 
+@pytest.mark.slow
 def test_two_models_give_table_5_in_one_go(run: Run, labelled: Path, small_models: dict[str, Path]) -> None:
     command = ("finetune", str(small_models["bert"]), str(small_models["roberta"]), "--texts", "train.csv", "--label",
                "label", "--epochs", "1", "--countries", "FR,IE,NG,KE", "--device", "cpu", "--out", "here")  # fmt: skip

@@ -70,6 +70,7 @@ def test_a_function_on_a_file_ends_in_a_folder(run: Run, texts: Path, module: Pa
     assert "never predicted" in out and "none before" in out
 
 
+@pytest.mark.slow
 def test_many_labels_and_many_countries_fit_the_terminal(
     run: Run, module: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +150,7 @@ def test_texts_in_another_encoding_or_without_people(run: Run, module: Path) -> 
 
 
 @pytest.mark.figures
+@pytest.mark.slow
 def test_audit_shows_both_and_leaves_both(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_command, "REGIONS", {"cities": 0, "countries": "FR,DE,NG,KE"})
     monkeypatch.setattr(audit_command, "TEXTS", 2)

@@ -222,6 +222,7 @@ print(int(re.search(r"VmHWM: *\t* *(\d+)", Path("/proc/self/status").read_text()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.slow
 def test_the_whole_world_in_bounded_memory() -> None:
     """3.8 million sentences and 587 million pairs, within 2 GB in all.
 

@@ -63,6 +63,7 @@ def of(result: ReproduceResult, number: str) -> Reproduced:
     return found
 
 
+@pytest.mark.slow
 def test_every_published_row_is_there(herb: ReproduceResult) -> None:
     assert [table.table.number for table in herb.tables] == list(TITLES["herb"])
     for table in herb.tables:
@@ -73,6 +74,7 @@ def test_every_published_row_is_there(herb: ReproduceResult) -> None:
     assert "geobias finetune" in of(herb, "5").notes[0]
 
 
+@pytest.mark.slow
 def test_regions_are_measured_as_the_audit_does(herb: ReproduceResult, small_models: dict[str, Path]) -> None:
     audit = geobias.audit_regions(small_models["bert"], cities=0, countries=COUNTRIES)
     first, flat = of(herb, "1"), of(herb, "2")
@@ -86,6 +88,7 @@ def test_regions_are_measured_as_the_audit_does(herb: ReproduceResult, small_mod
         assert flat.forms[0].measured[0, k] == pytest.approx(audit.region(labelled)["flat"], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_wordings_are_measured_as_the_audit_does(herb: ReproduceResult, small_models: dict[str, Path]) -> None:
     audit = geobias.audit_regions(
         small_models["albert"], cities=0, countries=COUNTRIES, ablate="topics", substitute="topics"
@@ -106,6 +109,7 @@ def test_the_second_division_is_undone_and_the_columns_are_read_in_the_released_
     assert table.taken_for == {"OC": "NA", "SA": "OC", "NA": "SA"} and not table.is_measured
 
 
+@pytest.mark.slow
 def test_names_are_measured_as_the_audit_does() -> None:
     texts = {"en": TEXTS, "eu": ["Egun on denoi.", "Oso pozik nago gaur.", "Hau ez da ona.", "Bai."]}
     stand_ins = [f"{name}={local}" for name, local in STAND_INS.items()]

@@ -56,6 +56,7 @@ def test_fewer_queries_than_keys(gpu_kernels: ModuleType, asked: int, tokens: in
         (1100, 257, 64, torch.float16),
     ],
 )
+@pytest.mark.slow
 def test_sums_over_a_vocabulary_that_is_never_written(
     gpu_kernels: ModuleType, count: int, words: int, width: int, dtype: torch.dtype
 ) -> None:
@@ -126,6 +127,7 @@ def test_a_machine_on_which_they_do_not_compile_has_none(
 
 
 @pytest.mark.parametrize("kind", ["bert", "distilbert", "gpt2"])
+@pytest.mark.slow
 def test_a_model_gives_the_same_scores(
     small_models: dict[str, Path], kind: str, request: pytest.FixtureRequest
 ) -> None:

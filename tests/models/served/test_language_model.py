@@ -269,6 +269,7 @@ ask(ServedLM(Endpoint(sys.argv[1], "toy", concurrency=2)).scorer(), [f"Fox {'x' 
 
 
 @posix_only
+@pytest.mark.slow
 def test_killed_in_the_middle_nothing_that_was_kept_is_paid_again(tmp_path: Path, own_store: Path) -> None:
     script = tmp_path / "asking.py"
     script.write_text(SCRIPT)
