@@ -9,10 +9,10 @@ BIN := .venv/bin
 audit: .venv/installed  ## both audits on the models that ship inside
 	@$(BIN)/geobias audit
 
-test: .venv/installed lint  ## every test; eight minutes on two cores
+test: .venv/installed lint  ## the linters and every test
 	$(BIN)/pytest -n 2 --dist worksteal
 
-test-fast: .venv/installed  ## the tests that are not slow; a minute and a half on two cores
+test-fast: .venv/installed  ## the tests that are not marked slow
 	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow and not models'
 
 bench: .venv/installed  ## its speed beside what people use today, into bench/RESULTS.md; three quarters of an hour on two cores
