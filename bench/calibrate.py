@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from geobias.measures.estimates import estimates
-from geobias.measures.names_resampling import NameUnits, Resampling
+from geobias.measures.estimates import bootstrap_estimates
+from geobias.measures.names_bootstrap import NamesBootstrap, NameUnits
 
 TEXTS, COUNTRIES, NAMES, DRAWS = 40, 6, 30, 20
 TEXT_SD, TEXT_BY_COUNTRY_SD, NOISE_SD = 5.0, 0.5, 3.0
@@ -119,13 +119,15 @@ def judge(cell: Cell, repetitions: int, seed: int = 0) -> Judged:
     from_mean = truth - truth.mean()
     for i in range(repetitions):
         values, units = answers(cell, np.random.default_rng([seed, i]))
-        resampling = Resampling(units, values.shape, np.ones((TEXTS, DRAWS), dtype=bool), seed=i, resamples=RESAMPLES)
+        bootstrap = NamesBootstrap(
+            units, values.shape, np.ones((TEXTS, DRAWS), dtype=bool), seed=i, resamples=RESAMPLES
+        )
         among = np.eye(COUNTRIES) - 1 / COUNTRIES
-        deviations = resampling.deviations([[(values, np.eye(COUNTRIES))], [(values, among)]])
+        deviations = bootstrap.deviations([[(values, np.eye(COUNTRIES))], [(values, among)]])
         mean = values.mean(axis=(0, 2))
-        p, any_country = resampling.shuffled(values, COUNTRIES)
-        plain = estimates(mean, deviations[0], np.full(COUNTRIES, np.nan))
-        relative = estimates(mean - mean.mean(), deviations[1], p)
+        p, any_country = bootstrap.permutation_test(values, COUNTRIES)
+        plain = bootstrap_estimates(mean, deviations[0], np.full(COUNTRIES, np.nan))
+        relative = bootstrap_estimates(mean - mean.mean(), deviations[1], p)
         marked = relative.p_adjusted < 0.05
         counts += [
             plain.low[0] <= truth[0] <= plain.high[0],

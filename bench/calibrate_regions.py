@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from geobias.measures.herb import Children, descriptive_vectors, herb_scores
-from geobias.measures.region_intervals import moved
+from geobias.measures.region_intervals import jackknife_regions
 
 POPULATION, CONTINENTS, COUNTRIES = 5000, 5, 8
 LEAST = 0.85
@@ -76,7 +76,9 @@ def judge(world: World, repetitions: int, seed: int = 0) -> np.ndarray:
     covered = np.zeros(TOP, dtype=int)
     for _ in range(repetitions):
         likelihoods = everything[None, :, rng.choice(POPULATION, world.words, replace=False)]
-        found = moved(likelihoods, names, children, flat=False)["c_w.balanced"].estimates("c_w.balanced", len(children))
+        found = jackknife_regions(likelihoods, names, children, flat=False)["c_w.balanced"].estimates(
+            "c_w.balanced", len(children)
+        )
         covered += (found.low[:TOP] <= truth) & (truth <= found.high[:TOP])
     return covered
 

@@ -27,8 +27,9 @@ import torch
 from bench.speed import work
 from bench.speed.__main__ import machine, typed, versions
 from bench.speed.worker import wall
-from geobias.engine.ask import ask, computing
-from geobias.models.scorer import Scorer, load_classifier, load_weights
+from geobias.engine.ask import ask, compute_on
+from geobias.models.load import load_classifier, load_weights
+from geobias.models.scorer import Scorer
 from geobias.texts.templates import Sentences
 
 ROUNDS = 3
@@ -71,7 +72,7 @@ def measured(kind: str, model: str, scorer: Scorer, texts: Sequence[str], second
         second, here = took(scorer, some)
         times["in process, 2 threads"].append(second)
         began = time.perf_counter()
-        with computing("auto", "cpu", "float32"):
+        with compute_on("auto", "cpu", "float32"):
             took(scorer, pilot)
             start = time.perf_counter() - began
             second, there = took(scorer, some)

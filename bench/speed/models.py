@@ -29,7 +29,7 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from bench.speed.work import Parts
-from geobias.models.pretrained import quiet_transformers
+from geobias.models.model_files import quiet_transformers
 
 CACHE = Path(__file__).resolve().parents[1] / ".models"
 LONGEST = 512
@@ -62,9 +62,9 @@ SIZES = {
 def folder_of(name: str, parts: Parts, cache: Path = CACHE) -> Path:
     """The folder of a model by its name here, made when it is not there yet; embedded ones are there always."""
     if name in EMBEDDED:
-        from geobias.models.scorer import location
+        from geobias.models.sources import locate_weights
 
-        return Path(location(name))
+        return Path(locate_weights(name))
     size = SIZES[name]
     made_of = json.dumps([asdict(size), asdict(parts)]).encode()
     folder = cache / f"{name}-{hashlib.blake2b(made_of, digest_size=4).hexdigest()}"

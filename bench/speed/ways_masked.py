@@ -13,7 +13,7 @@ import torch
 import transformers
 
 from bench.speed.ways import Ready, Score, Way, loaded
-from geobias.models.scorer import load_weights
+from geobias.models.load import load_weights
 
 HERB_BATCH = 112  # the sentences of one region
 

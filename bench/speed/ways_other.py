@@ -11,7 +11,7 @@ import transformers
 
 from bench.speed.ways import Ready, Way, loaded
 from bench.speed.ways_masked import geobias
-from geobias.models.scorer import load_classifier
+from geobias.models.load import load_classifier
 from geobias.texts.templates import unmark
 
 NAMES_LENGTH, NAMES_BATCH = 256, 32  # the first is the released code's; the second is not told, and matters little

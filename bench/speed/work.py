@@ -61,19 +61,19 @@ def read(path: Path) -> Parts:
 def prepared() -> Parts:
     """The parts from the package's own data."""
     from geobias.texts.counterfactuals import Counterfactuals
-    from geobias.texts.people import people
+    from geobias.texts.people import find_people
     from geobias.texts.user_texts import sample_texts
-    from geobias.world.gazetteer import gazetteer
-    from geobias.world.regions import world
+    from geobias.world.gazetteer import load_gazetteer
+    from geobias.world.regions import load_world
     from geobias.world.words import herb_words
 
     rng = random.Random(SEED)
-    regions = [region.name for region in world().regions[1:]]
+    regions = [region.name for region in load_world().regions[1:]]
     rng.shuffle(regions)
-    names, sample = gazetteer(), sample_texts()
+    names, sample = load_gazetteer(), sample_texts()
     pairs = list(zip(sample.texts, sample.spans or (), strict=True))
     rng.shuffle(pairs)
-    found = [(text, persons) for text, spans in pairs if (persons := people(text, spans, names))][:RENAMED_TWEETS]
+    found = [(text, persons) for text, spans in pairs if (persons := find_people(text, spans, names))][:RENAMED_TWEETS]
     renamed = Counterfactuals(
         [text for text, _ in found], [persons for _, persons in found], names, ["FR", "IN", "MX", "TR"], draws=4, seed=0
     )

@@ -22,7 +22,7 @@ import numpy as np
 from bench.speed.measure import Memory, matrix_rate, timed
 from bench.speed.ways import Ready, Way, ways
 from bench.speed.work import Parts, read
-from geobias.texts.lazy_texts import chosen
+from geobias.texts.lazy_texts import select_texts
 
 MOST_TEXTS = 512 * 112  # handed over at once: what the engine does with a long list, too
 LOGITS_HELD = 4e9  # bytes: batch sizes that would need more for the vocabulary projection are not tried
@@ -72,8 +72,8 @@ class Row:
             if rate < 0.9 * best:
                 break  # sizes grow, and larger ones will not be better
             if rate > best:
-                best, chosen = rate, size
-        self.size = chosen
+                best, best_size = rate, size
+        self.size = best_size
         wanted = round(best * seconds / self.unit) * self.unit
         self.memory.reset()
         return {"size": self.size, "texts": min(max(wanted, self.least), self.most)}
@@ -112,7 +112,7 @@ class Row:
         return self.ready.score(texts, self.size)
 
     def _some(self, count: int) -> Sequence[str]:
-        return chosen(self.texts, np.arange(count) % len(self.texts))
+        return select_texts(self.texts, np.arange(count) % len(self.texts))
 
     def _sizes(self) -> list[int]:
         """The candidates whose vocabulary projection fits; at least the smallest."""

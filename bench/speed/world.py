@@ -25,7 +25,7 @@ from bench.speed.models import folder_of
 from bench.speed.worker import wall
 from geobias.audits.regions.design import answer, question
 from geobias.audits.regions.terminal import write_files
-from geobias.models.scorer import load_weights
+from geobias.models.load import load_weights
 from geobias.report.run_folder import write_json
 
 SAMPLE = 20_000  # sentences whose tokens are counted, to know the work of all
@@ -77,9 +77,9 @@ def main() -> None:
 
 
 def write_tree(path: Path) -> None:
-    from geobias.world.regions import world
+    from geobias.world.regions import load_world
 
-    tree = world(cities=None).regions
+    tree = load_world(cities=None).regions
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["id", "name", "parent"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 
 from geobias.errors import InputError
 
@@ -36,13 +38,12 @@ def check_size(count: int, what: str, remedy: str) -> None:
 
 def find_unusable_character(text: str) -> str | None:
     """Describe the first character that no tokenizer and no file takes: half of a surrogate pair, or NUL."""
-    found = _UNUSABLE.search(text)
-    if found is None:
+    match = _UNUSABLE.search(text)
+    if match is None:
         return None
-    at = found.start()
-    if found[0] == "\0":
-        return f"a NUL character at position {at}"
-    return f"half a character at position {at} (the lone surrogate U+{ord(found[0]):04X})"
+    if match[0] == "\0":
+        return f"a NUL character at position {match.start()}"
+    return f"half a character at position {match.start()} (the lone surrogate U+{ord(match[0]):04X})"
 
 
 def check_characters(text: str, what: str) -> None:
@@ -78,13 +79,18 @@ def check_path(path: str) -> None:
 
 def escape(text: str) -> str:
     """The text with control characters and undecodable bytes spelled out, so that any terminal can show it."""
-    return _UNPRINTABLE.sub(lambda found: _spell(ord(found[0])), text)
+    return _UNPRINTABLE.sub(lambda match: _spell(ord(match[0])), text)
 
 
 def _spell(code: int) -> str:
     if 0xDC80 <= code <= 0xDCFF:  # how Python holds a byte of a file name that is not UTF-8
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def suggest(text: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The names nearest to a misspelt one, nearest first, at most `most`; difflib's similarity reaches `cutoff`."""
+    return difflib.get_close_matches(text, list(known), n=most, cutoff=cutoff)
 
 
 def shorten(text: str, limit: int = SHOWN) -> str:

@@ -112,9 +112,9 @@ def _header(line: str, delimiter: str) -> list[str]:
 
 
 def _refuse_nul(text: str, title: str) -> None:
-    at = text.find("\0")
-    if at >= 0:
-        line = text.count("\n", 0, at) + 1
+    position = text.find("\0")
+    if position >= 0:
+        line = text.count("\n", 0, position) + 1
         raise InputError(
             f"{title} has a NUL character in line {line}: it is damaged or not UTF-8 text, so save it anew."
         )

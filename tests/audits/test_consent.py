@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from geobias.models.served import endpoint as calls
+from geobias.models.served.address import KEY_VARIABLE
 from tests.conftest import Run
 from tests.servers import served
 
@@ -38,7 +38,7 @@ class Terminal(io.StringIO):
 
 
 def test_regions_of_a_served_model(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv(calls.KEY_VARIABLE, KEY)
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
     with served("vllm") as toy:
         toy.key = KEY
         command = ("regions", *FEW, "--endpoint", toy.url, "--model", "toy")

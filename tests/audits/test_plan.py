@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from geobias.audits.plan import Step, timed
+from geobias.models.scorer import Scorer
 from tests.conftest import Run
 
 
@@ -70,7 +71,7 @@ def test_downstream_and_regions(run: Run, here: Path, small_models: dict[str, Pa
 def test_the_rate_is_that_of_many_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = 0.0
 
-    class Batched:
+    class Batched(Scorer):
         """Takes a second for every call, however many texts come together."""
 
         fingerprint, columns = None, ("log_likelihood",)

@@ -235,7 +235,10 @@ def test_a_failure_while_running_is_exit_code_3(
     assert not Path("here").exists()
 
 
-IN_SMALL_STEPS = "import geobias.cli, geobias.engine.ask as engine; engine.SECONDS_AT_RISK = 0.02; geobias.cli.main()"
+IN_SMALL_STEPS = (
+    "import geobias.cli, geobias.engine.ask as engine, geobias.models.scorer as scorer; "
+    "engine.SECONDS_AT_RISK = scorer.SHARE_SECONDS = 0.02; geobias.cli.main()"
+)
 
 
 def geobias(*arguments: str | Path, **options: object) -> subprocess.Popen[str]:

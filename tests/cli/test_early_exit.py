@@ -44,7 +44,8 @@ def command(tmp_path: Path, own_store: Path) -> list[str]:
     (tmp_path / "model.py").write_text(MODEL, encoding="utf-8")
     code = (
         "import sys; sys.argv[0] = 'geobias'; from geobias.engine import ask; "
-        "ask.SECONDS_AT_RISK = 0.0; from geobias import cli; cli.main()"
+        "from geobias.models import scorer; ask.SECONDS_AT_RISK = scorer.SHARE_SECONDS = 0.0; "
+        "from geobias import cli; cli.main()"
     )
     return [sys.executable, "-c", code, "regions", "model:score", *COUNTRIES, "--out", "here"]
 

@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from geobias.errors import InputError
+from geobias.models.scorer import Scorer
 
 
 def rate_politeness(texts: list[str]) -> list[dict[str, float]]:
     return [{"polite": len(text) % 10 / 10, "rude": 1 - len(text) % 10 / 10} for text in texts]
 
 
-class Deadly:
+class Deadly(Scorer):
     """Gives lengths; its process dies at one text until `folder` holds the marks of `times` deaths."""
 
     fingerprint, columns = "deadly", ("length",)

@@ -18,14 +18,15 @@ from geobias.engine import ask as engine
 from geobias.engine.ask import ask
 from geobias.engine.store import FILES_BEFORE_MERGING
 from geobias.errors import GeobiasError, InputError
-from geobias.models.scorer import StreamingScorer
+from geobias.models.scorer import Scorer, StreamingScorer
 from tests.conftest import posix_only
 
 
-class Lengths:
+class Lengths(Scorer):
     """A scorer that gives a text's length, and remembers what it was asked."""
 
     columns = ("length",)
+    fingerprint: str | None
 
     def __init__(self, fingerprint: str | None = "lengths") -> None:
         self.fingerprint = fingerprint
@@ -131,11 +132,12 @@ import sys, time
 from pathlib import Path
 import numpy as np
 from geobias.engine import ask as engine
+from geobias.models import scorer
 
-engine.SECONDS_AT_RISK = 0.0
+engine.SECONDS_AT_RISK = scorer.SHARE_SECONDS = 0.0
 log, result, waiting, go = map(Path, sys.argv[1:])
 
-class Stopping:
+class Stopping(scorer.Scorer):
     fingerprint, columns = "stopping", ("length",)
     def score(self, texts):
         with open(log, "a") as file:

@@ -15,18 +15,19 @@ import pytest
 import ray
 
 from geobias.engine import cluster as engine
-from geobias.engine.ask import ask, computing
+from geobias.engine import shards
+from geobias.engine.ask import ask, compute_on
 from geobias.engine.cluster import Cluster
 from geobias.engine.store import stored
 from geobias.errors import GeobiasError, InputError
 from geobias.models.functions import FunctionClassifier
-from geobias.models.scorer import load, load_classifier
+from geobias.models.load import load, load_classifier
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.defaults import DEFAULT_TEMPLATE
-from geobias.texts.lazy_texts import SomeTexts
-from geobias.texts.people import people
+from geobias.texts.lazy_texts import TextSelection
+from geobias.texts.people import find_people
 from geobias.texts.templates import Sentences
-from geobias.world.gazetteer import gazetteer
+from geobias.world.gazetteer import load_gazetteer
 from tests.conftest import Run, posix_only
 from tests.engine.scorers import Choosy, Deadly, Paid, rate_politeness
 
@@ -63,8 +64,8 @@ def cluster(shared_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "SMALLEST_SHARD", 16)
-    monkeypatch.setattr(engine, "LARGEST_SHARD", 16)
+    monkeypatch.setattr(shards, "SMALLEST_SHARD", 16)
+    monkeypatch.setattr(shards, "LARGEST_SHARD", 16)
 
 
 def collected(found: Iterator[tuple[np.ndarray, np.ndarray]], count: int) -> np.ndarray:
@@ -78,42 +79,42 @@ def collected(found: Iterator[tuple[np.ndarray, np.ndarray]], count: int) -> np.
 def test_language_models_give_the_same_whoever_computes(
     cluster: Cluster, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "LARGEST_SHARD", 800)  # enough that sentences are composed
+    monkeypatch.setattr(shards, "LARGEST_SHARD", 800)  # enough that sentences are composed
     for kind, method in (("bert", "aul"), ("roberta", "conditional"), ("gpt2", "mean"), ("t5", "aul")):
         scorer: Any = load(small_models[kind]).scorer(method)
         words = [f"{word} {n}" for n, word in enumerate(WORDS)]
         block = Sentences([DEFAULT_TEMPLATE], REGIONS * 4, words, marked=scorer.needs_mark)
         asked = np.random.default_rng(0).permutation(len(block))
-        here = scorer.score(SomeTexts(block, asked))
-        there = collected(cluster.answers(scorer, block, asked), len(block))
+        here = scorer.score(TextSelection(block, asked))
+        there = collected(cluster.score(scorer, block, asked), len(block))
         np.testing.assert_allclose(there, here, rtol=0, atol=1e-5)
-        one = collected(cluster.answers(scorer, block, asked[:10]), 10)  # a single shard, so a single worker
+        one = collected(cluster.score(scorer, block, asked[:10]), 10)  # a single shard, so a single worker
         np.testing.assert_allclose(one, here[:10], rtol=0, atol=1e-5)
     assert len(cluster.workers) == 2
 
 
 def test_a_classifier_gives_the_same_for_texts_and_for_renamed_texts(cluster: Cluster) -> None:
     classifier = load_classifier("embedded/sentiment")
-    names = gazetteer()
-    found = [people(text, [(text.index(" ") + 1, text.index(","))], names) for text in TWEETS]
+    names = load_gazetteer()
+    found = [find_people(text, [(text.index(" ") + 1, text.index(","))], names) for text in TWEETS]
     renamed = Counterfactuals(TWEETS, found, names, ["FR", "NG"], draws=3, seed=0)
     for texts in (TWEETS, renamed):
         here = classifier.score(list(texts))
-        there = collected(cluster.answers(classifier, texts, np.arange(len(texts))), len(texts))
+        there = collected(cluster.score(classifier, texts, np.arange(len(texts))), len(texts))
         np.testing.assert_allclose(there, here, rtol=0, atol=1e-5)
 
 
 def test_a_function_gives_the_same(cluster: Cluster) -> None:
     texts = ["x" * n for n in range(100)]
-    classifier = FunctionClassifier(rate_politeness)
-    there = collected(cluster.answers(classifier, texts, np.arange(100)), 100)
+    classifier = FunctionClassifier.from_function(rate_politeness)
+    there = collected(cluster.score(classifier, texts, np.arange(100)), 100)
     np.testing.assert_array_equal(there, classifier.score(texts))
 
 
 def test_what_a_killed_worker_had_is_done_again(cluster: Cluster, tmp_path: Path) -> None:
     texts = ["x" * n for n in range(300)]
     scorer = Deadly(tmp_path, times=2)
-    there = collected(cluster.answers(scorer, texts, np.arange(300)), 300)
+    there = collected(cluster.score(scorer, texts, np.arange(300)), 300)
     np.testing.assert_array_equal(there[:, 0], np.arange(300))
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -122,7 +123,7 @@ def test_a_worker_killed_from_outside(cluster: Cluster, tmp_path: Path) -> None:
     """As when a node goes: both lose all that they have been handed, one after the other."""
     texts = ["x" * n for n in range(300)]
     found = []
-    for at, part in enumerate(cluster.answers(Deadly(tmp_path, 0), texts, np.arange(300))):
+    for at, part in enumerate(cluster.score(Deadly(tmp_path, 0), texts, np.arange(300))):
         found.append(part)
         if at in (2, 6):
             ray.kill(next(worker for worker in cluster.workers if worker.ready).actor)
@@ -133,7 +134,7 @@ def test_nothing_is_lost_or_doubled_in_the_store(cluster: Cluster, tmp_path: Pat
     marks = tmp_path / "marks"
     marks.mkdir()
     texts = ["x" * (n % 200) for n in range(400)]
-    with computing("auto", "auto", "auto") as (device, dtype):
+    with compute_on("auto", "auto", "auto") as (device, dtype):
         answers = ask(Deadly(marks, times=1), texts)
         assert (device, dtype) == ("cpu", "auto")
     np.testing.assert_array_equal(answers.scores[:, 0], [n % 200 for n in range(400)])
@@ -144,23 +145,23 @@ def test_nothing_is_lost_or_doubled_in_the_store(cluster: Cluster, tmp_path: Pat
 
 def test_texts_that_kill_every_worker_end_the_run_with_a_sentence(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(GeobiasError, match="3 workers have died of the same 16 texts"):
-        list(cluster.answers(Deadly(tmp_path, times=99), ["x" * n for n in range(300)], np.arange(300)))
+        list(cluster.score(Deadly(tmp_path, times=99), ["x" * n for n in range(300)], np.arange(300)))
     assert 3 <= len(list(tmp_path.iterdir())) <= 6  # another worker may have died of other texts meanwhile
 
 
 def test_an_error_of_the_scorer_comes_as_it_is(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^This text is empty: leave it out\.$"):
-        list(cluster.answers(Choosy(tmp_path, 0), ["a"] * 99 + [""], np.arange(100)))
+        list(cluster.score(Choosy(tmp_path, 0), ["a"] * 99 + [""], np.arange(100)))
 
 
 def test_what_is_paid_for_is_asked_from_here(tmp_path: Path) -> None:
-    with computing("auto", "auto", "auto"):
+    with compute_on("auto", "auto", "auto"):
         assert ask(Paid(tmp_path), ["a", "bb"]).scores[:, 0].tolist() == [1, 2]
 
 
 def test_what_cannot_travel_is_refused(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Paid cannot be sent to other processes"):
-        list(cluster.answers(Paid(tmp_path), ["a"], np.arange(1)))
+        list(cluster.score(Paid(tmp_path), ["a"], np.arange(1)))
 
 
 def test_the_command_leaves_the_same_results(

@@ -10,9 +10,8 @@ import pytest
 import torch
 from scipy import stats
 
-from geobias.measures import pairs
-from geobias.measures import region_intervals as region_inference
-from geobias.measures.arrays import fetched, nearby
+from geobias.measures import pairs, ranks, region_intervals
+from geobias.measures.arrays import compute_on_gpu, to_numpy
 from geobias.measures.herb import (
     FORMS,
     descriptive_vectors,
@@ -22,7 +21,7 @@ from geobias.measures.herb import (
     topic_sparseness,
     word_sparseness,
 )
-from geobias.measures.region_intervals import moved
+from geobias.measures.region_intervals import jackknife_regions
 
 CHILDREN = [
     np.array(below, dtype=np.int64) for below in ([1, 2, 3], [4, 5, 6, 7], [8], [], [], [], [], [], [9, 10], [], [])
@@ -61,7 +60,7 @@ def test_sets_of_likelihoods_are_measured_each_alone(
     together = scored(descriptive_vectors(given(likelihoods)))
     for k, alone in enumerate(likelihoods):
         for name, values in scored(descriptive_vectors(alone)).items():
-            np.testing.assert_allclose(fetched(together[name])[k], values, rtol=1e-12, err_msg=name)
+            np.testing.assert_allclose(to_numpy(together[name])[k], values, rtol=1e-12, err_msg=name)
 
 
 def test_a_topic_is_measured_in_its_own_words(likelihoods: np.ndarray) -> None:
@@ -82,24 +81,24 @@ def test_distances_within_sets_keep_their_digits(
     points = 1 + 1e-9 * np.random.default_rng(0).random((2, 6, 4))
     points[:, 3] = points[:, 0]
     exact = np.sqrt(((points[:, :, None] - points[:, None]) ** 2).sum(-1))
-    found = fetched(pairs.distances(given(points)))
+    found = to_numpy(pairs.distances(given(points)))
     np.testing.assert_allclose(found, exact, rtol=1e-6)
     assert (found[:, 0, 3] == 0).all()
 
 
 def test_words_left_out_many_at_once(likelihoods: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     names = np.linspace(-3, -1, len(CHILDREN))
-    one_by_one = moved(likelihoods[:2], names, CHILDREN)
-    monkeypatch.setattr(region_inference, "nearby", lambda measure, numbers: measure(torch.as_tensor(numbers)))
-    monkeypatch.setattr(region_inference, "room", lambda: 3 * likelihoods[0].size)
-    for name, by_words in moved(likelihoods[:2], names, CHILDREN).items():
-        np.testing.assert_allclose(by_words.words.without, one_by_one[name].words.without, rtol=1e-12)
+    one_by_one = jackknife_regions(likelihoods[:2], names, CHILDREN)
+    monkeypatch.setattr(region_intervals, "compute_on_gpu", lambda measure, numbers: measure(torch.as_tensor(numbers)))
+    monkeypatch.setattr(region_intervals, "gpu_capacity", lambda: 3 * likelihoods[0].size)
+    for name, by_words in jackknife_regions(likelihoods[:2], names, CHILDREN).items():
+        np.testing.assert_allclose(by_words.words.leave_one_out, one_by_one[name].words.leave_one_out, rtol=1e-12)
         np.testing.assert_allclose(by_words.words.value, one_by_one[name].words.value, rtol=1e-12)
         np.testing.assert_allclose(by_words.templates, one_by_one[name].templates, rtol=1e-9, atol=1e-15)
 
 
 def test_without_a_gpu_numbers_stay_where_they_are(likelihoods: np.ndarray) -> None:
-    assert nearby(lambda numbers: numbers, likelihoods) is likelihoods
+    assert compute_on_gpu(lambda numbers: numbers, likelihoods) is likelihoods
 
 
 def test_where_memory_does_not_suffice_numpy_goes_on(likelihoods: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,10 +115,10 @@ def test_where_memory_does_not_suffice_numpy_goes_on(likelihoods: np.ndarray, mo
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (2**35, 2**36))
     monkeypatch.setattr(torch, "as_tensor", lambda numbers, device: torch.from_numpy(numbers))
-    assert nearby(measure, likelihoods) == likelihoods.sum()
+    assert compute_on_gpu(measure, likelihoods) == likelihoods.sum()
     assert given == [torch.Tensor, np.ndarray]
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (2**30, 2**36))
-    assert nearby(measure, likelihoods) == likelihoods.sum()
+    assert compute_on_gpu(measure, likelihoods) == likelihoods.sum()
     assert given[2:] == [np.ndarray]  # not even tried
 
 
@@ -127,7 +126,7 @@ def test_ranks_are_counted_as_spearman_ranks_them() -> None:
     rng = np.random.default_rng(3)
     codes = np.stack([rng.permutation(40), rng.integers(5, size=40), rng.integers(30, size=40)])
     draws = rng.integers(40, size=(6, 40))
-    found = region_inference._rank_correlations(codes, draws)
+    found = ranks._rank_correlations(codes, draws)
     for k, some in enumerate(draws):
         for j in (1, 2):
             expected = stats.spearmanr(codes[0][some], codes[j][some]).statistic
@@ -136,6 +135,6 @@ def test_ranks_are_counted_as_spearman_ranks_them() -> None:
 
 def test_a_value_that_is_no_number_has_no_rank() -> None:
     values = np.arange(12.0)
-    found = region_inference.rank_correlations(values, {"known": values**2, "unknown": np.append(values[1:], np.nan)})
+    found = ranks.bootstrap_rank_correlations(values, {"known": values**2, "unknown": np.append(values[1:], np.nan)})
     assert found.value[0] == pytest.approx(1.0)
     assert np.isnan([found.value[1], found.low[1], found.high[1]]).all()

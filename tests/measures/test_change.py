@@ -11,7 +11,7 @@ from geobias.measures.change import (
     class_change,
     confusion,
     error_rates,
-    predicted,
+    predict_classes,
     symmetric_kl,
 )
 
@@ -104,9 +104,9 @@ def test_a_classifier_that_does_not_care_gives_zero() -> None:
 
 
 def test_a_threshold_decides_class_by_class() -> None:
-    assert predicted(np.array([0.3, 0.3, 0.4]), None).tolist() == [False, False, True]
-    assert predicted(np.array([0.3, 0.3, 0.4]), 0.3).tolist() == [True, True, True]
-    assert predicted(np.array([0.3, 0.3, 0.4]), 0.5).tolist() == [False, False, False]
+    assert predict_classes(np.array([0.3, 0.3, 0.4]), None).tolist() == [False, False, True]
+    assert predict_classes(np.array([0.3, 0.3, 0.4]), 0.3).tolist() == [True, True, True]
+    assert predict_classes(np.array([0.3, 0.3, 0.4]), 0.5).tolist() == [False, False, False]
     found = measured(threshold=0.6)
     assert found.before.tolist() == [2, 0, 0]
     assert found.after.tolist() == [[2, 0, 0], [0, 0, 2]]

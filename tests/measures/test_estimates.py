@@ -6,20 +6,21 @@ import numpy as np
 import pytest
 
 from geobias.measures.estimates import (
+    Estimate,
     benjamini_hochberg,
-    estimates,
-    few_drawn,
-    inverted,
-    known_badly,
+    bootstrap_estimates,
+    bootstrap_p_values,
     max_t_bounds,
-    p_value,
+    monte_carlo_p_value,
+    small_sample_factor,
+    t_to_normal_ratio,
 )
 
 
 def test_p_values_are_never_zero_and_count_ties() -> None:
-    assert p_value(np.array(3.0), np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx(3 / 5)
-    assert p_value(np.array(9.0), np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx(1 / 5)
-    assert p_value(np.array(0.1 + 0.2), np.array([0.3])) == 1.0  # equal but for rounding
+    assert monte_carlo_p_value(np.array(3.0), np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx(3 / 5)
+    assert monte_carlo_p_value(np.array(9.0), np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx(1 / 5)
+    assert monte_carlo_p_value(np.array(0.1 + 0.2), np.array([0.3])) == 1.0  # equal but for rounding
 
 
 def test_benjamini_hochberg_by_hand() -> None:
@@ -32,34 +33,34 @@ def test_benjamini_hochberg_by_hand() -> None:
 def test_interval_and_inverted_p() -> None:
     deviations = np.linspace(-1, 1, 2001)[:, None]
     value = np.array([0.5])
-    found = estimates(value, deviations, inverted(value, deviations, 100))
+    found = bootstrap_estimates(value, deviations, bootstrap_p_values(value, deviations, 100))
     np.testing.assert_allclose([found.low[0], found.high[0]], [0.5 - 0.95, 0.5 + 0.95])
     assert found.p[0] == pytest.approx((1 + 1002) / 2002)  # Student's would be 0.39
-    assert found.at(0)["value"] == 0.5
+    assert found.at(0).value == 0.5
     # An interval of ten things that ends at 0, and its p, say the same.
-    wider = np.random.default_rng(0).normal(size=(20_000, 1)) * known_badly(9)
-    edge = np.array([known_badly(9) * 1.959964])
-    assert inverted(edge, wider, 10)[0] == pytest.approx(0.05, abs=0.004)
-    assert estimates(np.array([np.nan]), deviations, np.array([0.5])).at(0) == {
-        "value": None, "low": None, "high": None, "p": None, "p_adjusted": None,
-    }  # fmt: skip
+    wider = np.random.default_rng(0).normal(size=(20_000, 1)) * t_to_normal_ratio(9)
+    edge = np.array([t_to_normal_ratio(9) * 1.959964])
+    assert bootstrap_p_values(edge, wider, 10)[0] == pytest.approx(0.05, abs=0.004)
+    assert bootstrap_estimates(np.array([np.nan]), deviations, np.array([0.5])).at(0) == Estimate(
+        None, None, None, None, None
+    )
 
 
 def test_p_goes_on_where_resamples_cannot_count() -> None:
     """Of 660 tests the smallest of 2,000 resamples' p-values could never be marked."""
     deviations = np.random.default_rng(0).normal(size=(2000, 3))
-    p = inverted(np.array([0.0, 6.0, -9.0]), deviations, 500)
+    p = bootstrap_p_values(np.array([0.0, 6.0, -9.0]), deviations, 500)
     assert p[0] == 1 and p[1] < 1e-7 and p[2] < p[1]
-    few = inverted(np.array([6.0]), deviations[:, :1], 4)  # four coins that fall alike
+    few = bootstrap_p_values(np.array([6.0]), deviations[:, :1], 4)  # four coins that fall alike
     assert few[0] == 0.5**3
-    assert inverted(np.array([1.0]), np.zeros((2000, 1)), 11)[0] == 0.5**10  # no spread at all
+    assert bootstrap_p_values(np.array([1.0]), np.zeros((2000, 1)), 11)[0] == 0.5**10  # no spread at all
 
 
 def test_few_draws_make_intervals_wider() -> None:
     # n = 5: sqrt(5 / 4) times t(4) = 2.776 over 1.960
-    assert few_drawn(5) == pytest.approx(np.sqrt(1.25) * 2.7764451 / 1.9599640)
-    assert 1 < few_drawn(100_000) < 1.0001
-    np.testing.assert_allclose(few_drawn(np.array([5, 1])), [few_drawn(5), few_drawn(2)])
+    assert small_sample_factor(5) == pytest.approx(np.sqrt(1.25) * 2.7764451 / 1.9599640)
+    assert 1 < small_sample_factor(100_000) < 1.0001
+    np.testing.assert_allclose(small_sample_factor(np.array([5, 1])), [small_sample_factor(5), small_sample_factor(2)])
 
 
 def test_max_t_bounds_hold_together() -> None:

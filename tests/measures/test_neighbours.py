@@ -7,13 +7,13 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from geobias.measures.neighbours import PERMUTATIONS, directions, nearest, purity
+from geobias.measures.neighbours import PERMUTATIONS, nearest_neighbours, purity, unit_vectors
 
 
 def test_by_hand() -> None:
     """On a line: a at 0 and 1, b at 3. Each a has the other a; b has an a."""
     points = np.array([[0.0], [1.0], [3.0]])
-    near = nearest(points, 1)
+    near = nearest_neighbours(points, 1)
     assert near.tolist() == [[1], [0], [1]]
     found = purity(near, ["a", "a", "b"])
     assert found.purity == pytest.approx(2 / 3)
@@ -35,27 +35,27 @@ def test_against_brute_force() -> None:
             if j != i
         }
         closest = sorted(cosine, key=lambda j: -cosine[j])[:k]
-        assert nearest(directions(points), k)[i].tolist() == closest
+        assert nearest_neighbours(unit_vectors(points), k)[i].tolist() == closest
         shares.append(np.mean([labels[j] == labels[i] for j in closest]))
-    assert purity(nearest(directions(points), k), labels).purity == pytest.approx(np.mean(shares))
+    assert purity(nearest_neighbours(unit_vectors(points), k), labels).purity == pytest.approx(np.mean(shares))
 
 
 def test_kinds_apart_are_pure_and_beyond_chance() -> None:
     rng = np.random.default_rng(0)
     points = np.concatenate([rng.normal(0, 0.1, (20, 2)), rng.normal(9, 0.1, (20, 2))])
-    found = purity(nearest(points, 5), ["a"] * 20 + ["b"] * 20)
+    found = purity(nearest_neighbours(points, 5), ["a"] * 20 + ["b"] * 20)
     assert found.purity == 1
     assert found.chance == pytest.approx(19 / 39, abs=0.02)
     assert found.p_value == 1 / (1 + PERMUTATIONS)
 
 
 def test_one_kind_alone_says_nothing_and_equal_points_are_no_problem() -> None:
-    found = purity(nearest(np.zeros((6, 2)), 2), ["a"] * 6)
+    found = purity(nearest_neighbours(np.zeros((6, 2)), 2), ["a"] * 6)
     assert (found.purity, found.chance, found.p_value) == (1, 1, 1)
-    assert nearest(np.zeros((3, 1)), 2).tolist() == [[1, 2], [0, 2], [0, 1]]
+    assert nearest_neighbours(np.zeros((3, 1)), 2).tolist() == [[1, 2], [0, 2], [0, 1]]
 
 
 def test_the_seed_decides() -> None:
-    near, labels = nearest(np.random.default_rng(1).normal(size=(40, 3)), 5), list("abcd") * 10
+    near, labels = nearest_neighbours(np.random.default_rng(1).normal(size=(40, 3)), 5), list("abcd") * 10
     assert purity(near, labels, seed=1) == purity(near, labels, seed=1)
     assert purity(near, labels, seed=1).chance != purity(near, labels, seed=2).chance

@@ -9,16 +9,21 @@ from scipy import stats
 from bench import subsample
 from bench.calibrate_regions import World, judge
 from geobias.measures import herb
+from geobias.measures.estimates import Estimate
 from geobias.measures.pairs import pair_count
-from geobias.measures.random_regions import Level, detectable_ratio, generations, leave_one_out, region_nulls
+from geobias.measures.random_regions import (
+    LevelDistances,
+    compare_with_random_regions,
+    leave_one_out,
+    minimum_detectable_ratio,
+    rows_by_level,
+)
+from geobias.measures.ranks import bootstrap_rank_correlations, kendalls_w, rank_intervals
 from geobias.measures.region_intervals import (
     FLAT,
     SCORES,
-    affordable,
-    kendalls_w,
-    moved,
-    rank_correlations,
-    rank_intervals,
+    find_affordable,
+    jackknife_regions,
 )
 from tests.measures.test_herb import CHILDREN, PARENTS, children_of, loops
 
@@ -40,7 +45,7 @@ def test_intervals_by_hand_from_words_left_out() -> None:
     """Every score without each word, by the equations in loops; two templates."""
     f = np.stack([likelihoods_of(PARENTS, 5, seed)[0] for seed in (3, 4)])
     names = likelihoods_of(PARENTS, 5, 3)[1]
-    found = moved(f, names, CHILDREN)
+    found = jackknife_regions(f, names, CHILDREN)
     for score in SCORES:
         variant, form = score.split(".")
 
@@ -67,9 +72,9 @@ def test_intervals_by_hand_from_words_left_out() -> None:
 
 def test_ranks_come_from_words_and_templates_drawn_anew() -> None:
     f = np.stack([likelihoods_of(PARENTS, 40, seed)[0] for seed in (3, 4, 5)])
-    found = moved(f, np.zeros(len(PARENTS)), CHILDREN)["c_w.balanced"]
+    found = jackknife_regions(f, np.zeros(len(PARENTS)), CHILDREN)["c_w.balanced"]
     rows = found.rows[:2]
-    resampled = found.resampled("c_w.balanced", rows)
+    resampled = found.bootstrap_values("c_w.balanced", rows)
     rng = np.random.default_rng(0)
     again = []
     for _ in range(300):
@@ -82,19 +87,19 @@ def test_ranks_come_from_words_and_templates_drawn_anew() -> None:
 
 def test_the_flat_baseline_too() -> None:
     f, names = likelihoods_of(PARENTS, 6, seed=1)
-    found = moved(f[None], names, CHILDREN)[FLAT].estimates(FLAT, len(PARENTS))
+    found = jackknife_regions(f[None], names, CHILDREN)[FLAT].estimates(FLAT, len(PARENTS))
     rows = [row for row, below in enumerate(CHILDREN) if len(below) > 1]
     np.testing.assert_allclose(found.value[rows], herb.flat_sparseness(herb.descriptive_vectors(f), CHILDREN)[rows])
     assert (found.low[rows] < found.value[rows]).all() and (found.value[rows] < found.high[rows]).all()
 
 
 def test_what_is_affordable_depends_on_size_alone() -> None:
-    assert affordable(np.empty((1, 254, 112)), one_cluster(253)) == {"scores": True, "flat": True}
-    assert affordable(np.empty((1, 5001, 112)), one_cluster(5000)) == {"scores": True, "flat": False}
-    assert affordable(np.empty((4, 5001, 1120)), one_cluster(5000)) == {"scores": False, "flat": False}
-    assert affordable(np.empty((1, 254, 4)), one_cluster(253)) == {"scores": False, "flat": False}  # too few words
+    assert find_affordable(np.empty((1, 254, 112)), one_cluster(253)) == (True, True)
+    assert find_affordable(np.empty((1, 5001, 112)), one_cluster(5000)) == (True, False)
+    assert find_affordable(np.empty((4, 5001, 1120)), one_cluster(5000)) == (False, False)
+    assert find_affordable(np.empty((1, 254, 4)), one_cluster(253)) == (False, False)  # too few words
     f, names = likelihoods_of([None, 0, 0], 5, seed=0)
-    assert set(moved(f[None], names, one_cluster(2), flat=False)) == set(SCORES)
+    assert set(jackknife_regions(f[None], names, one_cluster(2), flat=False)) == set(SCORES)
 
 
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
@@ -128,12 +133,12 @@ def test_a_region_made_of_its_own_sub_regions_has_its_own_score() -> None:
     f, names = likelihoods_of(parents, 8, seed=9)
     v = herb.descriptive_vectors(f)
     c_w = herb.herb_scores(v, names, children).c_w["balanced"]
-    rows = generations(children)[2]
-    level = Level.of(rows, v, c_w, children)
+    rows = rows_by_level(children)[2]
+    level = LevelDistances.from_vectors(rows, v, c_w, children)
     for region in (1, 2):
         found = level.scores(np.searchsorted(rows, children[region])[None])
-        assert found["c_w"][0] == pytest.approx(c_w[region], rel=1e-9)
-        assert found["sparseness"][0] == pytest.approx(herb.sparseness(v, children)[region], rel=1e-9)
+        assert found.c_w[0] == pytest.approx(c_w[region], rel=1e-9)
+        assert found.sparseness[0] == pytest.approx(herb.sparseness(v, children)[region], rel=1e-9)
 
 
 def test_a_planted_sparse_cluster_and_a_dense_one_are_found() -> None:
@@ -142,7 +147,7 @@ def test_a_planted_sparse_cluster_and_a_dense_one_are_found() -> None:
     f = -2.0 + 0.2 * rng.normal(size=(45, 40))
     f[children[1]] *= 1 + 0.5 * rng.normal(size=(10, 40))
     f[children[2]] = -2.0 + 0.01 * rng.normal(size=(10, 40))
-    found = region_nulls(*scored(f, children), children)
+    found = compare_with_random_regions(*scored(f, children), children)
     for measure in ("c_w", "sparseness"):
         assert found.p_adjusted[measure][1] < 0.01 and found.p_adjusted[measure][2] < 0.01
     values = scored(f, children)[1][0]
@@ -158,7 +163,7 @@ def test_chance_alone_is_marked_as_often_as_it_should_be() -> None:
     p = []
     for _ in range(200):
         f = -2.0 + 0.3 * rng.normal(size=(24, 8))
-        found = region_nulls(*scored(f, children), children, draws=199).p
+        found = compare_with_random_regions(*scored(f, children), children, draws=199).p
         p.append([found["c_w"][0], found["c_w"][2], found["sparseness"][2]])
     low, high = stats.binom.interval(0.999, 200, 0.05)
     for column in np.array(p).T:
@@ -173,17 +178,17 @@ def test_countries_that_fit_their_continents_are_found_at_the_root() -> None:
     f = -2.0 + 0.05 * rng.normal(size=(28, 10))
     for k in (1, 2, 3):
         f[children[k], 3 * (k - 1) : 3 * k] -= 2.0
-    found = region_nulls(*scored(f, children), children)
+    found = compare_with_random_regions(*scored(f, children), children)
     assert found.p["c_w"][0] < 0.01 and found.p_adjusted["c_w"][0] == found.p["c_w"][0]
 
 
 def test_a_level_too_large_and_a_region_that_is_its_whole_level_have_no_null() -> None:
     f, _ = likelihoods_of([None, 0, *[1] * 5], 4, seed=13)
     children = [np.array([1]), np.arange(2, 7), *[NOTHING] * 5]
-    assert np.isnan(region_nulls(*scored(f, children), children).p["c_w"]).all()
+    assert np.isnan(compare_with_random_regions(*scored(f, children), children).p["c_w"]).all()
     children = two_levels([1600, 1601])
     f = -2.0 + 0.1 * np.random.default_rng(0).normal(size=(3204, 3))
-    found = region_nulls(*scored(f, children), children)
+    found = compare_with_random_regions(*scored(f, children), children)
     assert found.too_large == 2 and np.isnan(found.p["c_w"]).all()
 
 
@@ -209,9 +214,9 @@ def test_the_ratio_that_a_plan_names_is_found_four_times_of_five() -> None:
         drawn = [herb.sparseness(v[rng.permutation(240)[:size]], [np.arange(size)])[0] for _ in range(600)]
         reach = stats.norm.isf(0.025 / 6) + stats.norm.ppf(0.8)
         expected = reach * np.std(drawn) / np.mean(drawn)
-        found = [detectable_ratio(v[rng.permutation(240)[:30]], size, 240, 6) - 1 for _ in range(30)]
+        found = [minimum_detectable_ratio(v[rng.permutation(240)[:30]], size, 240, 6) - 1 for _ in range(30)]
         assert np.mean(found) == pytest.approx(expected, rel=0.2)
-    assert np.isnan(detectable_ratio(np.ones((5, 3)), 2, 10, 2))
+    assert np.isnan(minimum_detectable_ratio(np.ones((5, 3)), 2, 10, 2))
 
 
 def test_ranks_by_hand() -> None:
@@ -236,18 +241,20 @@ def test_what_goes_with_tokens_is_found_and_what_does_not_is_not() -> None:
     rng = np.random.default_rng(15)
     tokens = rng.integers(1, 6, size=200).astype(float)
     distance = tokens + rng.normal(size=200)
-    found = rank_correlations(distance, {"tokens": tokens, "none": rng.normal(size=200), "same": np.ones(200)})
+    found = bootstrap_rank_correlations(
+        distance, {"tokens": tokens, "none": rng.normal(size=200), "same": np.ones(200)}
+    )
     assert found.value[0] == pytest.approx(stats.spearmanr(distance, tokens).statistic)
     assert 0.5 < found.low[0] < found.value[0] < found.high[0] and found.p_adjusted[0] < 1e-6
     assert found.low[1] < 0 < found.high[1] and found.p_adjusted[1] > 0.05
-    assert found.at(2) == dict.fromkeys(("value", "low", "high", "p", "p_adjusted"))
+    assert found.at(2) == Estimate(None, None, None, None, None)
 
 
 def test_a_correlation_of_nothing_is_marked_as_often_as_it_should_be() -> None:
     rng = np.random.default_rng(16)
     outside = 0
     for _ in range(100):
-        found = rank_correlations(rng.normal(size=60), {"none": rng.normal(size=60)})
+        found = bootstrap_rank_correlations(rng.normal(size=60), {"none": rng.normal(size=60)})
         outside += not found.low[0] <= 0 <= found.high[0]
     low, high = stats.binom.interval(0.999, 100, 0.06)  # a percentile interval of 60 regions is a little short
     assert low <= outside <= high

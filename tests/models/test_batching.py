@@ -34,7 +34,7 @@ def test_nothing_gives_no_batch() -> None:
 
 
 def test_shares_are_made_one_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "AT_ONCE", 3)
+    monkeypatch.setattr(batching, "SHARE_TEXTS", 3)
     made: list[list[str]] = []
     second = threading.Event()
 
@@ -53,14 +53,14 @@ def test_shares_are_made_one_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_shares_of_long_texts_hold_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "AT_ONCE", 3)
-    monkeypatch.setattr(batching, "CHARACTERS_AT_ONCE", 5)
+    monkeypatch.setattr(batching, "SHARE_TEXTS", 3)
+    monkeypatch.setattr(batching, "SHARE_CHARACTERS", 5)
     shares = list(prepared_ahead(["a" * 9, "b", "c", "d", "ee", "fff", "g"], "".join))
     assert shares == [(0, "a" * 9), (1, "bcd"), (4, "eefff"), (6, "g")]
 
 
 def test_a_share_that_cannot_be_made_is_told_when_its_turn_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "AT_ONCE", 1)
+    monkeypatch.setattr(batching, "SHARE_TEXTS", 1)
     shares = prepared_ahead(["1", "x"], lambda texts: int(texts[0]))
     assert next(shares) == (0, 1)
     with pytest.raises(ValueError, match="'x'"):

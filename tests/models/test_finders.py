@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.finders import load_finder, whole_words
+from geobias.models.finders import load_finder, widen_to_words
 
 TEXT = "Angela Merkel met Narendra Modi in Lagos"
 
@@ -69,7 +69,7 @@ def test_a_token_classifier_reads_texts_longer_than_it_takes(tagger: Path) -> No
 
 def test_pieces_of_words_become_whole_words() -> None:
     text = "Giannis met Zo-e"
-    assert whole_words(text, [(0, 2), (3, 5), (12, 13)]) == [(0, 7), (12, 14)]
+    assert widen_to_words(text, [(0, 2), (3, 5), (12, 13)]) == [(0, 7), (12, 14)]
 
 
 def test_a_finder_without_that_entity_is_refused(tagger: Path) -> None:

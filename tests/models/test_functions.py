@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 import torch
 
-from geobias.audits.model_identity import model_identity
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.functions import FunctionClassifier, named_function
-from geobias.models.scorer import PROBE, LabelScorer, load_classifier
+from geobias.models.functions import FunctionClassifier, import_function
+from geobias.models.load import load_classifier
+from geobias.models.scorer import PROBE, Classifier
 
 TEXTS = ["People in France are kind.", "x" * 100, "France"]
 
@@ -50,12 +50,12 @@ def answering(answer: Callable[[list[str]], Any], **attributes: Any) -> Function
 
     for name, value in attributes.items():
         setattr(odd, name, value)
-    return FunctionClassifier(odd, name="mine:odd")
+    return FunctionClassifier.from_function(odd, name="mine:odd")
 
 
 def test_an_array_has_numbered_labels() -> None:
     found = load_classifier(as_array)
-    assert isinstance(found, FunctionClassifier) and isinstance(found, LabelScorer)
+    assert isinstance(found, FunctionClassifier) and isinstance(found, Classifier)
     assert found.labels == ("0", "1") and found.columns == ("p(0)", "p(1)", "cut")
     assert not found.multi_label and found.base is None and found.fingerprint is None
     expected = [[share(text), 1 - share(text), 0] for text in TEXTS]
@@ -64,13 +64,13 @@ def test_an_array_has_numbered_labels() -> None:
 
 @pytest.mark.parametrize("kind", [torch.tensor, pd.DataFrame, list, lambda rows: [torch.tensor(row) for row in rows]])
 def test_tensors_frames_and_lists_are_arrays_too(kind: Callable[[Any], Any]) -> None:
-    found = FunctionClassifier(lambda texts: kind(as_array(texts)))
+    found = FunctionClassifier.from_function(lambda texts: kind(as_array(texts)))
     np.testing.assert_array_equal(found.score(TEXTS)[:, :-1], as_array(TEXTS))
 
 
 def test_the_labels_of_the_function_name_the_columns() -> None:
     function = Counting()
-    assert FunctionClassifier(function).columns == ("p(short)", "p(long)", "cut")
+    assert FunctionClassifier.from_function(function).columns == ("p(short)", "p(long)", "cut")
     assert function.asked == [PROBE]
 
 
@@ -79,7 +79,7 @@ def test_mappings_may_have_any_order() -> None:
         rows = [{"a": share(text), "b": 1 - share(text)} for text in texts]
         return [row if i % 2 else dict(reversed(row.items())) for i, row in enumerate(rows)]
 
-    found = FunctionClassifier(mapped)
+    found = FunctionClassifier.from_function(mapped)
     assert found.labels == ("b", "a")  # as in the first row
     np.testing.assert_array_equal(found.score(TEXTS)[:, 1], [share(text) for text in TEXTS])
     np.testing.assert_array_equal(found.score(TEXTS)[:, 0], [1 - share(text) for text in TEXTS])
@@ -144,7 +144,7 @@ def test_every_answer_is_checked(answer: Any, message: str) -> None:
 )
 def test_the_first_answer_is_checked_too(answer: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        FunctionClassifier(lambda texts: answer)
+        FunctionClassifier.from_function(lambda texts: answer)
 
 
 @pytest.mark.parametrize("row", [[1.0000005, -0.0000005], [0.5, 0.5009]])
@@ -198,7 +198,7 @@ def test_without_a_fingerprint_it_is_asked_again() -> None:
 
 def test_identity() -> None:
     found = answering(as_array, fingerprint="7")
-    assert model_identity(found) == {
+    assert found.identity() == {
         "name": "mine:odd",
         "score": "probabilities",
         "fingerprint": "mine:odd:7:function",
@@ -241,12 +241,12 @@ def test_a_function_is_found_by_name_in_the_current_folder(here: Path) -> None:
     found = load_classifier("geobias_try.good:half")
     assert isinstance(found, FunctionClassifier)
     assert found.name == "geobias_try.good:half" and found.labels == ("0", "1")
-    same = load_classifier(named_function("geobias_try.good:half"))
+    same = load_classifier(import_function("geobias_try.good:half"))
     assert same.fingerprint == found.fingerprint == "geobias_try.good:half:1:function"
 
 
 def test_a_method_is_found_by_its_path(here: Path) -> None:
-    found: LabelScorer = load_classifier("geobias_try.good:model.predict")
+    found: Classifier = load_classifier("geobias_try.good:model.predict")
     assert found.labels == ("yes", "no")
 
 
@@ -282,9 +282,12 @@ class Own:
         return np.column_stack([as_array(list(texts)), np.zeros(len(texts))])
 
 
-def test_a_classifier_is_taken_as_it_is() -> None:
-    own = Own()
-    assert load_classifier(own) is own
+def test_an_object_with_the_attributes_of_a_classifier_is_wrapped() -> None:
+    classifier = load_classifier(Own())
+    assert isinstance(classifier, Classifier) and load_classifier(classifier) is classifier
+    assert (classifier.name, classifier.labels, classifier.columns) == ("own", Own.labels, Own.columns)
+    assert not (classifier.paid or classifier.takes_everything or classifier.is_prompted)
+    np.testing.assert_array_equal(classifier.score(["ab"]), Own().score(["ab"]))
 
 
 def test_half_a_classifier_is_refused() -> None:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-
 from geobias.api import audit_names, audit_regions
-from geobias.audits.model_identity import model_identity
+
 from geobias.audits.names.design import Asked
 from geobias.audits.names.perplexity import language_models
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.functions import FunctionClassifier, FunctionLM
-from geobias.models.scorer import EMBEDDED_LM, PROBE, Scorer, is_function_name, load, load_masked, scorer_for
+from geobias.models.load import load, load_masked, load_scorer
+from geobias.models.scorer import EMBEDDED_LM, PROBE, Classifier, Scorer
+from geobias.models.sources import is_function_name
 
 TEXTS = ["People in France are kind.", "x" * 100, "France"]
 FEW: dict[str, Any] = {"cities": 0, "countries": ["FR", "DE", "NG", "KE"]}
@@ -39,7 +40,7 @@ def answering(answer: Any, **attributes: Any) -> FunctionLM:
 
     for name, value in attributes.items():
         setattr(odd, name, value)
-    return FunctionLM(odd, name="mine:odd")
+    return FunctionLM.from_function(odd, name="mine:odd")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def answering(answer: Any, **attributes: Any) -> FunctionLM:
     ],
 )
 def test_lists_arrays_tensors_and_columns_are_taken(kind: Callable[[Any], Any]) -> None:
-    found = FunctionLM(lambda texts: kind(likely(texts)))
+    found = FunctionLM.from_function(lambda texts: kind(likely(texts)))
     assert isinstance(found, Scorer) and found.columns == ("log_likelihood",) and found.fingerprint is None
     np.testing.assert_allclose(found.score(TEXTS), EXPECTED, rtol=1e-6)
 
@@ -96,21 +97,21 @@ def test_a_classifier_is_found_out_before_the_work_begins() -> None:
 @pytest.mark.parametrize("rows", [likely, lambda texts: [[value] for value in likely(texts)]])
 def test_a_language_model_is_found_out_where_a_classifier_is_needed(rows: Callable[[list[str]], Any]) -> None:
     with pytest.raises(InputError, match=r"the function is a language model, for `geobias regions` or --lm\.$"):
-        FunctionClassifier(rows)
+        FunctionClassifier.from_function(rows)
 
 
 def test_a_failure_inside_is_told() -> None:
     with pytest.raises(InputError, match=r"^The function .*<lambda> failed: ZeroDivisionError: "):
-        FunctionLM(lambda texts: 1 / 0)
+        FunctionLM.from_function(lambda texts: 1 / 0)
 
 
 def test_a_function_is_its_own_only_scorer() -> None:
-    found = FunctionLM(likely)
-    assert found.scorer() is found and scorer_for(found, None) is found
+    found = FunctionLM.from_function(likely)
+    assert found.scorer() is found and load_scorer(found, None) is found
     for score in ("aul", "pll"):
         with pytest.raises(InputError, match=f"has a score of its own, so it cannot be asked by '{score}'"):
-            scorer_for(likely, score)
-    assert model_identity(found) == {
+            load_scorer(likely, score)
+    assert found.identity() == {
         "name": "tests.models.test_functions_as_language_models:likely",
         "score": "log_likelihood",
         "fingerprint": None,
@@ -120,7 +121,7 @@ def test_a_function_is_its_own_only_scorer() -> None:
 @pytest.mark.parametrize("model", [7, object(), [likely]])
 def test_something_else_is_refused(model: Any) -> None:
     with pytest.raises(InputError, match=r"Something of type \w+ is not a language model"):
-        scorer_for(model, None)
+        load_scorer(model, None)
 
 
 def test_with_a_fingerprint_a_text_is_asked_once_ever() -> None:
@@ -131,11 +132,11 @@ def test_with_a_fingerprint_a_text_is_asked_once_ever() -> None:
         return likely(texts)
 
     counting.fingerprint = "1"  # type: ignore[attr-defined]
-    assert ask(FunctionLM(counting), TEXTS).scored == len(TEXTS)
-    assert ask(FunctionLM(counting), TEXTS).scored == 0
+    assert ask(FunctionLM.from_function(counting), TEXTS).scored == len(TEXTS)
+    assert ask(FunctionLM.from_function(counting), TEXTS).scored == 0
     assert asked == [PROBE, *TEXTS, PROBE]
     counting.fingerprint = "2"  # type: ignore[attr-defined]
-    assert ask(FunctionLM(counting), TEXTS).scored == len(TEXTS)
+    assert ask(FunctionLM.from_function(counting), TEXTS).scored == len(TEXTS)
     with pytest.raises(InputError, match="fingerprint that is not a string: 3"):
         answering([], fingerprint=3)
 
@@ -179,7 +180,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_name_leads_to_the_function(here: Path) -> None:
     found = load("geobias_lm:f")
     assert isinstance(found, FunctionLM) and found.name == "geobias_lm:f"
-    assert scorer_for("geobias_lm:f", None).columns == ("log_likelihood",)
+    assert load_scorer("geobias_lm:f", None).columns == ("log_likelihood",)
     with pytest.raises(InputError, match="There is no 'g' for 'geobias_lm:g'"):
         load("geobias_lm:g")
 
@@ -211,14 +212,16 @@ def test_where_weights_are_needed_a_function_is_not_even_imported(here: Path) ->
     assert not (here / "imported").exists()
 
 
-class Carded(NamedTuple):
+class Carded(Classifier):
     """A classifier whose card names a function as its base model."""
 
-    name: str = "carded"
-    base: str = "geobias_lm:f"
+    name, base = "carded", "geobias_lm:f"
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        raise NotImplementedError
 
 
 def test_a_card_cannot_name_a_function(here: Path) -> None:
-    found: Any = language_models([Carded()], Asked(), "cpu", "auto")  # type: ignore[list-item]
-    assert model_identity(found["carded"][0])["name"] == EMBEDDED_LM
+    found: Any = language_models([Carded()], Asked(), "cpu", "auto")
+    assert found["carded"][0].identity()["name"] == EMBEDDED_LM
     assert not (here / "imported").exists()

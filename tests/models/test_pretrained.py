@@ -11,8 +11,8 @@ import transformers
 from huggingface_hub.errors import RepositoryNotFoundError
 
 from geobias.errors import InputError
-from geobias.models import pretrained as loading
-from geobias.models.scorer import load
+from geobias.models import model_files
+from geobias.models.load import load
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     monkeypatch.setattr(huggingface_hub, "model_info", model_info)
     monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", from_pretrained)
-    loading.hub_answers.cache_clear()
+    model_files.hub_answers.cache_clear()
     return said
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geobias.models.scorer import load_masked
+from geobias.models.load import load_masked
 from geobias.models.token_arrays import Ragged, Tokens
 from tests.conftest import MASKED
 

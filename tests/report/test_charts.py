@@ -16,7 +16,7 @@ import pytest
 
 from geobias.errors import InputError
 from geobias.report.charts import HATCH, save_chart, unmapped, without_data, world_map
-from geobias.world.shapes import countries
+from geobias.world.shapes import load_countries
 
 pytestmark = pytest.mark.figures
 
@@ -24,12 +24,12 @@ LEFT_OUT = {"RU", "MT"}
 
 
 def values() -> dict[str, float]:
-    codes = [code for code in countries() if code not in LEFT_OUT]
+    codes = [code for code in load_countries() if code not in LEFT_OUT]
     return {code: float(value) for code, value in zip(codes, np.linspace(-3, -1, len(codes)), strict=True)}
 
 
 def names() -> dict[str, str]:
-    return {code: f"name of {code}" for code in countries()}
+    return {code: f"name of {code}" for code in load_countries()}
 
 
 def drawn(given: dict[str, float], **options: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from geobias.report.hatching import LONGEST_STEP, hatch
-from geobias.world.shapes import shapes
+from geobias.world.shapes import load_shapes
 
 SQUARE = np.array([[0, 0], [6, 0], [6, 6], [0, 6], [0, 0]], dtype=float)
 HOLE = np.array([[2, 2], [4, 2], [4, 4], [2, 4], [2, 2]], dtype=float)
@@ -37,7 +37,7 @@ def test_a_hole_stays_free() -> None:
 
 @pytest.mark.parametrize("name", ["South Africa", "Italy", "Russia"])
 def test_real_countries(name: str) -> None:
-    rings = next(shape for shape in shapes() if shape.name == name).rings
+    rings = next(shape for shape in load_shapes() if shape.name == name).rings
     pieces = [piece for piece in hatch(rings) if np.ptp(piece[:, 1]) > 1e-6]
     assert len(pieces) > 5
     for piece in pieces[::7]:

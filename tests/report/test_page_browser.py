@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from geobias.report.page.build import read
-from geobias.world.shapes import shapes
+from geobias.world.shapes import load_shapes
 from tests.report.pages import COUNTRIES, HOSTILE, LABELS, PEOPLE, WORDS, both_runs
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -92,8 +92,8 @@ def test_the_world_is_drawn_and_fills_its_place(page: Page) -> None:
     def count(layer: int) -> int:
         return page.locator(f"{MAP} svg .layer_{layer}_marks path").count()
 
-    with_shape = {shape.code for shape in shapes()} & set(COUNTRIES)
-    assert count(1) == len(with_shape) and count(0) + count(1) == len(shapes())
+    with_shape = {shape.code for shape in load_shapes()} & set(COUNTRIES)
+    assert count(1) == len(with_shape) and count(0) + count(1) == len(load_shapes())
     assert count(2) >= 1  # Malta's circle
     drawing, land = (page.locator(f"{MAP} {what}").bounding_box() for what in (".drawing svg", "svg .layer_0_marks"))
     assert drawing and land

@@ -7,16 +7,16 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from geobias.audits.compare.run import run_compare
+from geobias.report.page.side_by_side import short_names
 
 import geobias
-from geobias.audits.compare.run import run_compare
 from geobias.audits.compare.terminal import MOST_ROWS
 from geobias.report.page.build import Finished, read, render, sections_of, side_by_side
 from geobias.report.page.parts import Chart, Choice, Table
-from geobias.report.page.side_by_side import short_names
-from geobias.world.gazetteer import gazetteer
+from geobias.world.gazetteer import load_gazetteer
 
-LISTED = gazetteer("latin")
+LISTED = load_gazetteer("latin")
 NAMES = {country: {n for kind in LISTED.kinds for n in LISTED.names(country, kind)} for country in ("FR", "MA", "GB")}
 MOROCCAN = NAMES["MA"] - NAMES["FR"] - NAMES["GB"]
 TEXTS = [f"Mary is here {i}" for i in range(16)]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from geobias.texts.counterfactuals import Counterfactuals
-from geobias.texts.people import people, places
-from geobias.world.gazetteer import city_gazetteer, gazetteer
+from geobias.texts.people import find_people, find_places
+from geobias.world.gazetteer import load_city_gazetteer, load_gazetteer
 
-NAMES = gazetteer()
+NAMES = load_gazetteer()
 
 
 def renaming(
@@ -22,7 +22,8 @@ def renaming(
     import re
 
     found = [
-        people(text, [m.span() for m in re.finditer(r"[A-ZÀ-Ý]\w*(?: [A-ZÀ-Ý]\w*)*", text)], NAMES) for text in texts
+        find_people(text, [m.span() for m in re.finditer(r"[A-ZÀ-Ý]\w*(?: [A-ZÀ-Ý]\w*)*", text)], NAMES)
+        for text in texts
     ]
     return Counterfactuals(texts, found, NAMES, countries, draws=draws, seed=seed)
 
@@ -101,18 +102,18 @@ def test_shown_genders() -> None:
 
 def test_names_used_counts_different_names() -> None:
     made = renaming(["ask John", "ask John", "ask John Smith"], countries=("MA",), draws=30)
-    used = made.names_used(0)
+    used = made.count_names(0)
     lasts = {name.last for name in made.new_names(2, 0)[0]}
     assert used == {"male": 19, "female": 0, "last": len(lasts)}
 
 
 def test_places_become_cities() -> None:
     text = "from London to Rome"
-    cities = city_gazetteer()
-    made = Counterfactuals([text], [places(text, [(5, 11), (15, 19)])], cities, ["FR"], draws=5, seed=0)
+    cities = load_city_gazetteer()
+    made = Counterfactuals([text], [find_places(text, [(5, 11), (15, 19)])], cities, ["FR"], draws=5, seed=0)
     for draw in range(5):
         start, end = made.at(0, 0, draw).removeprefix("from ").split(" to ")
         assert start in cities.names("FR", "city") and end in cities.names("FR", "city") and start != end
     assert cities.names("FR", "city")[0] == "Paris" and len(cities.names("FR", "city")) == 100
-    assert made.names_used(0) == {"city": 10}
+    assert made.count_names(0) == {"city": 10}
     assert np.all(made.shown_genders() == "not shown")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from geobias.texts.people import Person, people, places, usable_spans
-from geobias.world.gazetteer import gazetteer
+from geobias.texts.people import Person, find_people, find_places, trim_spans
+from geobias.world.gazetteer import load_gazetteer
 
-NAMES = gazetteer()
+NAMES = load_gazetteer()
 
 
 def spans(text: str, *names: str) -> list[tuple[int, int]]:
@@ -23,9 +23,9 @@ def spans(text: str, *names: str) -> list[tuple[int, int]]:
 def renamed(text: str, *names: str, first: str = "Amina", last: str = "Diallo") -> str:
     """The text with everybody called the same."""
     pieces, at = [], 0
-    mentions = [mention for person in people(text, spans(text, *names), NAMES) for mention in person.mentions]
+    mentions = [mention for person in find_people(text, spans(text, *names), NAMES) for mention in person.mentions]
     for mention in sorted(mentions, key=lambda mention: mention.start):
-        pieces += [text[at : mention.start], mention.written(first, last)]
+        pieces += [text[at : mention.start], mention.render(first, last)]
         at = mention.end
     return "".join(pieces) + text[at:]
 
@@ -78,26 +78,26 @@ def test_mentions_of_one_person_change_together() -> None:
     assert renamed(text, "Barack Obama", "Obama", "Barack", "OBAMA") == (
         "Amina Diallo won. Diallo smiled, Amina waved, and DIALLO slept."
     )
-    (one,) = people(text, spans(text, "Barack Obama", "Obama", "Barack", "OBAMA"), NAMES)
+    (one,) = find_people(text, spans(text, "Barack Obama", "Obama", "Barack", "OBAMA"), NAMES)
     assert one.text == "Barack Obama" and len(one.mentions) == 4
 
 
 def test_a_shorter_mention_belongs_to_the_last_one_before_it() -> None:
     text = "Barack Obama and Michelle Obama came; Obama spoke."
-    barack, michelle = people(text, spans(text, "Barack Obama", "Michelle Obama", "Obama"), NAMES)
+    barack, michelle = find_people(text, spans(text, "Barack Obama", "Michelle Obama", "Obama"), NAMES)
     assert (barack.text, len(barack.mentions)) == ("Barack Obama", 1)
     assert (michelle.text, len(michelle.mentions)) == ("Michelle Obama", 2)
 
 
 def test_a_shorter_mention_may_come_first() -> None:
     text = "Obama spoke. Barack Obama, that is."
-    (one,) = people(text, spans(text, "Obama", "Barack Obama"), NAMES)
+    (one,) = find_people(text, spans(text, "Obama", "Barack Obama"), NAMES)
     assert [mention.parts for mention in one.mentions] == [("last",), ("first", "last")]
 
 
 def test_different_people_stay_apart() -> None:
     text = "Mary met John and Mary left."
-    found = people(text, spans(text, "Mary", "John", "Mary"), NAMES)
+    found = find_people(text, spans(text, "Mary", "John", "Mary"), NAMES)
     assert [(person.text, len(person.mentions)) for person in found] == [("Mary", 2), ("John", 1)]
 
 
@@ -106,7 +106,7 @@ def test_different_people_stay_apart() -> None:
     [("Mary Smith", "female"), ("john smith", "male"), ("J. Smith", None), ("Drake", None), ("Qwrt", None)],
 )
 def test_gender_is_that_of_the_first_name(name: str, gender: str | None) -> None:
-    (person,) = people(name, [(0, len(name))], NAMES)
+    (person,) = find_people(name, [(0, len(name))], NAMES)
     assert person.gender == gender
 
 
@@ -116,22 +116,22 @@ def test_gender_is_that_of_the_first_name(name: str, gender: str | None) -> None
 )
 def test_handles_hashtags_and_links_are_never_names(text: str) -> None:
     start = text.casefold().index("mary")
-    assert people(text, [(start, start + 4)], NAMES) == ()
+    assert find_people(text, [(start, start + 4)], NAMES) == ()
 
 
 def test_a_title_alone_is_nobody() -> None:
-    assert people("The President spoke", spans("The President spoke", "President"), NAMES) == ()
+    assert find_people("The President spoke", spans("The President spoke", "President"), NAMES) == ()
 
 
 def test_marks_at_the_ends_are_trimmed_but_vowel_signs_stay() -> None:
-    assert usable_spans("(Ann), ...", [(0, 10)]) == [(1, 4)]
-    assert usable_spans("!!!", [(0, 3)]) == []
+    assert trim_spans("(Ann), ...", [(0, 10)]) == [(1, 4)]
+    assert trim_spans("!!!", [(0, 3)]) == []
     hindi = "सीता है"  # the last sign of the name is a mark, not a letter
-    assert usable_spans(hindi, [(0, 4)]) == [(0, 4)]
+    assert trim_spans(hindi, [(0, 4)]) == [(0, 4)]
 
 
 def test_places_are_renamed_as_a_whole() -> None:
     text = "From New York City to London; NEW YORK rocks"
-    first, second = places(text, spans(text, "New York City", "London", "NEW YORK"))
-    assert [mention.written("Lyon", "") for mention in first.mentions] == ["Lyon", "LYON"]
+    first, second = find_places(text, spans(text, "New York City", "London", "NEW YORK"))
+    assert [mention.render("Lyon", "") for mention in first.mentions] == ["Lyon", "LYON"]
     assert isinstance(second, Person) and second.has("city") and not second.has("first")

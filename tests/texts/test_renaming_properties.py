@@ -11,10 +11,10 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from geobias.texts.counterfactuals import Counterfactuals
-from geobias.texts.people import people, places, usable_spans
-from geobias.world.gazetteer import city_gazetteer, gazetteer
+from geobias.texts.people import find_people, find_places, trim_spans
+from geobias.world.gazetteer import load_city_gazetteer, load_gazetteer
 
-NAMES, CITIES = gazetteer(), city_gazetteer()
+NAMES, CITIES = load_gazetteer(), load_city_gazetteer()
 COUNTRIES = ("FR", "MA", "IN", "TR")
 # Known names, unknown ones, several words, titles; accents as marks of their own, vowel signs, letters beyond the BMP.
 SIMPLE = (
@@ -79,9 +79,9 @@ def rename(
     texts: Sequence[Marked], countries: Sequence[str] = COUNTRIES, draws: int = 3, seed: int = 0, entity: str = "person"
 ) -> Counterfactuals:
     if entity == "place":
-        found = [places(one.text, one.spans) for one in texts]
+        found = [find_places(one.text, one.spans) for one in texts]
         return Counterfactuals([one.text for one in texts], found, CITIES, countries, draws=draws, seed=seed)
-    persons = [people(one.text, one.spans, NAMES) for one in texts]
+    persons = [find_people(one.text, one.spans, NAMES) for one in texts]
     return Counterfactuals([one.text for one in texts], persons, NAMES, countries, draws=draws, seed=seed)
 
 
@@ -172,7 +172,7 @@ def test_another_seed_text_or_country_draws_other_names() -> None:
 def test_usable_spans_lie_inside_the_given_ones(text: Marked, extra: list[tuple[int, int]]) -> None:
     length = len(text.text)
     spans = [*text.spans, *((min(pair), max(pair)) for pair in extra if max(pair) <= length)]
-    for start, end in usable_spans(text.text, spans):
+    for start, end in trim_spans(text.text, spans):
         assert start < end and any(first <= start and end <= last for first, last in spans)
 
 
@@ -194,4 +194,4 @@ def test_the_full_stop_of_an_initial_goes_with_it() -> None:
 )
 def test_people_of_long_texts(text: str, expected: int) -> None:
     spans = [found.span() for found in re.finditer(r"\b(?:john smith|john|mary|abc\d+ def\d+)\b", text, re.IGNORECASE)]
-    assert len(people(text, spans, NAMES)) == expected
+    assert len(find_people(text, spans, NAMES)) == expected

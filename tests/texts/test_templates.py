@@ -7,7 +7,7 @@ import pytest
 
 from geobias.errors import InputError
 from geobias.texts.defaults import DEFAULT_TEMPLATE
-from geobias.texts.templates import Sentences, checked_template, mark, unmark
+from geobias.texts.templates import Sentences, check_template, mark, unmark
 
 
 def test_sentences_in_their_order() -> None:
@@ -49,4 +49,4 @@ def test_regions_are_found_where_they_stand() -> None:
 )
 def test_a_template_without_its_placeholders_is_refused_with_a_right_one(template: str) -> None:
     with pytest.raises(InputError, match=re.escape(f"for example: {DEFAULT_TEMPLATE!r}")):
-        checked_template(template)
+        check_template(template)

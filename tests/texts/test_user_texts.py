@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from geobias.errors import InputError
-from geobias.texts.user_texts import Texts, joined, read_texts, sample_texts
+from geobias.texts.user_texts import Texts, join_texts, read_texts, sample_texts
 
 TEXTS = ('She said "hi", twice', "two\r\nlines,\nthen one\u2028more", "😀 Anna in Kyïv", "北京 ваш\tدمشق", "NA")
 SPANS: list[list[list[int]]] = [[], [[0, 3], [5, 10]], [[2, 6]], [[0, 2]], []]
@@ -421,7 +421,7 @@ def test_joined_languages() -> None:
     rows = [{"text": "a b", "s": [[0, 1]], "y": "x", "g": "u"}, {"text": "", "s": [], "y": "x", "g": "u"}]
     english = read_texts(rows, spans="s", label="y", subsets=["g"], language="en")
     german = replace(english, texts=("c d",), languages=("de",), groups={"g": ("v",)}, source="b.csv")
-    assert joined([english, german]) == Texts(
+    assert join_texts([english, german]) == Texts(
         texts=("a b", "c d"),
         ids=("en:1", "de:1"),
         languages=("en", "de"),
@@ -431,7 +431,7 @@ def test_joined_languages() -> None:
         source="the list given, b.csv",
         left_out=2,
     )
-    assert joined([english]) == english
+    assert join_texts([english]) == english
 
 
 def test_parts_that_cannot_be_joined() -> None:
@@ -443,16 +443,16 @@ def test_parts_that_cannot_be_joined() -> None:
     ):
         other = replace(plain, languages=("de",), source="b.csv", **field)
         with pytest.raises(InputError, match=f"{message}: b.csv has, a.csv has not"):
-            joined([plain, other])
+            join_texts([plain, other])
     with pytest.raises(InputError, match="the id 'en:1'"):
-        joined([plain, plain])
+        join_texts([plain, plain])
     with pytest.raises(InputError, match="No texts"):
-        joined([])
+        join_texts([])
 
 
 def test_joined_texts_have_no_parts_that_none_had() -> None:
     plain = Texts(("a",), ("1",), ("en",), None, None, {}, "a.csv")
-    both = joined([plain, replace(plain, languages=("",))])
+    both = join_texts([plain, replace(plain, languages=("",))])
     assert (both.spans, both.labels, both.groups, both.ids) == (None, None, {}, ("en:1", "1"))
 
 

@@ -15,11 +15,11 @@ from geobias.world.gazetteer import (
     OTHER_NAMES,
     PAPER_COUNTRIES,
     Gazetteer,
-    gazetteer,
     is_latin,
+    load_gazetteer,
     read_gazetteer,
 )
-from geobias.world.regions import world
+from geobias.world.regions import load_world
 
 
 def shipped_lines() -> list[list[str]]:
@@ -53,14 +53,14 @@ def test_countries_are_those_of_the_regions() -> None:
     assert len(codes) == len(set(codes)) == 193
     assert {country for code, country in countries if not code} == {"Orange Free State"}
     assert all(code in known for code in codes)
-    named = {region.id: region.name for region in world(cities=0).regions if region.level == "country"}
-    names = gazetteer()
+    named = {region.id: region.name for region in load_world(cities=0).regions if region.level == "country"}
+    names = load_gazetteer()
     assert all(names.country(code) == named[code] for code in codes)
     assert set(OTHER_NAMES.values()) <= set(codes)
 
 
 def test_codes_are_in_the_order_of_the_countries_names() -> None:
-    names = gazetteer()
+    names = load_gazetteer()
     assert len(names.codes) == 194
     assert names.codes[:3] == ("AF", "AL", "DZ")
     assert names.codes[-1] == "ZW"
@@ -68,7 +68,7 @@ def test_codes_are_in_the_order_of_the_countries_names() -> None:
 
 
 def test_latin_names_only_unless_asked() -> None:
-    latin, everything = gazetteer(), gazetteer("all")
+    latin, everything = load_gazetteer(), load_gazetteer("all")
     assert (len(latin.names("MA", "male")), latin.total("MA", "male")) == (19, 92)
     assert (len(latin.names("IN", "male")), latin.total("IN", "male")) == (62, 80)
     assert len(everything.names("MA", "male")) == everything.total("MA", "male") == 92
@@ -79,7 +79,7 @@ def test_latin_names_only_unless_asked() -> None:
 
 
 def test_counts_and_what_is_lacking() -> None:
-    names = gazetteer()
+    names = load_gazetteer()
     rows = {row["code"]: row for row in names.counts()}
     assert tuple(rows) == names.codes
     assert rows["MA"] == {
@@ -92,20 +92,20 @@ def test_counts_and_what_is_lacking() -> None:
         "last": 77,
         "last_total": 98,
     }
-    assert names.lacking("CN") == [("male", 5), ("female", 14), ("last", 0)]
-    assert names.lacking("KR") == [("male", 0), ("female", 0), ("last", 5)]
-    assert gazetteer("all").lacking("CN") == []
+    assert names.find_short_lists("CN") == [("male", 5), ("female", 14), ("last", 0)]
+    assert names.find_short_lists("KR") == [("male", 0), ("female", 0), ("last", 5)]
+    assert load_gazetteer("all").find_short_lists("CN") == []
     assert [names.country(code) for code in PAPER_COUNTRIES] == [
         *("United Kingdom", "Ireland", "United States", "Canada", "Australia", "New Zealand", "South Africa", "India"),
         *("Germany", "France", "Spain", "Italy", "Portugal", "Hungary", "Poland", "Turkey", "Morocco"),
     ]
-    assert not any(names.lacking(code) for code in PAPER_COUNTRIES)
+    assert not any(names.find_short_lists(code) for code in PAPER_COUNTRIES)
 
 
 def test_enough_is_enough(tmp_path: Path) -> None:
     lines = [f"Elsewhere,{kind},A{'a' * i}" for kind in ("male", "last") for i in range(ENOUGH)]
     names = own(tmp_path, "country,kind,name\n" + "\n".join(lines[:-1]))
-    assert names.lacking("Elsewhere") == [("female", 0), ("last", ENOUGH - 1)]
+    assert names.find_short_lists("Elsewhere") == [("female", 0), ("last", ENOUGH - 1)]
 
 
 @pytest.mark.parametrize("name", ["Anna", "Łukasz", "Nguyễn", "O'Brien", "D’Angelo", "Jean-Luc", "Kahalepuna ʻIolani"])
@@ -146,7 +146,7 @@ def test_names_with_other_letters(name: str) -> None:
     ],
 )
 def test_a_country_is_found(text: str, code: str) -> None:
-    assert gazetteer().find(text) == code
+    assert load_gazetteer().find(text) == code
 
 
 @pytest.mark.parametrize(
@@ -155,18 +155,18 @@ def test_a_country_is_found(text: str, code: str) -> None:
 )
 def test_an_unknown_country_is_refused(text: str, hint: str) -> None:
     with pytest.raises(InputError, match=f"no names for the country {text!r}. {hint}"):
-        gazetteer().find(text)
+        load_gazetteer().find(text)
 
 
 def test_unknown_scripts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'greek': give --scripts latin"):
-        gazetteer("greek")
+        load_gazetteer("greek")
     with pytest.raises(InputError, match="--scripts"):
         own(tmp_path, "country,kind,name\nFR,last,Martin\n", scripts="Latin")
 
 
 def test_shipped_names_are_clean() -> None:
-    names = gazetteer("all")
+    names = load_gazetteer("all")
     assert "Guedes" in names.names("PT", "last")
     assert "Ioannou" in names.names("CY", "last")
     assert "Pols" in names.names("LV", "male")
@@ -193,7 +193,7 @@ def test_own_names_are_cleaned_alike(tmp_path: Path) -> None:
 
 
 def test_gender_of_shipped_names() -> None:
-    names = gazetteer()
+    names = load_gazetteer()
     assert names.gender("John") == names.gender("JOHN") == "male"
     assert names.gender("mary") == "female"
     assert names.gender("Иван") == "male"  # in any script, whatever is drawn
@@ -229,7 +229,7 @@ B,last,Zeqqa
     assert names.gender("Ceqqe") is None  # first among women, and first among men in another country
     assert names.gender("Mary") == "female"  # the shipped names are known too
     assert names.is_last("zeqqa") and not names.is_first("zeqqa")
-    assert gazetteer().gender("Aqqa") is None  # and these stay with their file
+    assert load_gazetteer().gender("Aqqa") is None  # and these stay with their file
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from geobias.errors import InputError
-from geobias.world.regions import RegionTree, read_tree, world
+from geobias.world.regions import RegionTree, load_world, read_tree
 
 
 def by_level(tree: RegionTree) -> Counter[str]:
@@ -21,7 +21,7 @@ def children_of(tree: RegionTree, level: str, key: str) -> list[str]:
 
 
 def test_the_whole_world() -> None:
-    tree = world(cities=None)
+    tree = load_world(cities=None)
     levels = by_level(tree)
     assert (levels["earth"], levels["continent"], levels["country"]) == (1, 6, 247)
     below = {tree.regions[i].id: len(tree.children[i]) for i in tree.children[0]}
@@ -34,33 +34,33 @@ def test_the_whole_world() -> None:
 
 
 def test_every_region_stands_after_its_parent() -> None:
-    tree = world(cities=3)
+    tree = load_world(cities=3)
     assert tree.regions[0].parent is None
     assert all(r.parent is not None and r.parent < i for i, r in enumerate(tree.regions) if i)
 
 
 def test_the_largest_cities_are_kept() -> None:
-    tree = world(cities=2, countries=["Japan", "fr"])
+    tree = load_world(cities=2, countries=["Japan", "fr"])
     assert children_of(tree, "country", "FR") == ["Paris", "Marseille"]
     assert len(children_of(tree, "country", "JP")) == 2
-    assert by_level(world(cities=0))["city"] == 0
+    assert by_level(load_world(cities=0))["city"] == 0
 
 
 def test_an_id_counts_within_its_level_only() -> None:
-    tree = world(cities=0)
+    tree = load_world(cities=0)
     assert "Namibia" in children_of(tree, "continent", "AF")
     assert "Canada" in children_of(tree, "continent", "NA")
     assert children_of(tree, "country", "NA") == []
 
 
 def test_two_regions_of_one_name_stay_two() -> None:
-    tree = world(cities=None, countries=["GE", "US", "GB"])
+    tree = load_world(cities=None, countries=["GE", "US", "GB"])
     named = [r for r in tree.regions if r.name == "Birmingham"]
     assert len(named) >= 2 and len({r.id for r in named}) == len(named)
 
 
 def test_continents_narrow_the_world() -> None:
-    tree = world(cities=0, continents=["EU", "south america"])
+    tree = load_world(cities=0, continents=["EU", "south america"])
     assert [tree.regions[i].id for i in tree.children[0]] == ["EU", "SA"]
 
 
@@ -76,7 +76,7 @@ def test_continents_narrow_the_world() -> None:
 )
 def test_what_does_not_exist_is_refused(options: dict[str, list[str]], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        world(**options)  # type: ignore[arg-type]
+        load_world(**options)  # type: ignore[arg-type]
 
 
 def write(path: Path, text: str) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from geobias.errors import InputError
-from geobias.world.words import Word, checked, herb_words, read_words
+from geobias.world.words import Word, check_words, herb_words, read_words
 
 
 def test_the_papers_words() -> None:
@@ -63,4 +63,4 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_the_same_word_in_two_topics_is_two_dimensions() -> None:
-    assert len(checked([Word("strong", "a"), Word("strong", "b"), Word("strong", "a")])) == 2
+    assert len(check_words([Word("strong", "a"), Word("strong", "b"), Word("strong", "a")])) == 2

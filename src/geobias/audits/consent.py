@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from geobias.checks import check_number
-from geobias.engine.ask import distinct
+from geobias.engine.ask import find_distinct
 from geobias.engine.store import ScoreStore
 from geobias.errors import InputError
 from geobias.models.served.endpoint import Endpoint
-from geobias.texts.lazy_texts import chosen
+from geobias.texts.lazy_texts import select_texts
 
 MOST_CALLS, DEFAULT_CONCURRENCY, MOST_AT_ONCE = 1_000_000_000, 8, 1_000
 RATES = 0.0001, 100_000  # calls a second: from one in three hours
@@ -93,10 +93,10 @@ def workload(
     texts: Sequence[str], columns: Sequence[str], fingerprints: Sequence[str], *, name: str, each: int = 0
 ) -> Workload:
     """What of these texts is not in the store under any of the fingerprints. `each` letters are sent with every one."""
-    first, _ = distinct(texts)
+    first, _ = find_distinct(texts)
     known = np.zeros(len(first), dtype=bool)
     for fingerprint in fingerprints:
-        known |= ~np.isnan(ScoreStore(fingerprint, columns, name=name).lookup(chosen(texts, first))[:, 0])
+        known |= ~np.isnan(ScoreStore(fingerprint, columns, name=name).lookup(select_texts(texts, first))[:, 0])
     sample = [len(texts[i]) for i in range(0, len(texts), max(1, len(texts) // SAMPLE))]
     letters = sum(sample) / max(len(sample), 1) + each
     missing = int((~known).sum())

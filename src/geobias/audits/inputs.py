@@ -1,21 +1,35 @@
-"""What a user gave, as several audits read it: texts, lists of names, a number of cities."""
+"""Input that several audits read: texts, lists of names, a number of cities."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from geobias.checks import MOST_ROWS, check_number, shorten
 from geobias.errors import InputError
-from geobias.texts.user_texts import Texts, joined, read_texts, sample_texts
+from geobias.texts.user_texts import Texts, join_texts, read_texts, sample_texts
 
-MOST_CITIES = 100_000  # of a country: more than the world has
-SAMPLE = 100  # of the tweets inside, where no texts are given and no limit is set
+MOST_CITIES = 100_000  # per country: more than the world has
+SAMPLE = 100  # bundled tweets that are used where neither texts nor a limit are given
 
 
-def given_texts(
+@dataclass(frozen=True)
+class TextsSettings:
+    """Which texts were used."""
+
+    source: str
+    count: int
+    digest: str
+
+    @classmethod
+    def describe(cls, texts: Texts) -> TextsSettings:
+        return cls(texts.source, len(texts), texts.digest)
+
+
+def load_texts(
     source: Any,
     *,
     column: str = "text",
@@ -26,52 +40,52 @@ def given_texts(
     entity: str = "person",
     sample: int = SAMPLE,
 ) -> Texts:
-    """The user's texts, {language: texts} or not; without any the first tweets inside that name such an entity."""
+    """The user's texts, or {language: texts}; without a source the first bundled tweets that name such an entity."""
     if limit is not None:
         check_number("--limit", limit, 1, MOST_ROWS)
     if source is None:
         options = {"--column": column != "text", "--spans": spans, "--label": label, "--subset": subsets}
-        for option in (option for option, given in options.items() if given):
+        for option in (option for option, value in options.items() if value):
             raise InputError(f"{option} names a column of texts of your own: give --texts.")
         return sample_texts(entity).head(limit or sample)
     subsets = [subsets] if isinstance(subsets, str) else subsets
-    parts = source.items() if isinstance(source, Mapping) else [("", source)]
-    read = [
+    sources = source.items() if isinstance(source, Mapping) else [("", source)]
+    parts = [
         read_texts(part, column=column, spans=spans, label=label, subsets=subsets, language=language)
-        for language, part in parts
+        for language, part in sources
     ]
-    found = joined([part.head(limit) if limit else part for part in read])
-    if len(set(found.languages)) > 1 and "language" in found.groups:
+    texts = join_texts([part.head(limit) if limit else part for part in parts])
+    if len(set(texts.languages)) > 1 and "language" in texts.groups:
         raise InputError("The languages that --texts names are a subset already: leave out --subset language.")
-    return found
+    return texts
 
 
-def sources(given: Sequence[str] | None) -> dict[str, Path] | None:
-    """FILE, or several LANGUAGE=FILE; a file whose name has a "=" is still a file."""
-    if not given:
+def parse_text_files(values: Sequence[str] | None) -> dict[str, Path] | None:
+    """`--texts FILE`, or several `--texts LANGUAGE=FILE`, as {language: file}; a file may have "=" in its name."""
+    if not values:
         return None
-    tagged: dict[str, Path] = {}
-    for text in given:
-        language, found, path = text.partition("=")
-        if not found or os.path.exists(text):  # which is False for a name too long to be a file's
-            language, path = "", text
-        if language in tagged:
+    files: dict[str, Path] = {}
+    for value in values:
+        language, separator, path = value.partition("=")
+        if not separator or os.path.exists(value):  # False for a name that is too long for a file
+            language, path = "", value
+        if language in files:
             raise InputError("Several --texts need a language each, for example: --texts en=a.csv --texts eu=b.csv.")
-        tagged[language] = Path(path)
-    return tagged
+        files[language] = Path(path)
+    return files
 
 
-def listed(names: str | Sequence[str], option: str) -> list[str]:
-    """Names given one by one, or as one text with commas; a text without a name is a slip (an unset variable)."""
+def split_list(names: str | Sequence[str], option: str) -> list[str]:
+    """A list of names, or one string of them with commas between; an empty string is refused (an unset variable)."""
     if not isinstance(names, str):
         return list(names)
-    found = [name.strip() for name in names.split(",") if name.strip()]
-    if not found:
+    parts = [name.strip() for name in names.split(",") if name.strip()]
+    if not parts:
         raise InputError(f"{option} is empty: leave it out, or name at least one.")
-    return found
+    return parts
 
 
-def city_count(cities: int | str, *, fewest: int = 0) -> int | None:
+def parse_city_count(cities: int | str, *, fewest: int = 0) -> int | None:
     """How many cities of each country; None for all of them."""
     if cities == "all":
         return None

@@ -9,8 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
-
+from geobias.audits.consent import Workload
 from geobias.models.scorer import Scorer
 from geobias.report.tables import console, titled_table
 
@@ -46,22 +45,36 @@ def timed(what: str, scorer: Scorer, texts: Sequence[str], *, besides: int = 0) 
         size *= 2
 
 
-def show_plan(about: str, steps: Sequence[Step], effects: Sequence[str]) -> None:
-    out: Console = console()
-    table = titled_table("What this run would ask")
-    table.add_column("of", overflow="fold")
-    for heading in ("texts", "texts/s", "at most"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for step in steps:
-        table.add_row(
-            step.what, f"{step.texts:,}", f"{1 / step.seconds_each:,.0f}", _duration(step.texts * step.seconds_each)
-        )
-    out.print(about)
-    out.print(table)
-    together = sum(step.texts * step.seconds_each for step in steps)
-    out.print(f"Together at most {_duration(together)}; texts scored before are free.")
-    for effect in effects:
-        out.print(effect)
+@dataclass(frozen=True)
+class Plan:
+    """What a run would ask, and how small an effect it could find."""
+
+    about: str
+    steps: Sequence[Step] = ()
+    effects: Sequence[str] = ()
+
+    @classmethod
+    def of_served(cls, workload: Workload) -> Plan:
+        """For a served model nothing is timed: that would send texts."""
+        return cls(f"Nothing is sent now. It would be: {workload}")
+
+    def show(self) -> None:
+        out = console()
+        out.print(self.about)
+        if not self.steps:
+            return
+        table = titled_table("What this run would ask")
+        table.add_column("of", overflow="fold")
+        for heading in ("texts", "texts/s", "at most"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for step in self.steps:
+            seconds = step.texts * step.seconds_each
+            table.add_row(step.what, f"{step.texts:,}", f"{1 / step.seconds_each:,.0f}", _duration(seconds))
+        out.print(table)
+        total = sum(step.texts * step.seconds_each for step in self.steps)
+        out.print(f"Together at most {_duration(total)}; texts scored before are free.")
+        for effect in self.effects:
+            out.print(effect)
 
 
 def _duration(seconds: float) -> str:

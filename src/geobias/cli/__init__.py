@@ -18,22 +18,16 @@ from typing import Annotated
 import typer
 
 from geobias import __version__
-from geobias.audits.compare.command import compare
 from geobias.audits.country_map.command import world_map
 from geobias.audits.country_space.command import space
-from geobias.audits.downstream.command import downstream
-from geobias.audits.drift.command import drift
-from geobias.audits.finetune.command import finetune
 from geobias.audits.gate.command import gate
-from geobias.audits.names.command import names
 from geobias.audits.overview.command import audit
-from geobias.audits.regions.command import regions
-from geobias.audits.reproduce.command import reproduce
+from geobias.audits.registry import AUDITS
 from geobias.cli.arguments import check_arguments, explain_error, format_error
-from geobias.cli.bundled import cache, models_inside
+from geobias.cli.bundled import cache, models
 from geobias.cli.early_exit import INTERRUPTED, StopSignals, refuse_early_exit
+from geobias.cli.report import card, open_page, report
 from geobias.errors import GeobiasError
-from geobias.report.commands import card, open_page, report
 
 app = typer.Typer(
     name="geobias",
@@ -42,26 +36,28 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-COMMANDS: dict[str, Callable[..., None]] = {
-    "audit": audit,
-    "regions": regions,
-    "names": names,
-    "downstream": downstream,
-    "finetune": finetune,
-    "reproduce": reproduce,
-    "drift": drift,
+# Commands that measure nothing of their own: they run audits, or read finished runs.
+OTHER_COMMANDS: dict[str, Callable[..., None]] = {
     "report": report,
     "open": open_page,
     "card": card,
-    "compare": compare,
     "gate": gate,
     "map": world_map,
     "space": space,
-    "models": models_inside,
+    "models": models,
     "cache": cache,
 }
-for name, command in COMMANDS.items():
-    app.command(name)(refuse_early_exit(command))
+
+
+def register_commands() -> None:
+    """`geobias audit`, then the command of every audit in the registry, then all others."""
+    commands = {"audit": audit}
+    commands |= {row.name: row.load("command", row.name) for row in AUDITS}
+    for name, command in (commands | OTHER_COMMANDS).items():
+        app.command(name)(refuse_early_exit(command))
+
+
+register_commands()
 
 
 @app.callback(invoke_without_command=True)

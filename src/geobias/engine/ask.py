@@ -1,16 +1,16 @@
-"""Ask a scorer about texts: each distinct one once, the known ones from the store.
+"""Score texts: each distinct text once, those scored before from the store.
 
-Texts are asked in their own order, so that neighbours (the words of one region, the variants of one text) reach the
-scorer together; it sorts them by length and may find work in common.
+Texts are scored in their order, so that neighbours (the words of one region, the variants of one text) reach the
+scorer together. It sorts them by length and may find work in common.
 
-The answers come from the scorer itself; inside `computing("auto", ...)` from copies of it on a Ray cluster
-(`engine.cluster`). All else is the same.
+The scorer computes in this process. Inside `compute_on("auto", ...)`, copies of it compute on a Ray cluster
+(`engine.cluster`); all else is the same.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -21,41 +21,40 @@ import numpy as np
 
 from geobias.engine.store import ScoreStore, text_keys
 from geobias.errors import GeobiasError, InputError
-from geobias.models.scorer import Scorer
+from geobias.models.scorer import LARGEST_SHARE, ScoreBlock, Scorer
 from geobias.progress import progress_bar
-from geobias.texts.lazy_texts import LazyTexts, chosen
+from geobias.texts.lazy_texts import LazyTexts, select_texts
 
 if TYPE_CHECKING:
     from geobias.engine.cluster import Cluster
 
-SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the bar moves; nothing of what was paid for
-SMALLEST_SHARE, LARGEST_SHARE = 8, 65536
+SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the progress bar moves
 
 _cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 
 
 @contextmanager
-def computing(ray: str | None, device: str, dtype: str) -> Iterator[tuple[str, str]]:
-    """Where scorers compute inside: here, or on the Ray cluster of that address.
+def compute_on(ray: str | None, device: str, dtype: str) -> Iterator[tuple[str, str]]:
+    """Inside, scorers compute on the Ray cluster at this address; in this process if it is None.
 
-    Gives the device and the precision with which models are to be loaded in this process.
+    Yield the device and the precision with which to load models in this process.
     """
     if ray is None:
         yield device, dtype
         return
-    from geobias.engine.cluster import Cluster  # Ray only when it is asked for
+    from geobias.engine.cluster import Cluster  # imports Ray
 
     with Cluster(ray, device) as cluster:
-        before = _cluster.set(cluster)
+        token = _cluster.set(cluster)
         try:
-            yield "cpu", cluster.dtype(dtype)
+            yield "cpu", cluster.resolve_dtype(dtype)
         finally:
-            _cluster.reset(before)
+            _cluster.reset(token)
 
 
 @dataclass(frozen=True)
 class Answers:
-    """A row of scores for each text, in the texts' order, and how much of that was work."""
+    """A row of scores for each text, in the texts' order, and how many texts were scored for it."""
 
     scores: np.ndarray
     columns: Sequence[str]
@@ -69,7 +68,7 @@ class Answers:
         return 0 if cut is None else int((cut > 0).sum())
 
     def column(self, name: str) -> np.ndarray | None:
-        """One column by name; None if this scorer does not give it."""
+        """Return one column by name; None if this scorer does not have it."""
         return self.scores[:, list(self.columns).index(name)] if name in self.columns else None
 
 
@@ -79,157 +78,133 @@ def ask(
     *,
     label: str = "scoring",
     progress: bool | None = None,
-    keeper: Keeper | None = None,
+    writer: StoreWriter | None = None,
 ) -> Answers:
-    """The scorer's answer to every text. `progress` shows a bar; by default only on a terminal.
+    """Return the scores of all texts. `progress` shows a bar; by default only on a terminal.
 
-    Who asks several times about texts of different kinds has one keeper, and need not wait for what it writes.
-
-    Texts without a number are told when all others are kept. A scorer may have two methods more: `ask_before(asked)`,
-    which, where answers are paid, may have other scorers asked through the store first, and `check_answers(texts,
-    scores)`, which may refuse what is known in the end.
+    To score several blocks of texts, share one `writer`: then no block waits until the last one is on disk.
+    A text without a score raises an error after all others are stored.
     """
-    if keeper is None:
-        with Keeper(scorer, label) as own:
-            return ask(scorer, texts, label=label, progress=progress, keeper=own)
-    first, which = distinct(texts)
-    scores = keeper.store.lookup(chosen(texts, first))
+    if writer is None:
+        with StoreWriter(scorer, label) as writer:
+            return ask(scorer, texts, label=label, progress=progress, writer=writer)
+    first_positions, text_numbers = find_distinct(texts)
+    scores = writer.store.lookup(select_texts(texts, first_positions))
     missing = np.flatnonzero(np.isnan(scores[:, 0]))
-    paid = getattr(scorer, "paid", False)
-    if paid and len(missing) and hasattr(scorer, "ask_before"):
-        scorer.ask_before(lambda other, some: ask(other, some, label=label, progress=False).scores)
-    cluster = None if paid else _cluster.get()  # a server is called from here, whoever computes
-    answers = answers_here if cluster is None else cluster.answers
+    if scorer.paid and len(missing):
+        scorer.prepare(lambda other, more: ask(other, more, label=label, progress=False).scores)
+    cluster = None if scorer.paid else _cluster.get()  # a server is always called from this process
+    score = score_here if cluster is None else cluster.score
     with progress_bar(label, len(missing), progress) as advance:
-        parts = _kept_in_time(answers(scorer, texts, first[missing]), 0.0 if paid else SECONDS_AT_RISK)
-        with _closed(parts):  # a scorer is left as it was, whatever happens here
-            for some, answer in parts:
-                fine = np.isfinite(answer[:, 0].astype(np.float64))
-                rows = missing[some[fine]]
-                if len(rows):
-                    keeper.keep(chosen(texts, first[rows]), answer[fine])
-                    scores[rows] = answer[fine]
-                advance(len(some))
-    _refuse_without_number(texts, first[np.isnan(scores[:, 0])])
-    if hasattr(scorer, "check_answers"):
-        scorer.check_answers(chosen(texts, first), scores)
-    return Answers(scores[which], scorer.columns, len(first), len(missing))
+        blocks = _join_blocks(score(scorer, texts, first_positions[missing]), 0.0 if scorer.paid else SECONDS_AT_RISK)
+        with _close_after(blocks):
+            for positions, rows in blocks:
+                is_number = np.isfinite(rows[:, 0].astype(np.float64))
+                scored = missing[positions[is_number]]
+                if len(scored):
+                    writer.write(select_texts(texts, first_positions[scored]), rows[is_number])
+                    scores[scored] = rows[is_number]
+                advance(len(positions))
+    _refuse_missing_scores(texts, first_positions[np.isnan(scores[:, 0])])
+    scorer.check_scores(select_texts(texts, first_positions), scores)
+    return Answers(scores[text_numbers], scorer.columns, len(first_positions), len(missing))
 
 
-Part = tuple[np.ndarray, np.ndarray]  # positions among the texts asked, and their rows of scores
+def find_distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the position of the first of equal texts, and for every text the number of its distinct text."""
+    known = texts.find_distinct() if isinstance(texts, LazyTexts) else None
+    if known is not None:
+        return known
+    keys = text_keys(texts).dictionary_encode()
+    text_numbers = keys.indices.to_numpy()
+    first_positions = np.full(len(keys.dictionary), len(texts))
+    np.minimum.at(first_positions, text_numbers, np.arange(len(texts)))
+    return first_positions, text_numbers
 
 
-def distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """The positions of the first of equal texts, and for every text which of them it is."""
-    found = texts.distinct() if isinstance(texts, LazyTexts) else None
-    if found is not None:
-        return found
-    coded = text_keys(texts).dictionary_encode()
-    which = coded.indices.to_numpy()
-    first = np.full(len(coded.dictionary), len(texts))
-    np.minimum.at(first, which, np.arange(len(texts)))
-    return first, which
-
-
-class Keeper:
-    """Knows a scorer's answers, and writes new ones beside the scoring: no batch waits for digests and disks."""
+class StoreWriter:
+    """A scorer's store, written to by a thread: no batch waits for digests and disks."""
 
     def __init__(self, scorer: Scorer, label: str) -> None:
         self.store = ScoreStore(scorer.fingerprint, scorer.columns, name=label)
-        self.wait = getattr(scorer, "paid", False)
-        self.writer = ThreadPoolExecutor(1)
+        self.waits = scorer.paid
+        self.thread = ThreadPoolExecutor(1)
         self.last: Future[None] | None = None
 
     def __enter__(self) -> Self:
         return self
 
-    def keep(self, texts: Sequence[str], answer: np.ndarray) -> None:
-        """Returns when the answers before these are on disk; if they are paid for, when these are."""
+    def write(self, texts: Sequence[str], rows: np.ndarray) -> None:
+        """Write scores. Return when those before are on disk; if they are paid for, when these are."""
         if self.last is not None:
             self.last.result()
-        self.last = self.writer.submit(self.store.add, texts, answer)
-        if self.wait:
+        self.last = self.thread.submit(self.store.add, texts, rows)
+        if self.waits:
             self.last.result()
 
     def __exit__(self, *failure: object) -> None:
-        self.writer.shutdown()  # what was handed over is written, also after a failure
+        self.thread.shutdown()  # writes what was handed over, also after a failure
         if self.last is not None and failure[0] is None:
             self.last.result()
         if failure[0] is None:
             self.store.tidy()
 
 
-def answers_here(scorer: Scorer, texts: Sequence[str], asked: np.ndarray) -> Iterator[Part]:
-    """The answers as they come: batch by batch from a scorer that streams, share by share from any other."""
-    if hasattr(scorer, "batches"):
-        size = len(asked) if getattr(scorer, "takes_everything", False) else LARGEST_SHARE
-        for start in range(0, len(asked), max(size, 1)):
-            share = chosen(texts, asked[start : start + size])
-            with _closed(scorer.batches(share)) as batches:
-                for some, answer in batches:
-                    yield start + some, _checked(scorer, chosen(share, some), answer)
-    else:
-        for share_at in _shares(len(asked)):
-            share = list(chosen(texts, asked[share_at]))
-            yield np.arange(len(asked))[share_at], _checked(scorer, share, np.asarray(scorer.score(share)))
+def score_here(scorer: Scorer, texts: Sequence[str], positions: np.ndarray) -> Generator[ScoreBlock]:
+    """Score the texts at these positions in this process; yield places among `positions`, and their rows."""
+    size = max(1, len(positions) if scorer.takes_everything else LARGEST_SHARE)
+    for start in range(0, len(positions), size):
+        share = select_texts(texts, positions[start : start + size])
+        with _close_after(scorer.batches(share)) as blocks:
+            for places, rows in blocks:
+                _check_shape(scorer, len(places), rows)
+                yield start + places, rows
 
 
-def _kept_in_time(parts: Iterator[Part], at_risk: float) -> Iterator[Part]:
-    """Small parts joined until a few seconds' work has come together: what is yielded is kept on disk.
+def _join_blocks(blocks: Iterator[ScoreBlock], seconds: float) -> Generator[ScoreBlock]:
+    """Join blocks until so many seconds have passed: each joined block is one write to disk.
 
-    What came before a failure is yielded before it rises.
+    Blocks that came before a failure are yielded before it is raised.
     """
-    waiting: list[Part] = []
-    since = time.perf_counter()
+    waiting: list[ScoreBlock] = []
+    began = time.perf_counter()
     failure: BaseException | None = None
     try:
-        with _closed(parts):
-            for part in parts:
-                waiting.append(part)
-                if time.perf_counter() - since >= at_risk:
-                    yield _joined(waiting)
-                    waiting, since = [], time.perf_counter()
+        with _close_after(blocks):
+            for block in blocks:
+                waiting.append(block)
+                if time.perf_counter() - began >= seconds:
+                    yield _concatenate(waiting)
+                    waiting, began = [], time.perf_counter()
     except (Exception, KeyboardInterrupt) as error:
         failure = error
     if waiting:
-        yield _joined(waiting)
+        yield _concatenate(waiting)
     if failure is not None:
         raise failure
 
 
 @contextmanager
-def _closed(parts: Iterator[Part]) -> Iterator[Iterator[Part]]:
-    """Parts that are ended here, also where nobody takes the last of them; a scorer's need not be a generator."""
+def _close_after(blocks: Iterator[ScoreBlock]) -> Iterator[Iterator[ScoreBlock]]:
+    """End a generator here even if it was not read to its end, so that the scorer can restore its model."""
     try:
-        yield parts
+        yield blocks
     finally:
-        getattr(parts, "close", lambda: None)()
+        if isinstance(blocks, Generator):
+            blocks.close()
 
 
-def _joined(parts: list[Part]) -> Part:
-    return np.concatenate([some for some, _ in parts]), np.concatenate([answer for _, answer in parts])
+def _concatenate(blocks: list[ScoreBlock]) -> ScoreBlock:
+    return np.concatenate([positions for positions, _ in blocks]), np.concatenate([rows for _, rows in blocks])
 
 
-def _shares(count: int) -> Iterator[slice]:
-    """Consecutive shares of the work, each as large as fits into `SECONDS_AT_RISK` by what the last one took."""
-    start, size = 0, SMALLEST_SHARE
-    while start < count:
-        began = time.perf_counter()
-        yield slice(start, start + size)
-        seconds = max(time.perf_counter() - began, 1e-6)
-        start += size
-        # At most four times the last share: the first ones are short and say little.
-        size = int(np.clip(size * min(SECONDS_AT_RISK / seconds, 4.0), SMALLEST_SHARE, LARGEST_SHARE))
+def _check_shape(scorer: Scorer, count: int, rows: np.ndarray) -> None:
+    expected = (count, len(scorer.columns))
+    if rows.shape != expected:
+        raise GeobiasError(f"The scorer gave an array of shape {rows.shape} for {count} texts, not {expected}.")
 
 
-def _checked(scorer: Scorer, texts: Sequence[str], answer: np.ndarray) -> np.ndarray:
-    expected = (len(texts), len(scorer.columns))
-    if answer.shape != expected:
-        raise GeobiasError(f"The scorer gave an array of shape {answer.shape} for {len(texts)} texts, not {expected}.")
-    return answer
-
-
-def _refuse_without_number(texts: Sequence[str], which: np.ndarray) -> None:
-    if len(which):
-        text = texts[int(which[0])]
-        raise InputError(f"The model gives no number for {len(which)} text(s), for example {text!r}: leave it out.")
+def _refuse_missing_scores(texts: Sequence[str], positions: np.ndarray) -> None:
+    if len(positions):
+        text = texts[int(positions[0])]
+        raise InputError(f"The model gives no number for {len(positions)} text(s), for example {text!r}: leave it out.")

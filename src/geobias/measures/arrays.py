@@ -1,6 +1,6 @@
-"""Numbers in NumPy's hands, or on the GPU that this process uses.
+"""Arrays of NumPy, or of torch on the GPU that this process uses.
 
-Measures that take long are written for both: they ask `array_namespace` for the functions of whatever they are given.
+Measures that take long are written for both: they use the functions of `array_namespace` of their input.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Any, TypeVar
 import numpy as np
 from array_api_compat import array_namespace, device
 
-LEAST_ROOM = 2**26  # numbers that measures of any size may need beside each other
-COPIES = 12  # of the numbers that are measured, at most, while they are
+FEWEST_NUMBERS = 2**26  # capacity below which the GPU is not used
+COPIES = 12  # of its input that a measure holds at most
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-def nearby(measure: Callable[[Any], Found], numbers: np.ndarray) -> Found:
-    """The measure of the numbers on the GPU that is in use, if there is one with room for it; else as they are."""
+def compute_on_gpu(measure: Callable[[Any], Result], numbers: np.ndarray) -> Result:
+    """Compute a measure on the GPU in use, if there is one with enough free memory; otherwise with NumPy."""
     torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_initialized() or room() < LEAST_ROOM:
+    if torch is None or not torch.cuda.is_initialized() or gpu_capacity() < FEWEST_NUMBERS:
         return measure(numbers)
     try:
         return measure(torch.as_tensor(numbers, device="cuda"))
@@ -30,18 +30,18 @@ def nearby(measure: Callable[[Any], Found], numbers: np.ndarray) -> Found:
     return measure(numbers)
 
 
-def room() -> int:
-    """How many numbers can be measured together on that GPU."""
+def gpu_capacity() -> int:
+    """How many numbers can be measured together in the free memory of the GPU."""
     torch = sys.modules["torch"]
     torch.cuda.empty_cache()
     return int(torch.cuda.mem_get_info()[0]) // (8 * COPIES)
 
 
-def index(positions: np.ndarray, numbers: Any) -> Any:
-    """Positions to be looked up in these numbers, wherever they are."""
+def as_index(positions: np.ndarray, numbers: Any) -> Any:
+    """Positions as an index array of the same library and device as the numbers."""
     return array_namespace(numbers).asarray(positions, device=device(numbers))
 
 
-def fetched(numbers: Any) -> np.ndarray:
-    """Back from wherever they are."""
+def to_numpy(numbers: Any) -> np.ndarray:
+    """The numbers as a NumPy array, copied from the GPU if necessary."""
     return np.asarray(numbers if isinstance(numbers, np.ndarray) else numbers.cpu())

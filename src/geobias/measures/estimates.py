@@ -1,29 +1,41 @@
-"""What every interval and every test shares: estimates with their bounds, p-values, corrections for looking often.
+"""Intervals, p-values and adjustments for multiple comparisons, shared by all inference.
 
 | | |
 |---|---|
-| interval | 95 %, from resampled deviations: the estimate plus their 2.5 and 97.5 per cent quantiles |
-| p | (1 + resamples at least as extreme) / (1 + resamples): never 0 |
-| p_adjusted | Benjamini and Hochberg's: of what is marked, about 5 % are false alarms |
-| simultaneous bounds | max-T: wide enough that all of many intervals hold at once in 95 of 100 runs |
+| interval | 95 %, basic form: the value plus the 2.5 % and 97.5 % quantiles of its bootstrap deviations |
+| p | Monte Carlo: (1 + resamples at least as extreme) / (1 + resamples), never 0 |
+| p_adjusted | Benjamini-Hochberg: false discovery rate of 5 % within a family |
+| simultaneous bounds | max-T: all intervals of a family cover at once with 95 % probability |
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
-LEVEL = 0.95
+CONFIDENCE_LEVEL = 0.95
 RESAMPLES = 2000
 SIGNIFICANT = 0.05
-LEVEL_REACH = float(stats.norm.ppf((1 + LEVEL) / 2))
+NORMAL_QUANTILE = float(stats.norm.ppf((1 + CONFIDENCE_LEVEL) / 2))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its 95 % interval, its p-value and its adjusted p-value; None where it is not known."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_adjusted: float | None
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """Values of one shape with what is known of their uncertainty; NaN where nothing is."""
+    """Arrays of one shape: values, bounds and p-values; NaN where they are not known."""
 
     value: np.ndarray
     low: np.ndarray
@@ -33,80 +45,104 @@ class Estimates:
 
     @classmethod
     def unknown(cls, value: np.ndarray) -> Estimates:
-        """Values of whose uncertainty nothing can be said."""
-        nothing = np.full(value.shape, np.nan)
-        return cls(value, nothing, nothing, nothing, nothing)
+        """Values without intervals and p-values."""
+        missing = np.full(value.shape, np.nan)
+        return cls(value, missing, missing, missing, missing)
 
     def part(self, index: int) -> Estimates:
-        """Those at one position of the first axis."""
-        return Estimates(*(getattr(self, name)[index] for name in ("value", "low", "high", "p", "p_adjusted")))
+        """The estimates at a position of the first axis."""
+        return Estimates(*(numbers[index] for numbers in vars(self).values()))
 
-    def at(self, *index: int) -> dict[str, float | None]:
-        """One estimate as results.json has it."""
-        found = {name: float(getattr(self, name)[index]) for name in ("value", "low", "high", "p", "p_adjusted")}
-        return {name: None if np.isnan(number) else number for name, number in found.items()}
+    def at(self, *index: int) -> Estimate:
+        """The single estimate at an index."""
+        numbers = (float(numbers[index]) for numbers in vars(self).values())
+        return Estimate(*(None if np.isnan(number) else number for number in numbers))
 
 
-def estimates(value: np.ndarray, deviations: np.ndarray, p: np.ndarray) -> Estimates:
-    """Estimates with intervals from resampled deviations (resamples x value's shape).
+class LargestEffect(NamedTuple):
+    """The largest absolute value of a family, with simultaneous bounds."""
 
-    The p-values are one family and corrected together.
-    """
-    low, high = value + np.quantile(deviations, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    p = np.where(np.isnan(value), np.nan, p)
-    low, high = (np.where(np.isnan(value), np.nan, bound) for bound in (low, high))
+    value: float
+    low: float
+    high: float
+    position: int
+
+
+def bootstrap_estimates(value: np.ndarray, deviations: np.ndarray, p: np.ndarray) -> Estimates:
+    """Attach intervals from bootstrap deviations (resamples x the value's shape) and adjust p as one family."""
+    quantiles = [(1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2]
+    low, high = value + np.quantile(deviations, quantiles, axis=0)
+    low, high, p = (np.where(np.isnan(value), np.nan, numbers) for numbers in (low, high, p))
     return Estimates(value, low, high, p, benjamini_hochberg(p))
 
 
-def inverted(value: np.ndarray, deviations: np.ndarray, drawn: np.ndarray | int) -> np.ndarray:
-    """p-values of a true value of 0: how often is a deviation at least as far from 0 as the value is?
+def bootstrap_p_values(value: np.ndarray, deviations: np.ndarray, units: np.ndarray | int) -> np.ndarray:
+    """Two-sided p-values of the hypothesis that the true value is 0, by inverting the bootstrap interval.
 
-    `drawn` says how many things were resampled, and that deviations were made wider for it (`few_drawn`). Where
-    an interval ends that is enough; farther out few things matter more, and of thousands of places one that stands
-    out must be told from chance with more than 2,000 resamples can count. So p is also Student's, and alone where no
-    deviation reaches as far; it is never below that of as many coins that all fall on one side.
+    p is the share of deviations at least as far from 0 as the value. `units` is the number of resampled units; the
+    deviations already include `small_sample_factor`. That factor is right at the end of the 95 % interval; farther
+    out, tails are heavier, and 2,000 resamples cannot count p-values small enough to survive an adjustment over
+    thousands of places. So p is at least that of Student's t with units - 1 degrees of freedom, and equal to it where
+    no deviation reaches as far. It is never below 0.5 ** (units - 1), the p-value of a sign test.
     """
-    freedom = np.maximum(drawn, 2) - 1
-    counted, spread = p_value(np.abs(value), np.abs(deviations)), deviations.std(axis=0)
-    reach = np.divide(np.abs(value), spread, out=np.full(value.shape, np.inf), where=spread != 0)
-    reach[(value == 0) & (spread == 0)] = 0
-    student = 2 * stats.t.sf(reach * known_badly(freedom), freedom)
-    found = np.where(counted > 1 / (1 + len(deviations)), np.maximum(counted, student), student)
-    return np.asarray(np.maximum(found, 0.5**freedom))
+    df = np.maximum(units, 2) - 1
+    counted, spread = monte_carlo_p_value(np.abs(value), np.abs(deviations)), deviations.std(axis=0)
+    t = np.divide(np.abs(value), spread, out=np.full(value.shape, np.inf), where=spread != 0)
+    t[(value == 0) & (spread == 0)] = 0
+    student = 2 * stats.t.sf(t * t_to_normal_ratio(df), df)
+    p = np.where(counted > 1 / (1 + len(deviations)), np.maximum(counted, student), student)
+    return np.asarray(np.maximum(p, 0.5**df))
 
 
-def few_drawn(count: np.ndarray | int) -> np.ndarray:
-    """How much wider intervals must be because only so many texts were drawn.
+def small_sample_factor(count: np.ndarray | int) -> np.ndarray:
+    """The factor by which bootstrap deviations of `count` units must grow for intervals of nominal coverage.
 
-    Resampling n of them shows a variance too small by (n - 1) / n, and knows it no better than Student's t does.
+    sqrt(n / (n - 1)) for the bias of the bootstrap variance, times the ratio of the t to the normal quantile.
     """
-    return bessel(count) * known_badly(np.maximum(count, 2) - 1)
+    return bessel_factor(count) * t_to_normal_ratio(np.maximum(count, 2) - 1)
 
 
-def bessel(count: np.ndarray | int) -> np.ndarray:
-    """What resampling `count` things makes of a standard error, turned round."""
+def bessel_factor(count: np.ndarray | int) -> np.ndarray:
+    """sqrt(n / (n - 1)): Bessel's correction of a bootstrap standard error."""
     n = np.maximum(count, 2)
     return np.asarray(np.sqrt(n / (n - 1)))
 
 
-def known_badly(freedom: np.ndarray | float) -> np.ndarray:
-    """How much wider than normal 95 % of Student's t with so many degrees of freedom are."""
-    return _student(LEVEL_REACH, freedom) / LEVEL_REACH
+def t_to_normal_ratio(df: np.ndarray | float) -> np.ndarray:
+    """The 97.5 % quantile of Student's t divided by that of the normal distribution."""
+    return _t_equivalent(NORMAL_QUANTILE, df) / NORMAL_QUANTILE
 
 
-def _student(reach: float, freedom: np.ndarray | float) -> np.ndarray:
-    """As many standard errors as Student's t needs, where the normal distribution needs `reach`."""
-    return np.asarray(stats.t.ppf(stats.norm.cdf(reach), freedom))
+def t_quantile(df: np.ndarray | float) -> np.ndarray:
+    """The 97.5 % quantile of Student's t: the half-width of a 95 % interval in standard errors."""
+    return np.asarray(stats.t.ppf((1 + CONFIDENCE_LEVEL) / 2, df))
 
 
-def p_value(observed: np.ndarray, resampled: np.ndarray) -> np.ndarray:
-    """(1 + resamples at least as large) / (1 + resamples), along the first axis; rounding does not decide."""
-    reach = observed - 1e-12 * (1 + np.abs(observed))
-    return np.asarray((1 + (resampled >= reach).sum(axis=0)) / (1 + len(resampled)))
+def _t_equivalent(z: float, df: np.ndarray | float) -> np.ndarray:
+    """The quantile of Student's t with the same tail probability as the normal quantile z."""
+    return np.asarray(stats.t.ppf(stats.norm.cdf(z), df))
+
+
+def satterthwaite_df(variance: np.ndarray, squares_over_df: np.ndarray, default: float) -> np.ndarray:
+    """Degrees of freedom of a sum of variances: (sum v_i)² / sum (v_i² / df_i) (Satterthwaite 1946).
+
+    `variance` is the sum of the v_i, `squares_over_df` the denominator; `default` where that is 0.
+    """
+    df = np.full(variance.shape, float(default))
+    return np.divide(variance**2, squares_over_df, out=df, where=squares_over_df > 0)
+
+
+def monte_carlo_p_value(observed: np.ndarray, resampled: np.ndarray) -> np.ndarray:
+    """(1 + resamples at least as large) / (1 + resamples), along the first axis (Davison and Hinkley 1997, Eq. 4.11).
+
+    A tolerance of 1e-12 keeps rounding from deciding ties.
+    """
+    threshold = observed - 1e-12 * (1 + np.abs(observed))
+    return np.asarray((1 + (resampled >= threshold).sum(axis=0)) / (1 + len(resampled)))
 
 
 def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
-    """Adjusted p-values of one family, whatever its shape; NaN takes no part."""
+    """Adjust the p-values of one family, of any shape (Benjamini and Hochberg 1995); NaN takes no part."""
     adjusted = np.full(p.shape, np.nan)
     known = ~np.isnan(p)
     if known.any():
@@ -114,15 +150,24 @@ def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def max_t_bounds(value: np.ndarray, deviations: np.ndarray, drawn: int) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds that hold for all values at once: the same number of standard errors for each, by the largest of them.
+def max_t_bounds(value: np.ndarray, deviations: np.ndarray, units: int) -> tuple[np.ndarray, np.ndarray]:
+    """Simultaneous 95 % bounds: value ± q * standard error, q the 95 % quantile of the largest |t| (max-T).
 
-    `drawn` says how many texts the deviations were resampled from: the farther out, the more that matters.
+    `units` is the number of resampled units: beyond the 97.5 % quantile q is widened as Student's t is.
     """
     spread = deviations.std(axis=0, ddof=1)
-    in_errors = np.abs(deviations) / np.where(spread == 0, np.inf, spread)
-    largest = float(np.quantile(in_errors.max(axis=tuple(range(1, deviations.ndim))), LEVEL))
-    freedom = max(drawn, 2) - 1
-    wider = _student(largest, freedom) / max(largest, LEVEL_REACH) / known_badly(freedom)
-    reach = spread * largest * np.maximum(wider, 1)
-    return value - reach, value + reach
+    t = np.abs(deviations) / np.where(spread == 0, np.inf, spread)
+    q = float(np.quantile(t.max(axis=tuple(range(1, deviations.ndim))), CONFIDENCE_LEVEL))
+    df = max(units, 2) - 1
+    widening = _t_equivalent(q, df) / max(q, NORMAL_QUANTILE) / t_to_normal_ratio(df)
+    half_width = spread * q * np.maximum(widening, 1)
+    return value - half_width, value + half_width
+
+
+def largest_effect(value: np.ndarray, deviations: np.ndarray, units: int) -> LargestEffect:
+    """The largest |value| of a family, its simultaneous 95 % bounds (`max_t_bounds`), and its position."""
+    low, high = max_t_bounds(value, deviations, units)
+    nearest_to_zero = np.where((low > 0) | (high < 0), np.minimum(np.abs(low), np.abs(high)), 0)
+    farthest_from_zero = np.maximum(np.abs(low), np.abs(high))
+    size, position = np.abs(value), int(np.abs(value).argmax())
+    return LargestEffect(float(size[position]), float(nearest_to_zero.max()), float(farthest_from_zero.max()), position)

@@ -1,7 +1,7 @@
-"""HERB: how differently a language model speaks of a region's sub-regions, gathered up the tree (Li et al. 2022).
+"""HERB: how differently a language model describes a region's sub-regions, aggregated up the tree (Li et al. 2022).
 
-Regions are rows; `children[r]` are the rows of r's sub-regions; every region stands after its parent and row 0 is the
-root, which is never asked about itself (nobody says "people in Earth"): its row of likelihoods is NaN.
+Regions are rows; `children[r]` are the rows of r's sub-regions; every region follows its parent and row 0 is the root,
+which is not scored itself (nobody says "people in Earth"): its row of likelihoods is NaN.
 
 Equations 9 and 10 give weights that sum to 1, and Eq. 8 divides by the number of pairs a second time, so the
 printed score falls with the square of how many sub-regions there are. Every score is therefore given twice:
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from geobias.measures.arrays import index
+from geobias.measures.arrays import as_index
 from geobias.measures.pairs import mean_absolute_differences, mean_distance, pair_count, softmax_mean_distances
 
 FORMS = ("balanced", "paper")
@@ -46,7 +46,7 @@ def sparseness(vectors: Any, children: Children) -> Any:
     """c(R), Eq. 3, of the sub-regions of each region: their mean pairwise distance; NaN where there is no pair."""
     values = _unknown(vectors[..., 0])
     for region in inner_regions(children):
-        values[..., region] = mean_distance(vectors[..., index(children[region], vectors), :])
+        values[..., region] = mean_distance(vectors[..., as_index(children[region], vectors), :])
     return values
 
 
@@ -58,7 +58,7 @@ def flat_sparseness(vectors: Any, children: Children) -> Any:
         deeper = [below[child] for child in children[region].tolist() if child in below]
         below[region] = np.concatenate([children[region], *deeper])
         cluster = below[region] if region == 0 else np.append(below[region], region)
-        values[..., region] = mean_distance(vectors[..., index(cluster, vectors), :])
+        values[..., region] = mean_distance(vectors[..., as_index(cluster, vectors), :])
     return values
 
 
@@ -67,7 +67,7 @@ def word_sparseness(vectors: Any, children: Children) -> Any:
     values = _unknown(vectors)
     for region in inner_regions(children):
         if len(children[region]) > 1:
-            values[..., region, :] = mean_absolute_differences(vectors[..., index(children[region], vectors), :])
+            values[..., region, :] = mean_absolute_differences(vectors[..., as_index(children[region], vectors), :])
     return values
 
 
@@ -75,12 +75,12 @@ def topic_sparseness(vectors: Any, children: Children, topics: Sequence[str]) ->
     """Eq. 3 within the dimensions of each topic."""
     words = {topic: np.flatnonzero(np.array(topics) == topic) for topic in dict.fromkeys(topics)}
     if is_numpy_array(vectors):
-        return {topic: sparseness(vectors[..., own], children) for topic, own in words.items()}
+        return {topic: sparseness(vectors[..., columns], children) for topic, columns in words.items()}
     # A GPU takes all at once. Dimensions that are 0 throughout fill up the smaller ones and add nothing to a distance.
     shape = (len(words), *vectors.shape[:-1], max(map(len, words.values())))
     sets = array_namespace(vectors).zeros(shape, dtype=vectors.dtype, device=device(vectors))
-    for of_topic, own in zip(sets, words.values(), strict=True):
-        of_topic[..., : len(own)] = vectors[..., index(own, vectors)]
+    for topic_vectors, columns in zip(sets, words.values(), strict=True):
+        topic_vectors[..., : len(columns)] = vectors[..., as_index(columns, vectors)]
     return dict(zip(words, sparseness(sets, children), strict=True))
 
 
@@ -89,11 +89,11 @@ def aggregated_vectors(vectors: Any, children: Children) -> Any:
     xp = array_namespace(vectors)
     aggregated = xp.asarray(vectors, copy=True)
     for region in inner_regions(children):
-        of = vectors[..., index(children[region], vectors), :]
-        differences = mean_absolute_differences(of)
+        below = vectors[..., as_index(children[region], vectors), :]
+        differences = mean_absolute_differences(below)
         alpha = xp.exp(differences - xp.max(differences, axis=-1, keepdims=True))
         alpha /= xp.sum(alpha, axis=-1, keepdims=True)
-        aggregated[..., region, :] += alpha * xp.mean(of, axis=-2)
+        aggregated[..., region, :] += alpha * xp.mean(below, axis=-2)
     return aggregated
 
 
@@ -111,29 +111,30 @@ def herb_scores(vectors: Any, name_likelihoods: np.ndarray, children: Children) 
     for region in inner_regions(children):
         if len(children[region]) < 2:
             continue
-        below, pairs = index(children[region], vectors), pair_count(len(children[region]))
-        own = scores[..., below, : len(FORMS)]
-        own = xp.where(xp.isnan(own), 0.0, own)  # one without a score (one sub-region of its own) counts as 0
-        logits = xp.concat([own, names[..., below, None]], axis=-1)
-        by_own, by_own_paper, by_name = xp.unstack(softmax_mean_distances(aggregated[..., below, :], logits), axis=-1)
-        scores[..., region, :] = xp.stack([by_own, by_own_paper / pairs, by_name, by_name / pairs], axis=-1)
-    c_w, c_z = ({form: scores[..., at + k] for k, form in enumerate(FORMS)} for at in (0, len(FORMS)))
+        below, pairs = as_index(children[region], vectors), pair_count(len(children[region]))
+        c_w_below = scores[..., below, : len(FORMS)]
+        c_w_below = xp.where(xp.isnan(c_w_below), 0.0, c_w_below)  # a region with one sub-region counts as 0
+        logits = xp.concat([c_w_below, names[..., below, None]], axis=-1)
+        by_c_w, by_c_w_paper, by_name = xp.unstack(softmax_mean_distances(aggregated[..., below, :], logits), axis=-1)
+        scores[..., region, :] = xp.stack([by_c_w, by_c_w_paper / pairs, by_name, by_name / pairs], axis=-1)
+    c_w, c_z = ({form: scores[..., start + k] for k, form in enumerate(FORMS)} for start in (0, len(FORMS)))
     return HerbScores(c_w, c_z)
 
 
 def _leaf_distances(vectors: Any, children: Children) -> Any:
     """The distance of each leaf to the centroid of its siblings; NaN for inner regions and the root."""
-    xp, found = array_namespace(vectors), _unknown(vectors[..., 0])
+    xp, distances = array_namespace(vectors), _unknown(vectors[..., 0])
     inner = inner_regions(children)
     is_leaf = np.ones(len(children), dtype=bool)
     is_leaf[inner] = False
     for region in inner:
         leaves = is_leaf[children[region]]
         if leaves.any():
-            of = vectors[..., index(children[region], vectors), :]
-            apart = _norms(of - xp.mean(of, axis=-2, keepdims=True))
-            found[..., index(children[region][leaves], found)] = apart[..., index(np.flatnonzero(leaves), apart)]
-    return found
+            below = vectors[..., as_index(children[region], vectors), :]
+            norms = _norms(below - xp.mean(below, axis=-2, keepdims=True))
+            rows = as_index(children[region][leaves], distances)
+            distances[..., rows] = norms[..., as_index(np.flatnonzero(leaves), norms)]
+    return distances
 
 
 def inner_regions(children: Children) -> list[int]:

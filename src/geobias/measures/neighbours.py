@@ -1,13 +1,13 @@
-"""Do things of one kind lie together? The share of a point's nearest neighbours that are of its own kind.
+"""Neighbourhood purity: the share of a point's nearest neighbours that have its label.
 
 For each point take the k points nearest to it and count how many have its label; the mean share over all points is
 the purity. Three points on a line, with k = 1:
 
     a    a      b        The nearest of each a is the other a; the nearest of b is an a: purity 2/3.
 
-The number alone says little, since a kind with many points is near everything. So the labels are dealt out anew among
-the points, many times, with the neighbours left as they are: the mean purity of these is what chance gives, and
-the share of them (the real one counted in) that reach the real purity is the p-value.
+A label with many points has many neighbours by chance. So the labels are permuted many times with the neighbours fixed:
+the mean purity of the permutations is the chance level, and the share of them (the observed one included) that reach
+the observed purity is the p-value.
 """
 
 from __future__ import annotations
@@ -22,39 +22,41 @@ PERMUTATIONS = 1000
 
 @dataclass(frozen=True)
 class Purity:
+    """Purity, its chance level, and the p-value of the permutation test."""
+
     purity: float
     chance: float
     p_value: float
 
 
-def nearest(points: np.ndarray, k: int) -> np.ndarray:
-    """For each point the positions of the k nearest others, nearest first; of equally near ones the earlier."""
-    found = np.empty((len(points), k), dtype=np.int64)
+def nearest_neighbours(points: np.ndarray, k: int) -> np.ndarray:
+    """points x k: positions of the k nearest other points by Euclidean distance, nearest first; ties by position."""
+    positions = np.empty((len(points), k), dtype=np.int64)
     for i, point in enumerate(points):
         distances = ((points - point) ** 2).sum(axis=1)
         distances[i] = np.inf
-        found[i] = np.argsort(distances, kind="stable")[:k]
-    return found
+        positions[i] = np.argsort(distances, kind="stable")[:k]
+    return positions
 
 
-def directions(points: np.ndarray) -> np.ndarray:
-    """Each point at length 1: nearest among these is nearest by the cosine."""
+def unit_vectors(points: np.ndarray) -> np.ndarray:
+    """Each point divided by its norm: Euclidean neighbours of these are cosine neighbours."""
     return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 def purity(neighbours: np.ndarray, labels: Sequence[str], *, seed: int = 0) -> Purity:
-    """The mean share of neighbours (as `nearest` gives them) with a point's own label, and what chance gives."""
-    _, kinds = np.unique(labels, return_inverse=True)
+    """Mean share of neighbours (from `nearest_neighbours`) with a point's label, and a permutation test of it."""
+    _, label_ids = np.unique(labels, return_inverse=True)
     rng = np.random.default_rng(seed)
-    real = _alike(neighbours, kinds)
-    dealt = np.array([_alike(neighbours, rng.permutation(kinds)) for _ in range(PERMUTATIONS)])
+    observed = _count_same_label(neighbours, label_ids)
+    permuted = np.array([_count_same_label(neighbours, rng.permutation(label_ids)) for _ in range(PERMUTATIONS)])
     return Purity(
-        purity=real / neighbours.size,
-        chance=float(dealt.mean()) / neighbours.size,
-        p_value=(1 + int((dealt >= real).sum())) / (1 + PERMUTATIONS),
+        purity=observed / neighbours.size,
+        chance=float(permuted.mean()) / neighbours.size,
+        p_value=(1 + int((permuted >= observed).sum())) / (1 + PERMUTATIONS),
     )
 
 
-def _alike(neighbours: np.ndarray, kinds: np.ndarray) -> int:
-    """How many neighbours have the label of the point that they are near to; whole numbers, so ties are exact."""
-    return int((kinds[neighbours] == kinds[:, None]).sum())
+def _count_same_label(neighbours: np.ndarray, label_ids: np.ndarray) -> int:
+    """How many neighbours have the label of their point; an integer, so that ties are exact."""
+    return int((label_ids[neighbours] == label_ids[:, None]).sum())

@@ -1,30 +1,39 @@
-"""Two runs on the same units: how their measures differ, and how far that would move with other texts, names or words.
+"""Differences between two runs on the same texts, names or words, with intervals and tests.
 
-A deviation is a sum of influences: a unit drawn w times instead of once moves a measure by (w - 1) times its influence.
-Both runs take the same draws, so what they have in common drops out of their difference.
+Deviations are linear in the units: a unit drawn w times instead of once moves a measure by (w - 1) times its influence.
+Both runs use the same resamples, so what they have in common cancels in their difference.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from geobias.measures.change import predicted, tone_difference
-from geobias.measures.estimates import Estimates, benjamini_hochberg, estimates, inverted
-from geobias.measures.names_resampling import NameUnits, Resampling, none_surer
+from geobias.measures.bootstrap import bootstrap_means
+from geobias.measures.change import predict_classes, tone_difference
+from geobias.measures.estimates import Estimates, benjamini_hochberg, bootstrap_estimates, bootstrap_p_values
+from geobias.measures.names_bootstrap import NamesBootstrap, NameUnits, raise_to_mean_variance
 from geobias.measures.region_intervals import template_influence
-from geobias.measures.text_resampling import text_estimates
-from geobias.measures.word_influence import word_influence
+from geobias.measures.word_jackknife import jackknife_words
 
-FEWEST = 5  # texts of a class in each run: by how much fewer of them change tells nothing
+FEWEST_TEXTS = 5  # texts of a class in each run below which a change in per cent is not compared
+
+
+class MeasureKey(NamedTuple):
+    """What is measured, and against which reference."""
+
+    measure: str
+    reference: str
+
+
 ORIGINALS, MEAN = "originals", "mean of countries"
-Measure = tuple[str, str]  # what is measured, and against what
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairedDifference:
     """A measure in both runs, and the second minus the first."""
 
     first: np.ndarray
@@ -32,29 +41,26 @@ class Paired:
     difference: Estimates
 
 
-def one_family(parts: Sequence[Paired]) -> Paired:
-    """Several parts of one measure as one, whose p-values are corrected together."""
-
-    def stacked(name: str) -> np.ndarray:
-        return np.stack([getattr(part.difference, name) for part in parts])
-
-    p = stacked("p")
-    together = Estimates(stacked("value"), stacked("low"), stacked("high"), p, benjamini_hochberg(p))
-    first, second = np.stack([part.first for part in parts]), np.stack([part.second for part in parts])
-    return Paired(first, second, together)
-
-
 @dataclass(frozen=True)
-class Renamed:
-    """What a classifier said: of each text as it was, and of its versions by country and draw."""
+class NamesAnswers:
+    """A classifier's probabilities of the original texts, and of their versions by country and draw."""
 
     original: np.ndarray = field(repr=False)  # texts x classes
     versions: np.ndarray = field(repr=False)  # texts x countries x draws x classes
 
 
+def stack_as_family(parts: Sequence[PairedDifference]) -> PairedDifference:
+    """Stack several parts of one measure, and adjust their p-values as one family."""
+    value, low, high, p = (
+        np.stack([getattr(part.difference, name) for part in parts]) for name in ("value", "low", "high", "p")
+    )
+    first, second = np.stack([part.first for part in parts]), np.stack([part.second for part in parts])
+    return PairedDifference(first, second, Estimates(value, low, high, p, benjamini_hochberg(p)))
+
+
 def names_differences(
-    first: Renamed,
-    second: Renamed,
+    first: NamesAnswers,
+    second: NamesAnswers,
     names: NameUnits,
     *,
     positive: list[int],
@@ -62,82 +68,101 @@ def names_differences(
     threshold: float | None,
     names_fixed: bool = False,
     seed: int = 0,
-) -> dict[Measure, Paired]:
-    """Delta (countries) and change of every class (classes x countries), against the originals and against the mean.
+) -> dict[MeasureKey, PairedDifference]:
+    """Differences of Delta (countries) and of the change of every class (classes x countries), against both references.
 
-    Class by class, since the deviations of all of them at once would take much memory.
+    Class by class: the deviations of all classes at once would take too much memory.
     """
-    shape = first.versions.shape[:3]
-    everything = np.ones((shape[0], shape[2]), dtype=bool)
-    resampling = Resampling(names, shape, everything, seed=seed, names_fixed=names_fixed)
-    found: dict[Measure, Paired] = {}
+    texts, countries, draws, classes = first.versions.shape
+    counted = np.ones((texts, draws), dtype=bool)
+    bootstrap = NamesBootstrap(names, (texts, countries, draws), counted, seed=seed, names_fixed=names_fixed)
+    differences: dict[MeasureKey, PairedDifference] = {}
     if positive and negative:
-        moved = [100 * tone_difference(run.original, run.versions, positive, negative) for run in (first, second)]
-        value = np.stack([of_run.mean(axis=(0, 2)) for of_run in moved])
+        tones = [100 * tone_difference(run.original, run.versions, positive, negative) for run in (first, second)]
+        value = np.stack([tone.mean(axis=(0, 2)) for tone in tones])
         from_mean = value - value.mean(axis=1, keepdims=True)
-        each = np.eye(shape[1])
-        off = resampling.deviations([[(moved[1] - moved[0], combine)] for combine in (each, each - 1 / shape[1])])
-        found["delta", ORIGINALS] = _paired(value, off[0], resampling)
-        found["delta", MEAN] = _paired(from_mean, off[1], resampling)
-    said = [[predicted(p, threshold) for p in (run.original, run.versions)] for run in (first, second)]
+        identity = np.eye(countries)
+        deviations = bootstrap.deviations(
+            [[(tones[1] - tones[0], coefficients)] for coefficients in (identity, identity - 1 / countries)]
+        )
+        differences[MeasureKey("delta", ORIGINALS)] = _paired_difference(value, deviations[0], bootstrap)
+        differences[MeasureKey("delta", MEAN)] = _paired_difference(from_mean, deviations[1], bootstrap)
+    predictions = [
+        (predict_classes(run.original, threshold), predict_classes(run.versions, threshold)) for run in (first, second)
+    ]
     by_class = [
-        _change([(was[..., k], share[..., k].astype(float)) for was, share in said], resampling)
-        for k in range(first.versions.shape[3])
+        _class_change_differences(
+            [(before[..., k], after[..., k].astype(float)) for before, after in predictions], bootstrap
+        )
+        for k in range(classes)
     ]
-    return found | {
-        ("change", against): one_family([pairs[against] for pairs in by_class]) for against in (ORIGINALS, MEAN)
-    }
+    against_originals, against_mean = zip(*by_class, strict=True)
+    differences[MeasureKey("change", ORIGINALS)] = stack_as_family(against_originals)
+    differences[MeasureKey("change", MEAN)] = stack_as_family(against_mean)
+    return differences
 
 
-def _change(runs: Sequence[tuple[np.ndarray, np.ndarray]], resampling: Resampling) -> dict[str, Paired]:
-    """Of predictions (0 or 1) of texts and of their versions: per cent more of them than before, or than in the mean of
-    countries. A class that hardly any text has in one of the runs has no difference."""
-    before = _known(np.array([was.mean() for was, _ in runs]))[:, None]
-    after = np.stack([share.mean(axis=(0, 2)) for _, share in runs])
-    mean = _known(after.mean(axis=1, keepdims=True))
-    enough = [
-        min(was.sum() for was, _ in runs) >= FEWEST,
-        min(share.any(axis=2).sum(axis=0).mean() for _, share in runs) >= FEWEST,
+def _class_change_differences(
+    runs: Sequence[tuple[np.ndarray, np.ndarray]], bootstrap: NamesBootstrap
+) -> tuple[PairedDifference, PairedDifference]:
+    """Differences of a class's change in per cent, against the original texts and against the mean of countries.
+
+    Each run is its predictions (0 or 1) of the original texts and of their versions. A class that fewer than
+    `FEWEST_TEXTS` texts have in one of the runs has no difference.
+    """
+    before = _nan_where_zero(np.array([original.mean() for original, _ in runs]))[:, None]
+    after = np.stack([versions.mean(axis=(0, 2)) for _, versions in runs])
+    mean = _nan_where_zero(after.mean(axis=1, keepdims=True))
+    texts_before = min(original.sum() for original, _ in runs)
+    texts_after = min(versions.any(axis=2).sum(axis=0).mean() for _, versions in runs)
+    terms_by_reference = [
+        [bootstrap.linearize_change(versions, original) for original, versions in runs],
+        [bootstrap.linearize_change_from_mean(versions) for _, versions in runs],
     ]
-    of_runs = [
-        [resampling.change(share, was) for was, share in runs],
-        [resampling.change_from_mean(share) for _, share in runs],
+    measures = [
+        [(-first, first_coefficients), (second, second_coefficients)]
+        for (first, first_coefficients), (second, second_coefficients) in terms_by_reference
     ]
-    measures = [[(-first, of_first), (second, of_second)] for (first, of_first), (second, of_second) in of_runs]
-    rng = np.random.default_rng(resampling.seed + 3)
-    off = [none_surer(deviations, rng) for deviations in resampling.deviations(measures)]
-    return {
-        ORIGINALS: _paired(100 * (after / before - 1), off[0], resampling, told=enough[0]),
-        MEAN: _paired(100 * (after / mean - 1), off[1], resampling, told=enough[1]),
-    }
+    rng = np.random.default_rng(bootstrap.seed + 3)
+    against_originals, against_mean = (
+        raise_to_mean_variance(deviations, rng) for deviations in bootstrap.deviations(measures)
+    )
+    return (
+        _paired_difference(
+            100 * (after / before - 1), against_originals, bootstrap, is_estimable=texts_before >= FEWEST_TEXTS
+        ),
+        _paired_difference(100 * (after / mean - 1), against_mean, bootstrap, is_estimable=texts_after >= FEWEST_TEXTS),
+    )
 
 
-def _known(whole: np.ndarray) -> np.ndarray:
-    """Nothing can be told in shares of nothing."""
-    return np.where(whole == 0, np.nan, whole)
+def _nan_where_zero(denominator: np.ndarray) -> np.ndarray:
+    return np.where(denominator == 0, np.nan, denominator)
 
 
-def _paired(value: np.ndarray, off: np.ndarray, resampling: Resampling, *, told: bool = True) -> Paired:
-    """`off` says how far off the difference would lie. Where nothing can be told of it, there is none, though there are
-    two values."""
-    difference = value[1] - value[0] if told else np.full(value[0].shape, np.nan)
-    if not resampling.is_known:
-        return Paired(value[0], value[1], Estimates.unknown(difference))
-    return Paired(value[0], value[1], estimates(difference, off, inverted(difference, off, resampling.drawn)))
+def _paired_difference(
+    value: np.ndarray, deviations: np.ndarray, bootstrap: NamesBootstrap, *, is_estimable: bool = True
+) -> PairedDifference:
+    """Both runs' values (runs x countries) and their difference, with its deviations; NaN if it is not estimable."""
+    difference = value[1] - value[0] if is_estimable else np.full(value[0].shape, np.nan)
+    if bootstrap.is_estimable:
+        p = bootstrap_p_values(difference, deviations, bootstrap.unit_count)
+        return PairedDifference(value[0], value[1], bootstrap_estimates(difference, deviations, p))
+    return PairedDifference(value[0], value[1], Estimates.unknown(difference))
 
 
-def text_differences(first: np.ndarray, second: np.ndarray, *, seed: int = 0) -> Paired:
-    """Means over texts (texts x columns each), and how their difference moves with other texts."""
-    return Paired(first.mean(axis=0), second.mean(axis=0), text_estimates(second - first, seed=seed))
+def text_differences(first: np.ndarray, second: np.ndarray, *, seed: int = 0) -> PairedDifference:
+    """Means over texts (texts x columns) of both runs; the interval of the difference is over texts."""
+    return PairedDifference(first.mean(axis=0), second.mean(axis=0), bootstrap_means(second - first, seed=seed))
 
 
-def word_differences(measure: Callable[[np.ndarray], np.ndarray], words: int) -> Paired:
-    """A measure of both runs (templates x 2 x regions) of some of the words, given by their positions."""
+def word_differences(measure: Callable[[np.ndarray], np.ndarray], words: int) -> PairedDifference:
+    """A measure of both runs (templates x 2 x regions) on the words at given positions; the interval is over words."""
 
-    def difference(runs: np.ndarray) -> np.ndarray:
-        return runs[..., 1, :] - runs[..., 0, :]
+    def subtract_runs(values: np.ndarray) -> np.ndarray:
+        return values[..., 1, :] - values[..., 0, :]
 
     by_template = measure(np.arange(words))
-    found = word_influence(lambda some: measure(some).mean(axis=0), words)
-    templates = template_influence(difference(by_template))
-    return Paired(found.value[0], found.value[1], found.linear(difference).differences(templates))
+    jackknife = jackknife_words(lambda positions: measure(positions).mean(axis=0), words)
+    influence = template_influence(subtract_runs(by_template))
+    difference = jackknife.transform(subtract_runs).estimate_differences(influence)
+    return PairedDifference(jackknife.value[0], jackknife.value[1], difference)

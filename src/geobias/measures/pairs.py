@@ -15,7 +15,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 from scipy.spatial.distance import cdist
 
-from geobias.measures.threads import in_threads
+from geobias.measures.threads import map_threaded
 
 BLOCK = 2**18  # distances held at once by a thread: 2 MB stay near its core
 GPU_BLOCK = 2**25  # and by a GPU
@@ -68,8 +68,8 @@ def mean_absolute_differences(points: Any) -> Any:
 
 def distances(points: Any) -> Any:
     """The Euclidean distance of each point to each, to within rounding however near they are."""
-    ready = _Points(points)
-    return ready.roots(ready.squares(0, points.shape[-2]), 0)
+    pairs = _PairDistances(points)
+    return pairs.distances(pairs.squares(0, points.shape[-2]), 0)
 
 
 def _weight_totals(weights: Any) -> Any:
@@ -79,23 +79,23 @@ def _weight_totals(weights: Any) -> Any:
     return xp.sum(back[..., 1:, :] * xp.cumulative_sum(back, axis=-2)[..., :-1, :], axis=-2)
 
 
-class _Points:
-    """Points made ready for |a - b|² = |a|² + |b|² - 2ab as one product, so that nothing else is written for a pair."""
+class _PairDistances:
+    """|a - b|² = |a|² + |b|² - 2ab as a single matrix product, so that no other array over pairs is needed."""
 
     def __init__(self, points: Any) -> None:
         self.points, self.xp = points, array_namespace(points)
         size = self.xp.sum(points * points, axis=-1, keepdims=True)
-        one = self.xp.ones_like(size)
-        self.left = self.xp.concat([-2 * points, size, one], axis=-1)
-        self.right = self.xp.matrix_transpose(self.xp.concat([points, one, size], axis=-1))
+        ones = self.xp.ones_like(size)
+        self.left = self.xp.concat([-2 * points, size, ones], axis=-1)
+        self.right = self.xp.matrix_transpose(self.xp.concat([points, ones, size], axis=-1))
         self.near = NEAR * (size + self.xp.max(size, axis=-2, keepdims=True))  # and a few that are not
 
     def squares(self, start: int, stop: int) -> Any:
-        """Of the distances of some points to those from the first of them on."""
+        """Squared distances of the points from `start` to `stop` to all points from `start` on."""
         return self.xp.matmul(self.left[..., start:stop, :], self.right[..., :, start:])
 
-    def roots(self, squares: Any, start: int) -> Any:
-        """The distances, in place of their squares."""
+    def distances(self, squares: Any, start: int) -> Any:
+        """The distances, in place; those of near points are computed again from differences."""
         stop = start + squares.shape[-2]
         is_near = self.xp.reshape(squares < self.near[..., start:stop, :], (-1,))
         near = self.xp.nonzero(is_near)[0]  # of one long row: much faster
@@ -110,11 +110,10 @@ class _Points:
         return np.sqrt(squares, out=squares) if is_numpy_array(squares) else squares.sqrt_()
 
     def _from_differences(self, start: int, stop: int) -> Any:
-        some, others = self.points[..., start:stop, :], self.points[..., start:, :]
-        if is_numpy_array(some):
-            one_set = some.ndim == 2
-            return cdist(some, others) if one_set else np.stack(list(map(cdist, some, others)))
-        return self.xp.cdist(some, others, compute_mode="donot_use_mm_for_euclid_dist")
+        first, second = self.points[..., start:stop, :], self.points[..., start:, :]
+        if is_numpy_array(first):
+            return cdist(first, second) if first.ndim == 2 else np.stack(list(map(cdist, first, second)))
+        return self.xp.cdist(first, second, compute_mode="donot_use_mm_for_euclid_dist")
 
 
 def _weighted_sums(points: Any, weights: Any) -> Any:
@@ -124,17 +123,21 @@ def _weighted_sums(points: Any, weights: Any) -> Any:
         return np.stack([_weighted_sums(*of_set) for of_set in zip(points, weights, strict=True)])
     held = BLOCK if on_processor else GPU_BLOCK // int(np.prod(points.shape[:-2]))
     rows = min(n, max(FEWEST_ROWS, held // n))
-    ready = _Points(points - xp.mean(points, axis=-2, keepdims=True))  # so that they are far apart for their size
-    again = xp.asarray(np.tri(rows, dtype=bool), device=device(points))  # a pair the other way, a point with itself
+    pairs = _PairDistances(
+        points - xp.mean(points, axis=-2, keepdims=True)
+    )  # so that they are far apart for their size
+    duplicates = xp.asarray(
+        np.tri(rows, dtype=bool), device=device(points)
+    )  # pairs in the other order, and points with themselves
 
     def block(start: int) -> Any:
-        squares = ready.squares(start, min(start + rows, n))
+        squares = pairs.squares(start, min(start + rows, n))
         size = squares.shape[-2]
-        seen = again[:size, :size]
-        squares[..., :size] = xp.where(seen, np.inf, squares[..., :size])  # none of them is near
-        apart = ready.roots(squares, start)
-        apart[..., :size] = xp.where(seen, 0.0, apart[..., :size])
-        return xp.sum(weights[..., start : start + rows, :] * (apart @ weights[..., start:, :]), axis=-2)
+        is_duplicate = duplicates[:size, :size]
+        squares[..., :size] = xp.where(is_duplicate, np.inf, squares[..., :size])  # not near
+        distances = pairs.distances(squares, start)
+        distances[..., :size] = xp.where(is_duplicate, 0.0, distances[..., :size])
+        return xp.sum(weights[..., start : start + rows, :] * (distances @ weights[..., start:, :]), axis=-2)
 
     starts = range(0, n - 1, rows)
-    return sum(in_threads(block, starts) if on_processor else map(block, starts))
+    return sum(map_threaded(block, starts) if on_processor else map(block, starts))

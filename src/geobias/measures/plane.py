@@ -1,4 +1,4 @@
-"""Points of many dimensions on a plane (UMAP), to look at. Distances on it are not to be trusted; see `neighbours`."""
+"""A projection to two dimensions for figures. It distorts distances: measure with `neighbours`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from geobias.errors import InputError
 
 
-def plane(points: np.ndarray, *, neighbours: int, seed: int) -> np.ndarray:
-    """The points in two dimensions, near ones by the cosine kept near.
+def umap_plane(points: np.ndarray, *, neighbours: int, seed: int) -> np.ndarray:
+    """Project points to two dimensions with UMAP and the cosine distance (McInnes et al. 2018).
 
-    The same for the same points and seed; points that differ in the ninth digit can already give another plane.
+    Deterministic for the same points and seed, but sensitive to differences in the ninth digit.
     """
     try:
         import umap  # slow to import, and an extra

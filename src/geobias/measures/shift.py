@@ -1,7 +1,7 @@
-"""How a classifier's answers shift when a prefix is put before a text (HERB, section 4.5: Table 4, Figure 4).
+"""Shift of a classifier's probabilities when a prefix is put before a text (HERB, section 4.5: Table 4, Figure 4).
 
-Probabilities come as `before` (texts x classes) and `after` (texts x prefixes x classes). Everything is summed up text
-by text, since all differences at once would take more memory than the probabilities themselves.
+Probabilities come as `before` (texts x classes) and `after` (texts x prefixes x classes). Sums run text by text: all
+differences at once would take more memory than the probabilities themselves.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geobias.measures.change import predicted
+from geobias.measures.change import predict_classes
 
-ROUNDING = 1e-6  # a probability that moved by no more has not moved: batches of other sizes round otherwise
+ROUNDING = 1e-6  # smaller changes are rounding: it differs with the batch size
 
 
 @dataclass(frozen=True)
 class Shift:
-    """What each prefix does to each class (prefixes x classes); NaN where no text moved that way."""
+    """The effect of each prefix on each class (prefixes x classes); NaN where no text rose (fell)."""
 
     rose: np.ndarray  # number of texts whose probability rose
     mean_rise: np.ndarray  # by how much those did, on average
@@ -31,22 +31,22 @@ class Shift:
 
 
 def shift(before: np.ndarray, after: np.ndarray, threshold: float | None = None) -> Shift:
-    """Rises, falls and predictions, prefix by prefix."""
+    """Count and average rises, falls and changed predictions of each prefix and class."""
     shape = after.shape[1:]
     rose, fell, gained, lost = (np.zeros(shape, dtype=np.int64) for _ in range(4))
     rise, fall, total = (np.zeros(shape) for _ in range(3))
-    was = predicted(before, threshold)
-    for one, variants, was_so in zip(before, after, was, strict=True):
-        moved = variants.astype(np.float64) - one
-        up, down = moved > ROUNDING, moved < -ROUNDING
+    predictions_before = predict_classes(before, threshold)
+    for probabilities, variants, had_class in zip(before, after, predictions_before, strict=True):
+        differences = variants.astype(np.float64) - probabilities
+        up, down = differences > ROUNDING, differences < -ROUNDING
         rose += up
         fell += down
-        rise += np.where(up, moved, 0)
-        fall -= np.where(down, moved, 0)
-        total += moved
-        is_so = predicted(variants, threshold)
-        gained += is_so & ~was_so
-        lost += was_so & ~is_so
+        rise += np.where(up, differences, 0)
+        fall -= np.where(down, differences, 0)
+        total += differences
+        has_class = predict_classes(variants, threshold)
+        gained += has_class & ~had_class
+        lost += had_class & ~has_class
     texts = len(before)
     return Shift(
         rose=rose,
@@ -54,54 +54,54 @@ def shift(before: np.ndarray, after: np.ndarray, threshold: float | None = None)
         fell=fell,
         mean_fall=_mean(fall, fell),
         mean_difference=total / texts,
-        share_before=was.sum(axis=0) / texts,
-        share_after=(was.sum(axis=0) + gained - lost) / texts,
+        share_before=predictions_before.sum(axis=0) / texts,
+        share_after=(predictions_before.sum(axis=0) + gained - lost) / texts,
         gained=gained,
         lost=lost,
     )
 
 
 def flips(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """prefixes x classes x classes: how many texts went from this likeliest class to that one; no text stays."""
+    """prefixes x classes x classes: how many texts went from the first likeliest class to the second; diagonal 0."""
     count = before.shape[1]
-    found = np.zeros((after.shape[1], count, count), dtype=np.int64)
-    each = np.arange(after.shape[1])
-    for was, variants in zip(before.argmax(axis=1), after, strict=True):
-        found[each, was, variants.argmax(axis=1)] += 1
-    found[:, np.arange(count), np.arange(count)] = 0
-    return found
+    counts = np.zeros((after.shape[1], count, count), dtype=np.int64)
+    prefixes = np.arange(after.shape[1])
+    for class_before, variants in zip(before.argmax(axis=1), after, strict=True):
+        counts[prefixes, class_before, variants.argmax(axis=1)] += 1
+    counts[:, np.arange(count), np.arange(count)] = 0
+    return counts
 
 
 def flip_shares(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """texts x classes x classes: of each text, the share of its prefixes that take it from this class to that one."""
-    was, now = before.argmax(axis=1), after.argmax(axis=2)
+    """texts x classes x classes: the share of prefixes that take a text from the first class to the second."""
+    class_before, class_after = before.argmax(axis=1), after.argmax(axis=2)
     classes = np.arange(before.shape[1])
-    there = (now[:, :, None] == classes).mean(axis=1)
-    found = (was[:, None] == classes)[:, :, None] * there[:, None, :]
-    found[:, classes, classes] = 0
-    return np.asarray(found)
+    share_after = (class_after[:, :, None] == classes).mean(axis=1)
+    shares = (class_before[:, None] == classes)[:, :, None] * share_after[:, None, :]
+    shares[:, classes, classes] = 0
+    return np.asarray(shares)
 
 
 @dataclass(frozen=True)
 class Performance:
-    """How good a classifier is."""
+    """Accuracy and macro-averaged F1."""
 
-    accuracy: float  # share of the answers that are wholly right
-    macro_f1: float  # mean of F1 over the classes that occur, be it in truth or in predictions
+    accuracy: float  # share of predictions with all classes right
+    macro_f1: float  # over the classes that occur in the truth or the predictions
 
 
 def performance(truth: np.ndarray, probabilities: np.ndarray, threshold: float | None = None) -> Performance:
-    """All prefixes together: `truth` is texts x classes (bool), `probabilities` texts x prefixes x classes."""
+    """Accuracy and macro F1 over all prefixes: `truth` texts x classes, `probabilities` texts x prefixes x classes."""
     right = 0
-    hits, said = np.zeros(truth.shape[1]), np.zeros(truth.shape[1])
+    hits, predicted = np.zeros(truth.shape[1]), np.zeros(truth.shape[1])
     for true, variants in zip(truth, probabilities, strict=True):
-        answers = predicted(variants, threshold)
-        right += int((answers == true).all(axis=1).sum())
-        hits += (answers & true).sum(axis=0)
-        said += answers.sum(axis=0)
+        predictions = predict_classes(variants, threshold)
+        right += int((predictions == true).all(axis=1).sum())
+        hits += (predictions & true).sum(axis=0)
+        predicted += predictions.sum(axis=0)
     texts, prefixes = probabilities.shape[:2]
-    either = said + prefixes * truth.sum(axis=0)  # 2 TP + FP + FN
-    f1 = 2 * hits[either > 0] / either[either > 0]
+    denominator = predicted + prefixes * truth.sum(axis=0)  # 2 TP + FP + FN
+    f1 = 2 * hits[denominator > 0] / denominator[denominator > 0]
     return Performance(accuracy=right / (texts * prefixes), macro_f1=float(f1.mean()) if len(f1) else float("nan"))
 
 

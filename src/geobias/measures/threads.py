@@ -1,7 +1,7 @@
-"""Work spread over the cores.
+"""A threaded map.
 
-NumPy's matrix products start threads of their own, as many as there are cores; several at once would start that many
-each, and mostly wait for one another. So within a map each product has one thread, and a map inside a map is a loop.
+NumPy's matrix products use as many threads as there are cores; several products at once would oversubscribe them. So
+within a map each product has one thread, and a map inside a map is a loop.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import TypeVar
 from threadpoolctl import threadpool_limits
 
 Item = TypeVar("Item")
-Found = TypeVar("Found")
-_here = threading.local()
+Result = TypeVar("Result")
+_thread_state = threading.local()
 
 
-def in_threads(work: Callable[[Item], Found], items: Iterable[Item], *, most: int | None = None) -> list[Found]:
-    """The same as a map, in as many threads as there are cores, or at most `most`."""
+def map_threaded(work: Callable[[Item], Result], items: Iterable[Item], *, most: int | None = None) -> list[Result]:
+    """Map in as many threads as there are cores, or at most `most`."""
     listed = list(items)
     threads = min(os.cpu_count() or 1, most or len(listed), len(listed))
-    if threads < 2 or getattr(_here, "inside", False):
+    if threads < 2 or getattr(_thread_state, "inside", False):
         return [work(item) for item in listed]
-    with threadpool_limits(1), ThreadPoolExecutor(threads, initializer=_enter) as pool:
+    with threadpool_limits(1), ThreadPoolExecutor(threads, initializer=_mark_thread) as pool:
         return list(pool.map(work, listed))
 
 
-def _enter() -> None:
-    _here.inside = True
+def _mark_thread() -> None:
+    _thread_state.inside = True

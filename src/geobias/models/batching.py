@@ -1,6 +1,6 @@
-"""What goes through a model together: sequences of one length, or nearly one; and what is made ready meanwhile.
+"""Batches of sequences of equal, or nearly equal, length, prepared by a thread while the model computes.
 
-A padded row costs work and can change a score in the last digits; equal lengths need neither padding nor mask.
+Padding costs work and can change a score in the last digits; equal lengths need neither padding nor mask.
 """
 
 from __future__ import annotations
@@ -11,56 +11,57 @@ from typing import TypeVar
 
 import numpy as np
 
-from geobias.texts.lazy_texts import chosen
+from geobias.texts.lazy_texts import select_texts
 
-AT_ONCE = 32768  # texts tokenised together,
-CHARACTERS_AT_ONCE = 2**23  # or fewer, if they are long: a token takes some hundred bytes until it is read
+SHARE_TEXTS = 32768  # tokenised together,
+SHARE_CHARACTERS = 2**23  # or fewer, if they are long: a token takes some hundred bytes until it is read
 
 Prepared = TypeVar("Prepared")
 
 
 def prepared_ahead(texts: Sequence[str], prepare: Callable[[list[str]], Prepared]) -> Iterator[tuple[int, Prepared]]:
-    """Share by share what `prepare` makes of the texts, and where the share begins; the next one is made meanwhile."""
+    """Yield where each share of the texts begins, and what `prepare` makes of it. A thread prepares the next one."""
 
-    def made(start: int) -> tuple[Prepared, int]:
+    def prepare_share(start: int) -> tuple[Prepared, int]:
         share: list[str] = []
-        size = 0
-        for text in chosen(texts, np.arange(start, min(start + AT_ONCE, len(texts)))):
+        characters = 0
+        for text in select_texts(texts, np.arange(start, min(start + SHARE_TEXTS, len(texts)))):
             share.append(text)
-            size += len(text)
-            if size >= CHARACTERS_AT_ONCE:
+            characters += len(text)
+            if characters >= SHARE_CHARACTERS:
                 break
         return prepare(share), start + len(share)
 
-    with ThreadPoolExecutor(1) as beside:
-        start, waiting = 0, beside.submit(made, 0) if len(texts) else None
-        while waiting is not None:
-            ready, after = waiting.result()
-            waiting = beside.submit(made, after) if after < len(texts) else None
-            yield start, ready
-            start = after
+    with ThreadPoolExecutor(1) as thread:
+        start, pending = 0, thread.submit(prepare_share, 0) if len(texts) else None
+        while pending is not None:
+            prepared, stop = pending.result()
+            pending = thread.submit(prepare_share, stop) if stop < len(texts) else None
+            yield start, prepared
+            start = stop
 
 
 def equal_length_batches(lengths: np.ndarray, costs: np.ndarray, budget: Callable[[], int]) -> Iterator[np.ndarray]:
-    """Positions of sequences of one length, in their order, at most `budget` of cost together (but at least one).
+    """Yield positions of sequences of one length, in order, whose costs sum to at most `budget` (at least one).
 
-    The budget is asked for every batch anew: it falls while memory does not suffice.
+    The budget is read before every batch: it falls when memory runs out.
     """
     for length in np.unique(lengths):
         group = np.flatnonzero(lengths == length)
-        spent = np.cumsum(costs[group])
+        total_costs = np.cumsum(costs[group])
         start = 0
         while start < len(group):
-            before = spent[start - 1] if start else 0
-            stop = max(start + 1, int(np.searchsorted(spent, before + budget(), side="right")))
+            before = total_costs[start - 1] if start else 0
+            stop = max(start + 1, int(np.searchsorted(total_costs, before + budget(), side="right")))
             yield group[start:stop]
             start = stop
 
 
 def like_length_batches(lengths: np.ndarray, budget: int, *, rows: int) -> Iterator[np.ndarray]:
-    """Positions of sequences of nearly one length (a quarter longer at most), for those that may be padded.
+    """Yield positions of sequences of nearly one length (at most a quarter longer), to be padded.
 
-    At most `budget` of padded length and so many rows together, but at least one; empty sequences come in none.
+    A batch has at most `budget` tokens with padding and at most `rows` rows, but at least one. Empty sequences are
+    left out.
     """
     order = np.argsort(lengths, kind="stable")
     order = order[lengths[order] > 0]

@@ -1,37 +1,28 @@
-"""Loading a Hugging Face model so that whatever can go wrong is said in one sentence, and telling what was loaded."""
+"""A Hugging Face model on a device: what all kinds of loaded models have in common."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import json
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr
-from functools import cache
-from io import StringIO
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar, Self
 
-import huggingface_hub
 import numpy as np
 import torch
-import transformers
-from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
 from geobias.errors import InputError
 from geobias.models.fast.attention import attention_by, faster_attention
 from geobias.models.fast.gpu_queue import Answer, sent, short_turns, within_memory
 from geobias.models.fast.layers import FastLayers
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, GGUF, PROBE
+from geobias.models.fingerprint import compute_fingerprint
+from geobias.models.model_files import load_pretrained, read_config_fields
+from geobias.models.scorer import ModelIdentity
 
-REMEMBERED = 60  # seconds for which an answer of the hub is taken for granted
 NO_LIMIT = 2**20  # tokens, where neither tokenizer nor model names a limit
 TOKEN_BUDGET = {"cpu": 2048, "cuda": 131072}  # what passes between layers stays near the cache, or fills a GPU
 
 
 class LoadedModel:
-    """A model with its tokenizer, and what tells it apart: all that is alike for every kind of model."""
+    """A model with its tokenizer, on a device: what all kinds of models have in common."""
 
     auto_class: ClassVar[Any]
     kind: ClassVar[str]
@@ -49,18 +40,34 @@ class LoadedModel:
 
     @classmethod
     def from_pretrained(cls, name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> Self:
-        where = resolve_device(device)
-        model, tokenizer = pretrained(cls.auto_class, name, source, dtype=resolve_dtype(dtype, where), kind=cls.kind)
-        identity = fingerprint(model, tokenizer)
-        return cls(name, model.to(where).eval(), tokenizer, fingerprint=identity)
+        """Load weights and tokenizer from a folder, a GGUF file or the hub."""
+        device = resolve_device(device)
+        model, tokenizer = load_pretrained(
+            cls.auto_class, name, source, dtype=resolve_dtype(dtype, device), kind=cls.kind
+        )
+        fingerprint = compute_fingerprint(model, tokenizer, read_config_fields(source))
+        return cls(name, model.to(device).eval(), tokenizer, fingerprint=fingerprint)
+
+    def describe(self, score: str, fingerprint: str | None) -> ModelIdentity:
+        """Say which model this is, for scores of this name and fingerprint."""
+        return ModelIdentity(
+            self.name,
+            score,
+            fingerprint,
+            architecture=self.architecture,
+            parameters=self.parameters,
+            dtype=self.dtype,
+            device=self.device.type,
+            max_length=self.max_length,
+        )
 
     def to(self, device: str) -> None:
-        """Move it to another device, as if it had been loaded there."""
+        """Move the model to another device, as if it had been loaded there."""
         self.model.to(device)
         self._settle()
 
     def _settle(self) -> None:
-        """Whatever depends on the device that the model is on."""
+        """Set whatever depends on the device that the model is on."""
         self.device = next(self.model.parameters()).device
         if self.device.type == "cuda":
             torch.cuda.set_device(self.device)  # measures are computed there, too
@@ -70,25 +77,25 @@ class LoadedModel:
 
     @contextmanager
     def fast(self, *, attention: str | None = None) -> Iterator[None]:
-        """Inside, the model computes as fast as it can here, or with the attention that is asked for."""
-        by = attention_by(self.model, attention or self.attention)
-        with self._on_its_device(), short_turns(), by, self.layers.use():
+        """Inside, the model computes as fast as it can here, or with the given attention."""
+        implementation = attention_by(self.model, attention or self.attention)
+        with self._select_device(), short_turns(), implementation, self.layers.use():
             yield
 
-    def _on_its_device(self) -> AbstractContextManager[Any]:
-        """Kernels of our own start on the GPU that is the current one."""
+    def _select_device(self) -> AbstractContextManager[Any]:
+        """Make the model's GPU the current one: Triton kernels start there."""
         return torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext()
 
     def fitting(
         self, some: np.ndarray, compute: Callable[[np.ndarray], np.ndarray], budget: int | None = None
     ) -> np.ndarray:
-        """What `compute` gives for some texts; where memory does not suffice in halves, and smaller batches after.
+        """Return what `compute` gives for these positions. If memory runs out, halve them, and later batches too.
 
-        `budget` is what these were meant to fit into, if not what it is now.
+        `budget` is the number of tokens that they were meant to fit into, if not the current one.
         """
-        found = within_memory(compute, some)
-        if found is not None:
-            return found
+        rows = within_memory(compute, some)
+        if rows is not None:
+            return rows
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
         budget = budget or self.token_budget
@@ -100,18 +107,18 @@ class LoadedModel:
         smaller = max(1, budget // 2)
         self.token_budget = min(self.token_budget, smaller)
         half = len(some) // 2
-        parts = [part for part in (some[:half], some[half:]) if len(part)]  # one alone may go through in parts itself
+        parts = [part for part in (some[:half], some[half:]) if len(part)]  # `compute` may split a single one itself
         return np.concatenate([self.fitting(part, compute, smaller) for part in parts])
 
     def encode(
         self, texts: Sequence[str], *, special: bool = True, reserve: int = 0, knows_special: bool = True
     ) -> tuple[list[Any], np.ndarray]:
-        """The texts as tokens, as many as the model can read, and how many were cut off each.
+        """Tokenise texts; return as many tokens as the model can read, and how many were cut off each text.
 
         `special` adds the tokens that the tokenizer puts around a text; `reserve` leaves room for so many others.
         Without `knows_special`, "<|im_start|>" in a text is these letters and not that token.
         """
-        # The tokenizer itself would copy everything into lists that nobody reads: half of its time.
+        # The tokenizer of transformers copies everything into lists that nobody reads: half of its time.
         tokenizer = self.tokenizer.backend_tokenizer
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length - reserve, direction=self.tokenizer.truncation_side)
@@ -121,15 +128,15 @@ class LoadedModel:
         return encodings, np.array(cut)
 
     def begun(self, some: np.ndarray, compute: Callable[[np.ndarray], torch.Tensor]) -> Answer:
-        """Start a batch, and give what will have its answer. Where memory does not suffice it is had at once."""
+        """Start a batch and return a function that waits for its rows. If memory runs out, compute them at once."""
         answer = within_memory(compute, some)
         if answer is not None:
             return lambda: answer.cpu().numpy()
-        found = self.fitting(some, lambda fewer: compute(fewer).cpu().numpy())
-        return lambda: found
+        rows = self.fitting(some, lambda fewer: compute(fewer).cpu().numpy())
+        return lambda: rows
 
     def budget(self) -> int:
-        """How many tokens go through together now; fewer once memory did not suffice."""
+        """Return how many tokens go through together now: fewer once memory ran out."""
         return self.token_budget
 
     def tensor(self, array: np.ndarray) -> torch.Tensor:
@@ -137,6 +144,7 @@ class LoadedModel:
 
 
 def resolve_device(device: str) -> str:
+    """Return the device to compute on; `auto` is a GPU if there is one."""
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -147,6 +155,7 @@ def resolve_device(device: str) -> str:
 
 
 def resolve_dtype(dtype: str, device: str) -> torch.dtype:
+    """Return the precision to compute in; `auto` is bfloat16 on a GPU that has it."""
     known = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
     if dtype == "auto":
         fast = device.startswith("cuda") and torch.cuda.is_bf16_supported()
@@ -156,134 +165,8 @@ def resolve_dtype(dtype: str, device: str) -> torch.dtype:
     return known[dtype]
 
 
-def configuration(name: str, source: str) -> Any:
-    """A model's configuration alone, which says what kind of model it is."""
-    folder, file = gguf_parts(source)
-    if file:
-        _need_gguf_reader(name)
-    try:
-        with quiet_transformers():
-            return transformers.AutoConfig.from_pretrained(
-                folder, trust_remote_code=False, local_files_only=_hub_out_of_reach(folder), gguf_file=file
-            )
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(_why_not_loaded(name, error, "language model")) from error
-
-
-def pretrained(
-    auto_class: Any, name: str, source: str, *, dtype: torch.dtype, kind: str, new_head: Mapping[str, Any] | None = None
-) -> tuple[Any, Any]:
-    """Model and tokenizer from a folder or the hub: safetensors where they exist, never code from the hub.
-
-    A model whose weights lack a part (a head that was never trained) is refused: that part would be random. Unless
-    it is to be trained: `new_head` says how it shall be.
-    """
-    source, file = gguf_parts(source)
-    how: dict[str, Any] = {"trust_remote_code": False, "local_files_only": _hub_out_of_reach(source)}
-    if file:
-        _need_gguf_reader(name)
-        how["gguf_file"] = file
-    head = {} if new_head is None else {**new_head, "ignore_mismatched_sizes": True}
-    try:
-        with quiet_transformers(), redirect_stderr(StringIO()) if file else nullcontext():  # a bar of the converter's
-            tokenizer = transformers.AutoTokenizer.from_pretrained(source, **how)
-            model, report = auto_class.from_pretrained(source, dtype=dtype, output_loading_info=True, **head, **how)
-    except Exception as error:  # the library raises errors of many kinds for a folder or name that cannot be loaded
-        raise InputError(_why_not_loaded(name, error, kind)) from error
-    missing = sorted(report["missing_keys"])
-    if new_head is not None:
-        wrong = [key if isinstance(key, str) else key[0] for key in report["mismatched_keys"]]
-        body = f"{model.base_model_prefix}."
-        missing = [key for key in (*missing, *wrong) if key.startswith(body) and "pooler" not in key]
-        if missing:
-            raise InputError(
-                f"The weights of {name} do not fit its configuration: {missing[0]} is missing, or of another size."
-            )
-    if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise InputError(
-            f"{name} has no trained {kind} head: its weights lack {missing[0]}{more}. Give a model trained for it."
-        )
-    if not tokenizer.is_fast:
-        raise InputError(f"{name} has a tokenizer without offsets ({type(tokenizer).__name__}); a fast one is needed.")
-    known = set(tokenizer(PROBE, add_special_tokens=False)["input_ids"]) - {tokenizer.unk_token_id}
-    if not known:
-        raise InputError(f"{name} has no usable tokenizer (is tokenizer.json missing?): it knows no word of {PROBE!r}.")
-    return model, tokenizer
-
-
-def gguf_parts(source: str) -> tuple[str, str | None]:
-    """Folder or Hugging Face id, and the GGUF file in it: from folder/file.gguf, or owner/name:file.gguf."""
-    if not source.lower().endswith(GGUF):
-        return source, None
-    path = Path(source)
-    if path.is_file():
-        return str(path.parent), path.name
-    repository, _, file = source.rpartition(":")
-    return repository, file
-
-
-def _need_gguf_reader(name: str) -> None:
-    for package in ("gguf", "accelerate"):
-        if importlib.util.find_spec(package) is None:
-            raise InputError(f"{name} is a GGUF file, which takes the package {package}: pip install geobias[gguf].")
-
-
-def _hub_out_of_reach(source: str) -> bool:
-    """Ask the hub once for a name that is not a folder; without an answer only what was fetched before is tried.
-
-    Left to themselves the libraries would ask again for every file, for a minute, before they give up.
-    """
-    return Path(source).is_dir() or not hub_answers(source, int(time.time() // REMEMBERED))
-
-
-@cache
-def hub_answers(source: str, when: int) -> bool:
-    """Whether the hub has this model; asked once for all of its parts, and anew after a while (`when`)."""
-    try:
-        huggingface_hub.model_info(source, timeout=10)
-    except (RepositoryNotFoundError, HFValidationError):
-        raise InputError(
-            f"There is no model {source!r} on the hub, nor a folder of that name: check the name."
-        ) from None
-    except Exception:  # no network, no answer, offline by choice
-        return False
-    return True
-
-
-def _why_not_loaded(name: str, error: Exception, kind: str) -> str:
-    text = " ".join(str(error).split())
-    if "Unrecognized configuration class" in text:
-        return f"{name} is not a {kind}: its architecture has no such form in transformers."
-    if "no file named" in text:
-        return f"The folder {name} holds no weights (model.safetensors): copy them there, or name another model."
-    if any(hint in text for hint in ("not a valid model identifier", "couldn't connect", "Can't load", "offline")):
-        return (
-            f"There is no model {name!r} on this machine, and it cannot be fetched from the hub: check the name and "
-            "the network, or give a local folder."
-        )
-    return f"The model {name} cannot be loaded: {text[:300]}"
-
-
-@contextmanager
-def quiet_transformers() -> Iterator[None]:
-    """No advice and no bars while a model is read or written: what matters is checked and said in our own words."""
-    logging = transformers.utils.logging
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
-
-
 def longest_input(model: Any, tokenizer: Any) -> int:
-    """The longest input, in tokens, that both the tokenizer and the position embeddings allow."""
+    """Return the longest input, in tokens, that both the tokenizer and the position embeddings allow."""
     limits = [tokenizer.model_max_length, NO_LIMIT]
     positions = getattr(model.config, "max_position_embeddings", None)
     if positions and positions > 0:  # XLNet has -1: no limit
@@ -291,36 +174,3 @@ def longest_input(model: Any, tokenizer: Any) -> int:
         offset = getattr(embeddings, "padding_idx", None)  # RoBERTa counts positions from padding_idx + 1
         limits.append(positions - (offset + 1 if offset is not None else 0))
     return int(min(limits))
-
-
-def fingerprint(model: Any, tokenizer: Any) -> str:
-    """A digest of weights, configuration and tokenizer: a copied model has the same, a retrained one another."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
-        digest.update(tensor.contiguous().view(-1).view(torch.uint8).numpy())
-    volatile = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
-    config = {key: value for key, value in model.config.to_diff_dict().items() if key not in volatile}
-    digest.update(json.dumps(config, sort_keys=True, default=str).encode())
-    backend = json.loads(tokenizer.backend_tokenizer.to_str())
-    for state in ("truncation", "padding"):  # set by use, not by the model
-        backend.pop(state, None)
-    digest.update(json.dumps(backend, sort_keys=True).encode())
-    return digest.hexdigest()[:32]
-
-
-def base_model(name: str, source: str) -> str | None:
-    """The language model that this one was fine-tuned from, as its card names it; None where nothing tells."""
-    if name in EMBEDDED_CLASSIFIERS:
-        return EMBEDDED_LM
-    try:
-        if Path(source).is_dir():
-            card: Any = huggingface_hub.ModelCard.load(Path(source) / "README.md").data
-        else:
-            card = huggingface_hub.model_info(source, timeout=10).card_data
-    except Exception:  # no card, a broken one, no hub: the base is worth naming, never worth failing for
-        return None
-    base = getattr(card, "base_model", None)
-    if isinstance(base, list) and base:
-        base = base[0]
-    return base if isinstance(base, str) else None

@@ -1,56 +1,227 @@
-"""The one protocol of all models, and `load()` and `load_classifier()`, which find the right one for a name.
+"""The base classes of all models: `Scorer`, `Classifier` and `AnyLanguageModel`.
 
-Anything with these three attributes is a scorer; a model of your own needs no more than
+A model of your own needs no base class, only three attributes:
 
     class Mine:
         fingerprint, columns = None, ("log_likelihood",)
         def score(self, texts): return numpy.array([[my_function(text)] for text in texts])
 
-With a string for `fingerprint` its scores are kept for ever; change the string whenever the function changes. A plain
-function of log-likelihoods or probabilities is made a scorer here too (`models.function`).
+`as_scorer` and `as_classifier` wrap such an object where it enters the package (`models.load`). From there on every
+scorer has the whole interface of the base class, and nothing asks whether an attribute exists.
 """
 
 from __future__ import annotations
 
+import sys
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.bundled.catalogue import INSTALLED, embedded_folder, installed_file
-
-if TYPE_CHECKING:
-    from geobias.models.classifiers.prompted import Prompt
-    from geobias.models.functions import FunctionLM
-    from geobias.models.language.language_model import LanguageModel
-    from geobias.models.language.masked import MaskedLM
+from geobias.texts.lazy_texts import select_texts
 
 LOG_LIKELIHOOD = "log_likelihood"
 LIKELIHOOD_COLUMNS = (LOG_LIKELIHOOD, "tokens", "unknown", "cut")
+PROBABILITIES = "probabilities"  # the score of every classifier
+METHODS = ("aul", "aula", "pll", "pll-word", "conditional", "mean", "sum")  # of any kind of language model
 EMBEDDED_LM = "embedded/lm"
 EMBEDDED_CLASSIFIERS = ("embedded/sentiment", "embedded/emotion", "embedded/hate", "embedded/offensive")
-PROBE = "The quick brown fox."  # what a model is asked first, to see how it answers
-METHODS = ("aul", "aula", "pll", "pll-word", "conditional", "mean", "sum")  # of any kind of language model
-GGUF, SKOPS = ".gguf", ".skops"
-PICKLES = (".pkl", ".pickle", ".joblib", ".sav", ".dill")
+PROBE = "The quick brown fox."  # the first text that a new model scores, to see how it answers
+SHARE_SECONDS = 2.0  # how long one call of `score` should take
+SMALLEST_SHARE, LARGEST_SHARE = 8, 65536  # texts in one call of `score`
+
+ScoreBlock = tuple[np.ndarray, np.ndarray]  # positions among the texts, and their rows of scores
+ScoreTexts = Callable[["Scorer", Sequence[str]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class ModelIdentity:
+    """Which model answered: enough to ask the same one again."""
+
+    name: str
+    score: str
+    """How it was asked: the score of a language model, or "probabilities" of a classifier."""
+    fingerprint: str | None
+    """A digest of weights, tokenizer and configuration; null for a function without one."""
+    architecture: str | None = None
+    parameters: int | None = None
+    dtype: str | None = None
+    device: str | None = None
+    max_length: int | None = None
+    endpoint: str | None = None
+    """The URL of the server, for a model behind one."""
+    asked_by: str | None = None
+    begin: str | None = None
+    prompt: dict[str, Any] | None = None
+    """For a prompted language model: the prompt, the labels and their words."""
+
+    @property
+    def short_name(self) -> str:
+        """The name without the long way to a folder."""
+        return "/".join(Path(self.name).parts[-2:])
+
+
+class Scorer(ABC):
+    """Texts in, numbers out. A subclass sets `columns` and defines `score`; all else has a default.
+
+    Attributes
+    ----------
+    fingerprint
+        Stands for everything the scores depend on besides the text: weights, method, precision, cut length. Scores
+        are stored under it. With None they are kept for this run only.
+    columns
+        The names of the numbers that each text gets. The first is the score; others may say what was seen on the way
+        (tokens, tokens cut off).
+    name
+        What results call the model. If empty, the name of the class.
+    takes_everything
+        Whether `batches` is to be given all texts at once. Otherwise it gets at most `LARGEST_SHARE`.
+    needs_mark
+        Whether only the marked part of a text is scored (see `texts.templates`).
+    looks_back_only
+        Whether what follows the marked part leaves the score unchanged.
+    paid
+        Whether answers cost money. Then each one is stored as soon as it arrives, and a cluster is not used.
+    """
+
+    columns: Sequence[str]
+    name: str = ""
+    takes_everything: bool = False
+    needs_mark: bool = False
+    looks_back_only: bool = False
+    paid: bool = False
+    if TYPE_CHECKING:  # a subclass may have an attribute or, if it is computed, a property
+
+        @property
+        def fingerprint(self) -> str | None: ...
+    else:
+        fingerprint = None
+
+    @abstractmethod
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        """Return one row for each text and one column for each of `columns`."""
+
+    def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
+        """Yield scores as they are computed, in any order.
+
+        By default `score` is called on consecutive shares of the texts, each as large as `SHARE_SECONDS` allow.
+        """
+        start, size = 0, SMALLEST_SHARE
+        while start < len(texts):
+            positions = np.arange(start, min(start + size, len(texts)))
+            began = time.perf_counter()
+            rows = np.asarray(self.score(list(select_texts(texts, positions))))
+            seconds = max(time.perf_counter() - began, 1e-6)
+            yield positions, rows
+            start += size
+            # At most four times the last share: the first ones are short and say little.
+            size = int(np.clip(size * min(SHARE_SECONDS / seconds, 4.0), SMALLEST_SHARE, LARGEST_SHARE))
+
+    def to(self, device: str) -> None:  # noqa: B027
+        """Move to another device. A worker of a cluster calls it on its copy; by default there is nothing to move."""
+
+    def prepare(self, score_texts: ScoreTexts) -> None:  # noqa: B027
+        """Called before a paid scorer gets its texts. `score_texts` scores others through the store, so they are paid
+        once. By default there is nothing to prepare.
+        """
+
+    def check_scores(self, texts: Sequence[str], scores: np.ndarray) -> None:  # noqa: B027
+        """Raise if the scores of all texts, new and stored, cannot be used. By default they can."""
+
+    def identity(self) -> ModelIdentity:
+        """Say which model this is, for results and reports."""
+        return ModelIdentity(self.name or type(self).__name__, self.columns[0], self.fingerprint)
+
+
+class StreamingScorer(Scorer):
+    """A scorer that computes its rows batch by batch: it defines `batches` instead of `score`."""
+
+    @abstractmethod
+    def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]: ...
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        rows = np.full((len(texts), len(self.columns)), np.nan)
+        for positions, scores in self.batches(texts):
+            rows[positions] = scores
+        return rows
+
+
+class Classifier(Scorer):
+    """A scorer whose columns are p(label) for each of its `labels`, then "cut", the number of tokens cut off.
+
+    Attributes
+    ----------
+    multi_label
+        Whether labels can hold together. Then a row need not sum to one.
+    base
+        The language model that the classifier was made from. None if unknown.
+    lm
+        The loaded language model, if a prompt makes a classifier of it.
+    is_prompted
+        Whether the labels come from a prompt.
+    """
+
+    name: str
+    labels: Sequence[str]
+    multi_label: bool = False
+    base: str | None = None
+    lm: AnyLanguageModel | None = None
+    is_prompted: bool = False
+
+    def identity(self) -> ModelIdentity:
+        return ModelIdentity(self.name, PROBABILITIES, self.fingerprint)
+
+
+class AnyLanguageModel(ABC):
+    """A language model, wherever it runs. `scorer(method)` gives the scorer of one of its `methods`.
+
+    Attributes
+    ----------
+    default_method
+        The method used when none is chosen.
+    perplexity_method
+        The method whose negative score is a log-perplexity.
+    prompted_method
+        The method that scores an answer after a prompt. None if the model cannot be prompted.
+    tokenizer, max_length
+        The tokenizer, and how many tokens the model can read. Of a server both are unknown.
+    """
+
+    name: str
+    methods: ClassVar[tuple[str, ...]]
+    default_method: ClassVar[str]
+    perplexity_method: ClassVar[str]
+    prompted_method: ClassVar[str | None] = None
+    tokenizer: Any = None
+    max_length: int = sys.maxsize
+
+    @abstractmethod
+    def scorer(self, method: str | None = None) -> Scorer:
+        """Return the scorer of this method, or of the default method."""
+
+    def describe(self, score: str, fingerprint: str | None) -> ModelIdentity:
+        """Say which model this is, for scores of this name and fingerprint."""
+        return ModelIdentity(self.name, score, fingerprint)
+
+
+class MethodScorer(StreamingScorer):
+    """One scoring method of a language model."""
+
+    lm: AnyLanguageModel
+    method: str
+
+    def identity(self) -> ModelIdentity:
+        return self.lm.describe(self.method, self.fingerprint)
 
 
 @runtime_checkable
-class Scorer(Protocol):
-    """Texts in, numbers out.
-
-    `fingerprint` stands for everything the numbers depend on besides the text: weights, method, precision, cut
-    length. Scores are kept under it; with None they are kept for this run alone. The first of the `columns` is the
-    score; a scorer may add what it saw on the way (number of tokens, tokens cut off).
-    A scorer that has a method `batches(texts)`, yielding positions and rows as they come, is handed many texts at
-    once; all of them, if it has `takes_everything = True`.
-    A scorer that looks at a marked part of the text only (see `prompts.templates`) has `needs_mark = True`.
-    One whose answers cost money has `paid = True`: each is kept on disk as soon as it comes.
-    One that can use a GPU has a method `to(device)`: workers of a cluster get a copy, and move it there.
-    """
+class ScorerLike(Protocol):
+    """What an object needs to be wrapped as a `Scorer`."""
 
     @property
     def fingerprint(self) -> str | None: ...
@@ -58,16 +229,12 @@ class Scorer(Protocol):
     @property
     def columns(self) -> Sequence[str]: ...
 
-    def score(self, texts: Sequence[str]) -> np.ndarray: ...
+    def score(self, texts: Sequence[str], /) -> np.ndarray: ...
 
 
 @runtime_checkable
-class LabelScorer(Scorer, Protocol):
-    """A classifier: a scorer whose columns are p(label) for each of its `labels`, and "cut", the tokens cut off.
-
-    With `multi_label` the labels do not exclude each other, and a row need not sum to one. `base` names the
-    language model that the classifier was made from; None where nobody knows.
-    """
+class ClassifierLike(ScorerLike, Protocol):
+    """What an object needs to be wrapped as a `Classifier`."""
 
     @property
     def name(self) -> str: ...
@@ -82,181 +249,58 @@ class LabelScorer(Scorer, Protocol):
     def base(self) -> str | None: ...
 
 
-class StreamingScorer(ABC):
-    """A scorer that has its rows batch by batch; `score` puts them into the order of the texts."""
+class _WrappedScorer(Scorer):
+    """An object of the user's with the interface of a scorer. Optional attributes that it has replace the defaults."""
 
-    columns: Sequence[str]
+    optional: ClassVar[tuple[str, ...]] = (
+        *("name", "batches", "takes_everything", "needs_mark", "looks_back_only", "paid", "to"),
+        *("prepare", "check_scores", "identity"),
+    )
 
-    @abstractmethod
-    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Scores as they come: the positions of some of the texts, and their rows."""
+    def __init__(self, model: ScorerLike) -> None:
+        self.model = model
+        self.columns = model.columns
+        for attribute in self.optional:
+            if hasattr(model, attribute):
+                setattr(self, attribute, getattr(model, attribute))
+        self.name = self.name or type(model).__name__
+
+    @property
+    def fingerprint(self) -> str | None:
+        return self.model.fingerprint
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
-        rows = np.full((len(texts), len(self.columns)), np.nan)
-        for some, scores in self.batches(texts):
-            rows[some] = scores
-        return rows
+        return self.model.score(texts)
+
+
+class _WrappedClassifier(_WrappedScorer, Classifier):
+    def __init__(self, model: ClassifierLike) -> None:
+        super().__init__(model)
+        self.labels, self.multi_label, self.base = model.labels, model.multi_label, model.base
+
+
+def as_scorer(model: ScorerLike) -> Scorer:
+    """Return a scorer as it is, and wrap any other object that has the three attributes of one."""
+    return model if isinstance(model, Scorer) else _WrappedScorer(model)
+
+
+def as_classifier(model: ScorerLike) -> Classifier:
+    """Return a classifier as it is, and wrap any other object that has the attributes of one."""
+    if not isinstance(model, (Classifier, ClassifierLike)) or tuple(model.columns) != probability_columns(model.labels):
+        raise InputError(
+            f"{type(model).__name__} is not a whole classifier: it needs name, labels, multi_label and base, and "
+            "the columns p(label) for each label, then cut; or give a function instead."
+        )
+    return model if isinstance(model, Classifier) else _WrappedClassifier(model)
 
 
 def probability_columns(labels: Sequence[str]) -> tuple[str, ...]:
-    """The columns of every classifier: a probability for each label, and the number of tokens cut off."""
+    """Return the columns of a classifier: a probability for each label, and the number of tokens cut off."""
     return (*(f"p({label})" for label in labels), "cut")
 
 
-def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel | FunctionLM:
-    """A language model of any kind by Hugging Face id, folder or GGUF file, or a function of log-likelihoods, as
-    `package.module:function`; by default the embedded one.
-    """
-    name = str(name or EMBEDDED_LM)
-    if is_function_name(name):
-        from geobias.models.functions import FunctionLM, named_function
-
-        return FunctionLM(named_function(name), name=name)
-    return load_weights(name, device=device, dtype=dtype)
-
-
-def load_weights(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
-    """The same for what looks inside a model: a function is refused, and not even imported."""
-    from geobias.models.language.kinds import language_model  # torch only when a model is loaded
-
-    name = str(name or EMBEDDED_LM)
-    if is_function_name(name):
-        raise InputError(f"{name} is a function, which has no weights: give a Hugging Face id or a folder.")
-    return language_model(name, location(name), device=device, dtype=dtype)
-
-
-def load_masked(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
-    """The same where only a masked language model will do: one that shall be trained to fill in masks."""
-    from geobias.models.language.masked import MaskedLM
-
-    found = load_weights(name, device=device, dtype=dtype)
-    if not isinstance(found, MaskedLM):
-        raise InputError(f"{found.name} is a {found.kind}, which is trained otherwise: give a masked LM.")
-    return found
-
-
-def default_score(name: str) -> str:
-    """The score that a model is asked for when none is named."""
-    if is_function_name(name):
-        return LOG_LIKELIHOOD
-    from geobias.models.language.kinds import default_method  # torch only when a model is looked at
-
-    return default_method(name, location(name))
-
-
-def is_function_name(name: str) -> bool:
-    """Whether a name is written as `package.module:function`. Paths, C:/models/bert among them, are none."""
-    is_path = any(slash in name for slash in "/\\") or name.lower().endswith((GGUF, SKOPS, *PICKLES))
-    return ":" in name and not is_path and not Path(name).exists()
-
-
-def _language_model(model: Any, device: str, dtype: str) -> Any:
-    """Whatever stands for a language model, as something that is or has a scorer."""
-    if model is None or isinstance(model, (str, Path)):
-        return load(model, device=device, dtype=dtype)
-    if isinstance(model, Scorer) or hasattr(model, "scorer"):
-        return model
-    if callable(model):
-        from geobias.models.functions import FunctionLM
-
-        return FunctionLM(model)
-    raise InputError(
-        f"Something of type {type(model).__name__} is not a language model: "
-        "give a Hugging Face id, a folder, a function, or a scorer."
-    )
-
-
-def scorer_for(model: Any, score: str | None, *, device: str = "auto", dtype: str = "auto") -> Scorer:
-    """The scorer behind whatever names a language model; one that is a scorer already has its own score."""
-    model = _language_model(model, device, dtype)
-    if hasattr(model, "scorer"):
-        scorer: Scorer = model.scorer(score)
-        return scorer
-    if score is not None:
-        raise InputError(
-            f"The score {score!r} is for a model's name or folder; {type(model).__name__} scores by itself."
-        )
-    own: Scorer = model
-    return own
-
-
-def perplexity_scorer(model: Any, method: str | None, *, device: str = "auto", dtype: str = "auto") -> Scorer:
-    """The scorer whose negative is a log-perplexity: by this method, or the one that fits the kind of model."""
-    model = _language_model(model, device, dtype)
-    if hasattr(model, "scorer"):
-        scorer: Scorer = model.scorer(method or model.perplexity_method)
-        return scorer
-    own: Scorer = model
-    return own
-
-
-def load_classifier(
-    model: Any, *, prompt: Prompt | None = None, device: str = "auto", dtype: str = "auto"
-) -> LabelScorer:
-    """A classifier by Hugging Face id, by folder, an embedded one; a function, itself or `package.module:function`; or
-    one of scikit-learn, itself or as a .skops file. Pickles are refused: they can run any code.
-
-    A language model becomes one by a `prompt`. A classifier that is loaded already is given back as it is.
-    """
-    from geobias.models.classifiers.scikit_learn import EstimatorClassifier, is_estimator, read_estimator
-    from geobias.models.functions import FunctionClassifier, named_function
-
-    if isinstance(model, Scorer) and hasattr(model, "labels"):
-        if not isinstance(model, LabelScorer) or tuple(model.columns) != probability_columns(model.labels):
-            raise InputError(
-                f"{type(model).__name__} is not a whole classifier: it needs name, labels, multi_label and base, and "
-                "the columns p(label) for each label, then cut; or give a function instead."
-            )
-        return model
-    if hasattr(model, "prompted_method"):
-        from geobias.models.classifiers.prompted import PromptedClassifier, needed
-
-        return PromptedClassifier(model, needed(prompt, model.name))
-    if is_estimator(model):
-        return EstimatorClassifier(model)
-    if callable(model):
-        return FunctionClassifier(model)
-    if not isinstance(model, str | Path):
-        raise InputError(
-            f"Something of type {type(model).__name__} is not a classifier: "
-            "give a Hugging Face id, a folder, a function, or a scikit-learn model."
-        )
-    name = str(model)
-    if name.lower().endswith((SKOPS, *PICKLES)) and not Path(name).expanduser().is_dir():
-        return read_estimator(name)
-    if is_function_name(name):
-        return FunctionClassifier(named_function(name), name=name)
-    from geobias.models.language.kinds import classifier  # torch only when a model is loaded
-
-    return classifier(name, location(name), prompt, device=device, dtype=dtype)
-
-
-def location(name: str) -> str:
-    """Where the weights are: a folder inside the package, a folder of the user's, or a Hugging Face id."""
-    if name.startswith("embedded/"):
-        folder = embedded_folder() / name.removeprefix("embedded/")
-        if not (folder / "config.json").is_file():
-            raise InputError(f"There is no embedded model {name!r}: `geobias models` lists those there are.")
-        return str(folder)
-    if name in INSTALLED:
-        return str(installed_file(name))
-    path = Path(name).expanduser()
-    if name.lower().endswith(GGUF):
-        if not path.is_file() and not (name.count("/") == 1 and ":" in name):  # nor owner/name:file.gguf
-            raise InputError(f"There is no file {name}: give a GGUF file, or owner/name:file.gguf on the hub.")
-        return str(path)
-    if path.is_dir():
-        if not (path / "config.json").is_file():
-            raise InputError(f"The folder {name} holds no model: it has no config.json.")
-        return str(path)
-    looks_like_path = name.startswith((".", "/", "~")) or name.count("/") > 1 or path.exists()
-    if looks_like_path:
-        raise InputError(f"There is no model folder {name}: give a folder with config.json and weights.")
-    return name
-
-
-def checked_method(method: str) -> str:
-    """The name of a score, if there is one of that name."""
+def check_method(method: str) -> str:
+    """Return the name of a scoring method; refuse a name that no language model has."""
     if method not in METHODS:
         raise InputError(f"Unknown score {method!r}: choose one of {', '.join(METHODS)}.")
     return method

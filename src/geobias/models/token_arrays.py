@@ -1,4 +1,4 @@
-"""The tokens of many texts, one after the other in flat arrays: what is asked of them all is asked at once."""
+"""The tokens of many texts in flat arrays, so that NumPy can work on all of them at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Ragged:
-    """Rows of numbers, each as long as it is, one after the other: batches of one length are looked up, not stacked."""
+    """Rows of different lengths, one after the other in a flat array. Rows of equal length are gathered by index."""
 
     def __init__(self, numbers: np.ndarray, lengths: np.ndarray) -> None:
         self.numbers, self.lengths = numbers, lengths
@@ -22,32 +22,32 @@ class Ragged:
         return len(self.lengths)
 
     def of(self, some: np.ndarray) -> np.ndarray:
-        """These rows, which are of one length."""
+        """Return these rows, which must have equal length, as a matrix."""
         return self.numbers[self.starts[some][:, None] + np.arange(self.lengths[some[0]])]
 
     def beside(self, numbers: np.ndarray) -> Self:
-        """Other numbers in the same places."""
+        """Return other numbers with the same row lengths."""
         other = copy(self)
         other.numbers = numbers
         return other
 
     @cached_property
     def row(self) -> np.ndarray:
-        """Which row each number stands in."""
+        """The row of each number."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     @cached_property
     def place(self) -> np.ndarray:
-        """Where each number stands in its row."""
+        """The position of each number in its row."""
         return np.arange(len(self.numbers)) - np.repeat(self.starts, self.lengths)
 
     def count(self, which: np.ndarray) -> np.ndarray:
-        """How many of each row's numbers are marked in `which`."""
+        """Count the numbers of each row that `which` marks."""
         return np.bincount(self.row[which], minlength=len(self))
 
 
 class Tokens:
-    """Tokenised texts. Only what is looked at is copied: on many cores copying takes as long as tokenising does."""
+    """Tokenised texts. Arrays are copied when first used: on many cores, copying takes as long as tokenising."""
 
     def __init__(self, encodings: Sequence[Any]) -> None:
         self._encodings = encodings
@@ -55,26 +55,26 @@ class Tokens:
 
     @cached_property
     def own(self) -> np.ndarray:
-        """Which tokens are the texts' own, and not the tokenizer's additions."""
+        """Which tokens are not special tokens that the tokenizer added."""
         return self._flat("special_tokens_mask") == 0
 
     @cached_property
     def kinds(self) -> Ragged:
-        """The numbers that some models give to parts of a text."""
+        """The token type ids."""
         return self.ids.beside(self._flat("type_ids"))
 
     @cached_property
     def spans(self) -> np.ndarray:
-        """From which to which character of its text each token reaches."""
+        """The first character of each token in its text, and the one after its last."""
         return np.fromiter(chain.from_iterable(self._each("offsets")), dtype=np.int64).reshape(-1, 2)
 
     @cached_property
     def words(self) -> np.ndarray:
-        """Which word of its text each token belongs to; -1 for those of none."""
+        """The word of its text that each token belongs to; -1 for none."""
         return np.fromiter((-1 if word is None else word for word in self._each("word_ids")), dtype=np.int64)
 
     def inside(self, start: Sequence[int], end: Sequence[int]) -> np.ndarray:
-        """The texts' own tokens that reach between these characters, given for each text."""
+        """Return which tokens overlap the given span of their text; special tokens do not."""
         first, last = self.spans.T
         row = self.ids.row
         return self.own & (last > np.array(start)[row]) & (first < np.array(end)[row])
@@ -83,5 +83,5 @@ class Tokens:
         return np.fromiter(self._each(what), dtype=np.int64)
 
     def _each(self, what: str) -> Iterator[Any]:
-        """Taken one text after the other: thousands of lists held at once keep the garbage collector busy."""
+        """Chain one attribute of all texts. Thousands of lists held at once would keep the garbage collector busy."""
         return chain.from_iterable(getattr(encoding, what) for encoding in self._encodings)

@@ -12,7 +12,7 @@ import numpy as np
 
 from geobias.files import write_whole, writing
 from geobias.report.hatching import hatch
-from geobias.world.shapes import Country, countries, shapes, topology
+from geobias.world.shapes import Country, load_countries, load_shapes, load_topology
 
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
 INK, SOFT_INK, LAND, BORDER, HATCH = "#222222", "#666666", "#f0f0ee", "#ffffff", "#a8a8a4"
@@ -94,7 +94,7 @@ def world_map(
 
 def continent_map(names: Mapping[str, str], colour: alt.Color) -> Any:
     """The countries in the colours of their continents."""
-    known = countries()
+    known = load_countries()
     return _map(
         {code: known[code].continent_name for code in names},
         names,
@@ -111,14 +111,14 @@ def continent_colour(**options: Any) -> alt.Color:
 def without_data(values: Mapping[str, Any]) -> list[str]:
     """The names of what the map hatches, or leaves as an empty circle: countries without a number, and other shapes."""
     return [
-        *(country.name for code, country in sorted(countries().items()) if code not in values and country.point),
-        *(shape.name for shape in shapes() if shape.code is None),
+        *(country.name for code, country in sorted(load_countries().items()) if code not in values and country.point),
+        *(shape.name for shape in load_shapes() if shape.code is None),
     ]
 
 
 def unmapped(values: Mapping[str, Any]) -> list[Country]:
     """The countries with a number that have neither a shape nor a city, so that no map can show them."""
-    return [country for code, country in countries().items() if code in values and country.point is None]
+    return [country for code, country in load_countries().items() if code in values and country.point is None]
 
 
 def note(values: Mapping[str, Any]) -> str:
@@ -179,18 +179,18 @@ def _map(
 def _features(values: Mapping[str, Any], names: Mapping[str, str]) -> alt.InlineData:
     """The shapes as TopoJSON, each with its name and value; as text, which Altair need not walk through."""
     geometries = []
-    for shape in shapes():
+    for shape in load_shapes():
         code = shape.code or ""
         about = {"name": names.get(code, shape.name), "value": values.get(code)}
         geometries.append(shape.geometry | {"properties": about})
-    kept = {key: topology()[key] for key in ("type", "arcs", "transform")}
+    kept = {key: load_topology()[key] for key in ("type", "arcs", "transform")}
     kept["objects"] = {"countries": {"type": "GeometryCollection", "geometries": geometries}}
     return alt.InlineData(values=_text(kept), format=alt.TopoDataFormat(type="topojson", feature="countries"))
 
 
 def _hatching(values: Mapping[str, Any]) -> alt.InlineData:
     """The hatch lines of all shapes without a value, as one GeoJSON feature."""
-    empty = [shape for shape in shapes() if shape.code not in values]
+    empty = [shape for shape in load_shapes() if shape.code not in values]
     lines = [piece.round(2).tolist() for shape in empty for piece in hatch(shape.rings)]
     feature = {"type": "Feature", "properties": {}, "geometry": {"type": "MultiLineString", "coordinates": lines}}
     return alt.InlineData(values=_text([feature]), format=alt.JsonDataFormat(type="json"))
@@ -203,7 +203,7 @@ def _text(content: Any) -> str:
 def _dots(values: Mapping[str, Any], names: Mapping[str, str]) -> list[dict[str, Any]]:
     return [
         {"name": names.get(code, country.name), "value": values.get(code), "x": country.point[0], "y": country.point[1]}
-        for code, country in countries().items()
+        for code, country in load_countries().items()
         if country.area < SMALL and country.point is not None
     ]
 
@@ -217,7 +217,7 @@ def _by_continent(
     own: Mapping[str, float],
 ) -> Any:
     """A tick for each country in the row of its continent, the row's median, and the continent's own value."""
-    known = countries()
+    known = load_countries()
     rows = [
         {"name": names.get(code, known[code].name), "continent": known[code].continent_name, "value": value}
         for code, value in values.items()

@@ -6,45 +6,42 @@ run.json is written last: a folder without it is no finished run. `run_folder` s
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from geobias.errors import InputError
-from geobias.report.run_folder import (
-    INDEX,
-    PAGE,
-    RESULTS,
-    RUN,
-    RunFolder,
-    index_settings,
-    model_fingerprints,
-    read_json,
-    write_json,
-)
+from geobias.report.results import AuditResult
+from geobias.report.run_folder import INDEX, RunFolder, index_settings, read_json
 
-if TYPE_CHECKING:
-    from geobias.report.page.build import Finished
-
-log = logging.getLogger("geobias")
+AnyResult = TypeVar("AnyResult", bound=AuditResult, covariant=True)
 
 
-class Result(Protocol):
-    """What every audit gives: the content of results.json, and what it had to compute for it."""
+@dataclass(frozen=True)
+class RunDescription:
+    """What run.json says beside the settings: when and how a run was made."""
 
-    @property
-    def work(self) -> dict[str, int]: ...
+    finished: str
+    seconds: float
+    work: dict[str, int]
+    """How many texts had to be scored; the rest was in the store."""
+    command: str | None = None
+    """The command as it was typed; null for a run made from Python."""
 
-    def to_dict(self) -> dict[str, Any]: ...
 
+@dataclass(frozen=True)
+class FinishedRun(Generic[AnyResult]):
+    """A finished run: its folder, its results, and how it was made."""
 
-AnyResult = TypeVar("AnyResult", bound=Result)
+    folder: Path
+    result: AnyResult
+    description: RunDescription
 
 
 def slug(name: str) -> str:
@@ -76,25 +73,6 @@ def shown(folder: Path) -> Path:
     return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
 
 
-def read_run(folder: Path, *audits: str) -> dict[str, Any]:
-    """The results of a finished run of one of these audits; whatever else the folder may hold is one sentence."""
-    needed = " or ".join(f"`geobias {audit}`" for audit in audits)
-    if (folder / INDEX).is_file():
-        paths = ", ".join(str(folder / str(run.get("path"))) for run in read_json(folder / INDEX).get("runs", []))
-        raise InputError(f"{folder} holds several runs: name one of {paths}.")
-    if not (folder / RUN).is_file():
-        raise InputError(f"{folder} holds no finished run: give the folder that {needed} left.")
-    results = read_json(folder / RESULTS)
-    if results.get("audit") not in audits:
-        raise InputError(f"{folder} is a run of `geobias {results.get('audit')}`: one of {needed} is needed.")
-    return results
-
-
-def read_about(folder: Path) -> dict[str, Any]:
-    """What run.json says of a finished run: when it was made, how long it took, and how it was asked."""
-    return read_json(folder / RUN)
-
-
 def runs_in(folder: Path) -> list[Path]:
     """The folder itself, or those of the runs that it holds."""
     if not (folder / INDEX).is_file():
@@ -102,61 +80,9 @@ def runs_in(folder: Path) -> list[Path]:
     return [folder / str(run.get("path")) for run in read_json(folder / INDEX).get("runs", [])]
 
 
-def save_run(
-    run: RunFolder, result: AnyResult, write_files: Callable[[Path, AnyResult], None], *, seconds: float
-) -> None:
-    """Write the run's files and its page aside and move them into place, run.json last."""
-    results = result.to_dict()
-    described = ("schema_version", "audit", "settings", "model", "models", "versions")
-    description = {key: results[key] for key in described if key in results}
-    description |= {"finished": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "seconds": seconds, "work": result.work}
-    description |= {"command": typed_command()}
-    run.check(model_fingerprints(results))
-    with run.stage() as staging:
-        (staging / "tables").mkdir()
-        write_json(staging / RESULTS, results)
-        write_files(staging, result)
-        run.move_in(staging)
-        _write_page(staging / PAGE, run.path, lambda: _finished(run.path, description))
-        run.move_in(staging)
-        run.finish(description)
-
-
-def save_index(run: RunFolder, index: Mapping[str, Any]) -> None:
-    """Write what ties several runs together, and the page of them all."""
-    with run.stage() as staging:
-        folders = [run.path / str(entry["path"]) for entry in index["runs"]]
-        _write_page(staging / PAGE, run.path, lambda: [each for folder in folders for each in _read_finished(folder)])
-        run.move_in(staging)
-        run.finish(index)
-
-
 def index_folder(path: Path, runs: Sequence[str]) -> RunFolder:
     """The folder of several runs, which lie below it."""
     return RunFolder(path, index_settings(runs), description=INDEX)
-
-
-def _write_page(page: Path, folder: Path, find: Callable[[], Sequence[Finished]]) -> None:
-    """What was measured may have taken days: a page that cannot be made costs a sentence, not the run."""
-    from geobias.report.page.build import write_page  # the page reads runs, so it knows this module
-
-    try:
-        write_page(page, find())
-    except Exception as error:
-        why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        log.warning("the run is saved, but not its page (%s); try `geobias report %s`", why, folder)
-
-
-def _finished(folder: Path, description: Mapping[str, Any]) -> list[Finished]:
-    from geobias.report.page.build import Finished
-
-    return [Finished(folder, read_json(folder / RESULTS), description)]
-
-
-def _read_finished(folder: Path) -> list[Finished]:
-    from geobias.report.page.build import read
-
-    return read(folder)
 
 
 def typed_command() -> str | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import typer
 from rich import box
@@ -16,10 +17,21 @@ from rich.console import Console
 from rich.table import Table
 
 from geobias.files import write_whole, writing
-from geobias.measures.estimates import SIGNIFICANT
+from geobias.measures.estimates import SIGNIFICANT, Estimate
+from geobias.report.results import AuditResult
 
 NO_DATA = "no data"
 NOTHING = "–"
+MARKED_COLUMN = "{} marked (adjusted p < 0.05)"
+
+
+class Bounded(Protocol):
+    """Anything with an interval."""
+
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
 
 
 class QuietConsole(Console):
@@ -35,7 +47,7 @@ def console() -> Console:
     return QuietConsole(highlight=False, markup=False, emoji=False)  # a user's [text] :here: is shown as it is
 
 
-def show(tables: Iterable[Table], notes: Iterable[str], closing: Sequence[str], files: str) -> None:
+def show_tables(tables: Iterable[Table], notes: Iterable[str], closing: Sequence[str], files: str) -> None:
     """A result as every audit ends: its tables, notes, what the numbers mean, and where the files are."""
     out = console()
     for table in tables:
@@ -46,6 +58,11 @@ def show(tables: Iterable[Table], notes: Iterable[str], closing: Sequence[str], 
     for line in closing:
         out.print(line, style="dim")
     out.print(files, soft_wrap=True)
+
+
+def print_json(result: AuditResult) -> None:
+    """The content of results.json on standard output."""
+    print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
@@ -92,17 +109,27 @@ def digits(value: float | None, factor: float = 1.0) -> str:
     return f"{scaled:.4f}" if scaled == 0 or abs(scaled) >= 0.001 else f"{scaled:.3g}"
 
 
-def marked(text: str, estimate: Mapping[str, Any]) -> str:
+def marked(text: str, estimate: Estimate) -> str:
     """With a star where the adjusted p-value is small; without, a blank keeps the digits in line."""
     return f"{text}*" if is_marked(estimate) else f"{text} "
 
 
-def is_marked(estimate: Mapping[str, Any]) -> bool:
-    return estimate["p_adjusted"] is not None and bool(estimate["p_adjusted"] < SIGNIFICANT)
+def is_marked(estimate: Estimate) -> bool:
+    return estimate.p_adjusted is not None and estimate.p_adjusted < SIGNIFICANT
 
 
-def interval(estimate: Mapping[str, Any], places: int) -> str:
-    return "" if estimate["low"] is None else f"{signed(estimate['low'], places)} to {signed(estimate['high'], places)}"
+def interval(estimate: Bounded, places: int) -> str:
+    """The interval with signs; empty where there is none."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"{signed(estimate.low, places)} to {signed(estimate.high, places)}"
+
+
+def format_interval(bounds: Bounded, form: str) -> str:
+    """The interval in a format like .3f; a dash where there is none."""
+    if bounds.low is None or bounds.high is None:
+        return NOTHING
+    return f"{bounds.low:{form}} to {bounds.high:{form}}"
 
 
 def signed(value: float | None, places: int, nothing: str = NOTHING) -> str:

@@ -1,1 +1,1 @@
-"""What is asked: template sentences, the user's texts, the people in them, counterfactuals, prefixes."""
+"""The texts that models score: template sentences, the user's texts, the people in them, counterfactuals, prefixes."""

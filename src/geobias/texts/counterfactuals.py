@@ -1,4 +1,4 @@
-"""Texts with their people renamed, country after country and draw after draw; nothing else in them changes.
+"""Counterfactual texts: people renamed to names of each country, draw by draw; nothing else changes.
 
 A text, a country and a kind of name have a shuffled list of their own, from the seed and from what they are: draws are
 the same for every model and every run, whichever other texts and countries there are. A person takes the names of
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.texts.lazy_texts import LazyTexts, Shape
+from geobias.texts.lazy_texts import BlockShape, LazyTexts
 from geobias.texts.people import Person
 from geobias.world.gazetteer import Gazetteer
 
@@ -27,7 +27,7 @@ NO_GENDER, BOTH_GENDERS = "not shown", "mixed"  # last names (or places) alone; 
 
 @dataclass(frozen=True)
 class NewName:
-    """Whom a person became: the parts that the text shows, the others empty."""
+    """A person's new name; parts that the text does not show are empty."""
 
     first: str
     last: str
@@ -51,19 +51,19 @@ class Counterfactuals(LazyTexts):
         self.new_names = lru_cache(maxsize=256)(self._new_names)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        given = (self.texts, self.people, self.gazetteer, self.countries)
-        return partial(Counterfactuals, draws=self.draws, seed=self.seed), given  # without what is remembered
+        arguments = (self.texts, self.people, self.gazetteer, self.countries)
+        return partial(Counterfactuals, draws=self.draws, seed=self.seed), arguments  # without the cache
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> BlockShape:
         return len(self.texts), len(self.countries), self.draws
 
     def part(self, texts: Iterable[int], draws: int) -> Counterfactuals:
-        """The first draws of some of the texts; they are the same as here."""
-        chosen = list(texts)
+        """The first draws of the texts at these rows, unchanged."""
+        rows = list(texts)
         return Counterfactuals(
-            [self.texts[i] for i in chosen],
-            [self.people[i] for i in chosen],
+            [self.texts[i] for i in rows],
+            [self.people[i] for i in rows],
             self.gazetteer,
             self.countries,
             draws=min(draws, self.draws),
@@ -73,15 +73,15 @@ class Counterfactuals(LazyTexts):
     def at(self, text: int, country: int, draw: int) -> str:
         names = self.new_names(text, country)
         pieces = sorted(
-            (mention.start, mention.end, mention.written(new[draw].first, new[draw].last))
+            (mention.start, mention.end, mention.render(new[draw].first, new[draw].last))
             for person, new in zip(self.people[text], names, strict=True)
             for mention in person.mentions
         )
-        original, written, at = self.texts[text], [], 0
+        original, parts, position = self.texts[text], [], 0
         for start, end, name in pieces:
-            written += [original[at:start], name]
-            at = end
-        return "".join((*written, original[at:]))
+            parts += [original[position:start], name]
+            position = end
+        return "".join((*parts, original[position:]))
 
     def shown_genders(self) -> np.ndarray:
         """texts x draws: the gender of the names that a renamed text shows, the same for every country."""
@@ -113,9 +113,9 @@ class Counterfactuals(LazyTexts):
                             shown.append((kinds["last"], name.last))
                         if kind := of_person[draw]:
                             shown.append((kinds[kind], name.first))
-                        for one in shown:
+                        for key in shown:
                             texts.append(start + draw)
-                            names.append(numbers.setdefault(one, len(numbers)))
+                            names.append(numbers.setdefault(key, len(numbers)))
         return np.array(texts), np.array(names), np.array([kind for kind, _ in numbers])
 
     def first_kinds(self, text: int) -> list[list[str | None]]:
@@ -127,7 +127,7 @@ class Counterfactuals(LazyTexts):
             for k, person in enumerate(self.people[text])
         ]
 
-    def names_used(self, country: int) -> dict[str, int]:
+    def count_names(self, country: int) -> dict[str, int]:
         """How many different names of each kind the country's renamed texts show."""
         used: dict[str, set[str]] = {kind: set() for kind in self.gazetteer.kinds}
         for i, persons in enumerate(self.people):
@@ -147,13 +147,15 @@ class Counterfactuals(LazyTexts):
         firsts: list[list[str]] = []
         for k, person in enumerate(persons):
             if person.has("city"):
-                firsts.append(self._taken(text, country, "city", k, len(persons), self.draws))
+                firsts.append(self._draw_names(text, country, "city", k, len(persons), self.draws))
             elif person.has("first"):
                 firsts.append(self._first_names(text, country, k, len(persons)))
             else:
                 firsts.append([""] * self.draws)
         lasts = [
-            self._taken(text, country, "last", k, len(persons), self.draws) if person.has("last") else [""] * self.draws
+            self._draw_names(text, country, "last", k, len(persons), self.draws)
+            if person.has("last")
+            else [""] * self.draws
             for k, person in enumerate(persons)
         ]
         return tuple(tuple(map(NewName, *new)) for new in zip(firsts, lasts, strict=True))
@@ -161,33 +163,33 @@ class Counterfactuals(LazyTexts):
     def _first_names(self, text: int, country: int, person: int, persons: int) -> list[str]:
         genders = self._genders(text, person)
         names = {
-            gender: iter(self._taken(text, country, gender, person, persons, genders.count(gender)))
+            gender: iter(self._draw_names(text, country, gender, person, persons, genders.count(gender)))
             for gender in set(genders)
         }
         return [next(names[gender]) for gender in genders]
 
     def _genders(self, text: int, person: int) -> list[str]:
         """The gender in each draw; where it is not known they alternate, in half of the texts beginning with men."""
-        known = self.people[text][person].gender
-        if known:
-            return [known] * self.draws
-        begins = _number(self.seed, self.texts[text], str(person)) % 2
-        return [GENDERS[(begins + draw) % 2] for draw in range(self.draws)]
+        gender = self.people[text][person].gender
+        if gender:
+            return [gender] * self.draws
+        first = _hash_number(self.seed, self.texts[text], str(person)) % 2
+        return [GENDERS[(first + draw) % 2] for draw in range(self.draws)]
 
-    def _taken(self, text: int, country: int, kind: str, person: int, persons: int, count: int) -> list[str]:
+    def _draw_names(self, text: int, country: int, kind: str, person: int, persons: int, count: int) -> list[str]:
         """The names that a person takes from the shuffled lists of this text, country and kind."""
         code = self.countries[country]
         names = self.gazetteer.names(code, kind)
-        rng = np.random.default_rng(_number(self.seed, self.texts[text], code, kind))
+        rng = np.random.default_rng(_hash_number(self.seed, self.texts[text], code, kind))
         begin = person * len(names) // persons
-        taken: list[str] = []
-        while len(taken) < count:
+        drawn_names: list[str] = []
+        while len(drawn_names) < count:
             order = np.roll(rng.permutation(len(names)), -begin)
-            taken += [names[i] for i in order[: count - len(taken)]]
-        return taken
+            drawn_names += [names[i] for i in order[: count - len(drawn_names)]]
+        return drawn_names
 
 
-def _number(seed: int, *parts: str) -> int:
-    """A number that only the seed and these texts decide."""
+def _hash_number(seed: int, *parts: str) -> int:
+    """A number that depends only on the seed and these texts."""
     content = "\x00".join((str(seed), *parts)).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(content, digest_size=16).digest(), "little")

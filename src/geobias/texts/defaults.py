@@ -1,4 +1,4 @@
-"""What is asked when nobody says otherwise; in a file of its own, so that `geobias --help` reads little."""
+"""The default template and prefix, in a module without imports so that `geobias --help` is fast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences of texts that are written out only when looked at: the world is millions of sentences."""
+"""Sequences of texts that are made on demand: the world is millions of sentences."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import Any, overload
 
 import numpy as np
 
-Shape = tuple[int, int, int]
+BlockShape = tuple[int, int, int]
 
 
 class LazyTexts(Sequence[str]):
-    """A block of texts of three dimensions, numbered so that the last one runs fastest."""
+    """A block of texts with three dimensions, in C order: the last index changes fastest."""
 
     @property
     @abstractmethod
-    def shape(self) -> Shape: ...
+    def shape(self) -> BlockShape: ...
 
     @abstractmethod
     def at(self, first: int, second: int, third: int) -> str:
-        """The text at these places of the three dimensions."""
+        """The text at an index of each dimension."""
 
-    def written(self, first: list[int], second: list[int], third: list[int]) -> Iterator[str]:
-        """The texts at these places, one after the other."""
+    def iterate(self, first: list[int], second: list[int], third: list[int]) -> Iterator[str]:
+        """Iterate over the texts at these indices."""
         return map(self.at, first, second, third)
 
-    def distinct(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """The positions of the first of equal texts, and which of them each text is; None if only a look can tell."""
+    def find_distinct(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Positions of the distinct texts, and for each text which of them it equals; None if it must be compared."""
         return None
 
     def __len__(self) -> int:
@@ -50,23 +50,23 @@ class LazyTexts(Sequence[str]):
 
 
 @dataclass(frozen=True)
-class SomeTexts(Sequence[str]):
-    """Some of a block's texts, still not written out."""
+class TextSelection(Sequence[str]):
+    """Texts at given positions of a block, made on demand."""
 
-    of: Any = field(repr=False)
+    block: Any = field(repr=False)
     positions: np.ndarray = field(repr=False)
 
     @property
     def coordinates(self) -> tuple[np.ndarray, ...]:
-        """Where they stand in the block's three dimensions."""
-        return np.unravel_index(self.positions, self.of.shape)
+        """Their indices in the block's three dimensions."""
+        return np.unravel_index(self.positions, self.block.shape)
 
     def __len__(self) -> int:
         return len(self.positions)
 
     def __iter__(self) -> Iterator[str]:
-        written: Iterator[str] = self.of.written(*(places.tolist() for places in self.coordinates))
-        return written
+        texts: Iterator[str] = self.block.iterate(*(indices.tolist() for indices in self.coordinates))
+        return texts
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -74,13 +74,13 @@ class SomeTexts(Sequence[str]):
     def __getitem__(self, index: slice) -> list[str]: ...
     def __getitem__(self, index: int | slice) -> str | list[str]:
         if isinstance(index, slice):
-            return [self.of[int(i)] for i in self.positions[index]]
-        text: str = self.of[int(self.positions[index])]
+            return [self.block[int(i)] for i in self.positions[index]]
+        text: str = self.block[int(self.positions[index])]
         return text
 
 
-def chosen(texts: Sequence[str], positions: np.ndarray) -> Sequence[str]:
-    """The texts at these positions: written out, unless they are of a block."""
-    if isinstance(texts, SomeTexts):
-        return SomeTexts(texts.of, texts.positions[positions])
-    return SomeTexts(texts, positions) if isinstance(texts, LazyTexts) else [texts[int(i)] for i in positions]
+def select_texts(texts: Sequence[str], positions: np.ndarray) -> Sequence[str]:
+    """The texts at these positions: a `TextSelection` of a block, otherwise a list."""
+    if isinstance(texts, TextSelection):
+        return TextSelection(texts.block, texts.positions[positions])
+    return TextSelection(texts, positions) if isinstance(texts, LazyTexts) else [texts[int(i)] for i in positions]

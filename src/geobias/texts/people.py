@@ -52,7 +52,7 @@ class Mention:
     parts: tuple[str, ...]  # ("first",), ("last",), ("first", "last"); for a place ("city",)
     case: str  # "upper", "lower", or "" for a name as it is written
 
-    def written(self, first: str, last: str) -> str:
+    def render(self, first: str, last: str) -> str:
         name = " ".join(last if part == "last" else first for part in self.parts)
         return name.upper() if self.case == "upper" else name.lower() if self.case == "lower" else name
 
@@ -69,13 +69,15 @@ class Person:
         return any(part in mention.parts for mention in self.mentions)
 
 
-def people(text: str, spans: Iterable[Span], gazetteer: Gazetteer) -> tuple[Person, ...]:
+def find_people(text: str, spans: Iterable[Span], gazetteer: Gazetteer) -> tuple[Person, ...]:
     """The persons of a text, in the order in which they are first named."""
-    found = [_name(text, span) for span in usable_spans(text, spans)]
-    longer = set[str]().union(*(name.folded for name in found if len(name.words) > 1))
-    names = [_singular(name, longer, gazetteer) for name in found if not _is_title_alone(name, longer, gazetteer)]
+    mentions_found = [_name(text, span) for span in trim_spans(text, spans)]
+    longer = set[str]().union(*(name.folded for name in mentions_found if len(name.words) > 1))
+    names = [
+        _drop_plural(name, longer, gazetteer) for name in mentions_found if not _is_title_alone(name, longer, gazetteer)
+    ]
     persons = []
-    for group in _one_person_each(names):
+    for group in _group_by_person(names):
         fullest = max(group, key=lambda name: len(name.words))
         mentions = tuple(_mention(text, name, fullest, gazetteer) for name in group)
         first_names = [name.words[0] for name, mention in zip(group, mentions, strict=True) if "first" in mention.parts]
@@ -85,19 +87,19 @@ def people(text: str, spans: Iterable[Span], gazetteer: Gazetteer) -> tuple[Pers
     return tuple(sorted(persons, key=lambda person: person.mentions[0].start))
 
 
-def places(text: str, spans: Iterable[Span]) -> tuple[Person, ...]:
+def find_places(text: str, spans: Iterable[Span]) -> tuple[Person, ...]:
     """The places of a text; mentions of one change together as those of a person do."""
-    found = []
-    for group in _one_person_each([_Name(text, _words(text, span)) for span in usable_spans(text, spans)]):
+    find_places = []
+    for group in _group_by_person([_Name(text, _words(text, span)) for span in trim_spans(text, spans)]):
         fullest = max(group, key=lambda name: len(name.words))
         mentions = tuple(
             Mention(name.words_at[0][0], name.words_at[-1][1], ("city",), _case(text, name)) for name in group
         )
-        found.append(Person(text[fullest.words_at[0][0] : fullest.words_at[-1][1]], None, mentions))
-    return tuple(sorted(found, key=lambda place: place.mentions[0].start))
+        find_places.append(Person(text[fullest.words_at[0][0] : fullest.words_at[-1][1]], None, mentions))
+    return tuple(sorted(find_places, key=lambda place: place.mentions[0].start))
 
 
-def usable_spans(text: str, spans: Iterable[Span]) -> list[Span]:
+def trim_spans(text: str, spans: Iterable[Span]) -> list[Span]:
     """One span for each name: without marks and possessives at its ends, and without links, handles and hashtags."""
     never = [match.span() for match in NEVER_NAMES.finditer(text)]
     stops = [stop for _, stop in never]
@@ -108,7 +110,7 @@ def usable_spans(text: str, spans: Iterable[Span]) -> list[Span]:
             end = max(never[next_never][0], start)  # what stands before it may be a name
         for piece in _pieces(text, start, end):
             closing = SPAN_ENDS.search(text, piece[0] + 1, piece[1])
-            first, last = _trimmed(text, piece[0], closing.start() if closing else piece[1])
+            first, last = _trim(text, piece[0], closing.start() if closing else piece[1])
             if first < last:
                 usable.append((first, last))
     return usable
@@ -121,7 +123,7 @@ def _pieces(text: str, start: int, end: int) -> Iterable[Span]:
     yield start, end
 
 
-def _trimmed(text: str, start: int, end: int) -> Span:
+def _trim(text: str, start: int, end: int) -> Span:
     possessive = POSSESSIVE.search(text, start, end) if end - start > 2 else None
     end = possessive.start() if possessive else end
     while start < end and not _in_word(text[start]):
@@ -150,18 +152,18 @@ class _Name:
 
     @property
     def folded(self) -> frozenset[str]:
-        return frozenset(_folded(self.text, span) for span in self.words_at)
+        return frozenset(_fold(self.text, span) for span in self.words_at)
 
 
 def _words(text: str, span: Span) -> tuple[Span, ...]:
     """Where the words of a span stand; an initial keeps its full stop, a title is parted from what it is joined to."""
     at = []
     for match in re.compile(r"\S+").finditer(text, *span):
-        start, end = _trimmed(text, *match.span())
+        start, end = _trim(text, *match.span())
         title = text[start:end].partition(".")[0]
         if title.casefold() in TITLES and len(title) + 1 < end - start:
             at.append((start, start + len(title)))
-            start, end = _trimmed(text, start + len(title), end)
+            start, end = _trim(text, start + len(title), end)
         if INITIALS.fullmatch(text, start, end) and text[end : end + 1] == ".":
             end += 1
         if start < end:
@@ -171,9 +173,9 @@ def _words(text: str, span: Span) -> tuple[Span, ...]:
 
 def _name(text: str, span: Span) -> _Name:
     at = list(_words(text, span))
-    while len(at) > 1 and _folded(text, at[0]).partition("-")[0] in TITLES:
+    while len(at) > 1 and _fold(text, at[0]).partition("-")[0] in TITLES:
         at.pop(0)
-    while len(at) > 1 and _folded(text, at[-1]) in SUFFIXES:
+    while len(at) > 1 and _fold(text, at[-1]) in SUFFIXES:
         at.pop()
     return _Name(text, tuple(at), titled=at[0] != _words(text, span)[0])
 
@@ -189,7 +191,7 @@ def _is_title_alone(name: _Name, longer: Set[str], gazetteer: Gazetteer) -> bool
     )
 
 
-def _singular(name: _Name, longer: Set[str], gazetteer: Gazetteer) -> _Name:
+def _drop_plural(name: _Name, longer: Set[str], gazetteer: Gazetteer) -> _Name:
     """ "the Obamas" are people called Obama: the s stays where it is."""
     word, (start, end) = name.words[0], name.words_at[0]
     is_plural = len(name.words) == 1 and word[-1:] == "s" and name.text[max(start - 4, 0) : start].casefold() == "the "
@@ -198,11 +200,11 @@ def _singular(name: _Name, longer: Set[str], gazetteer: Gazetteer) -> _Name:
     return name
 
 
-def _folded(text: str, span: Span) -> str:
+def _fold(text: str, span: Span) -> str:
     return text[slice(*span)].strip(".").casefold()
 
 
-def _one_person_each(names: Sequence[_Name]) -> list[list[_Name]]:
+def _group_by_person(names: Sequence[_Name]) -> list[list[_Name]]:
     """Names put together that are one person's, each group in the order of the text.
 
     Longer names come first; a shorter one joins the last person before it whose words include its own, else the
@@ -213,25 +215,25 @@ def _one_person_each(names: Sequence[_Name]) -> list[list[_Name]]:
     groups_by_word: dict[str, set[int]] = defaultdict(set)
     for name in sorted(names, key=lambda name: (-len(name.words), name.words_at[0])):
         start, folded = name.words_at[0][0], name.folded
-        mine = [
+        matches = [
             number
             for number in sorted(groups_by_word[min(folded)])
             if any(folded <= spelling for spelling in spellings[number])
         ]
-        first_mention = {number: groups[number][0].words_at[0][0] for number in mine}
-        before = [number for number in mine if first_mention[number] < start]
+        first_mention = {number: groups[number][0].words_at[0][0] for number in matches}
+        before = [number for number in matches if first_mention[number] < start]
         if before:
-            chosen = max(before, key=lambda number: first_mention[number])
-        elif mine:
-            chosen = min(mine, key=lambda number: first_mention[number])
+            number = max(before, key=lambda number: first_mention[number])
+        elif matches:
+            number = min(matches, key=lambda number: first_mention[number])
         else:
-            chosen = len(groups)
+            number = len(groups)
             groups.append([])
             spellings.append(set())
-        groups[chosen].append(name)
-        spellings[chosen].add(folded)
+        groups[number].append(name)
+        spellings[number].add(folded)
         for word in folded:
-            groups_by_word[word].add(chosen)
+            groups_by_word[word].add(number)
     return [sorted(group, key=lambda name: name.words_at[0]) for group in groups]
 
 
@@ -240,7 +242,7 @@ def _mention(text: str, name: _Name, fullest: _Name, gazetteer: Gazetteer) -> Me
     if len(name.words) > 1:
         parts: tuple[str, ...] = ("first", "last")
     elif len(fullest.words) > 1:
-        parts = ("last",) if name.folded == {_folded(text, fullest.words_at[-1])} else ("first",)
+        parts = ("last",) if name.folded == {_fold(text, fullest.words_at[-1])} else ("first",)
     else:
         only_last = gazetteer.is_last(name.words[0]) and not gazetteer.is_first(name.words[0])
         parts = ("last",) if only_last else ("first",)

@@ -1,4 +1,4 @@
-"""Texts with a sentence before them: "I am from France." and then the text as it was."""
+"""Texts with a sentence before them: "I am from France." and then the original text."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from geobias.checks import check_characters, shorten
 from geobias.errors import InputError
 from geobias.texts.defaults import DEFAULT_PREFIX
-from geobias.texts.lazy_texts import LazyTexts, Shape
+from geobias.texts.lazy_texts import BlockShape, LazyTexts
 from geobias.texts.templates import REGION
 
-NOWHERE = "here"  # what stands for the region in a prefix that names none
+NOWHERE = "here"  # replaces the region in the control prefix
 
 
-def checked_prefix(prefix: str) -> str:
-    """The prefix, if it names the region."""
+def check_prefix(prefix: str) -> str:
+    """Return the prefix without surrounding spaces; refuse one without {region}."""
     check_characters(prefix, f"The prefix {shorten(prefix)!r}")
     if REGION not in prefix:
         raise InputError(f"The prefix {prefix!r} must hold {REGION}; for example: {DEFAULT_PREFIX!r}.")
     return prefix.strip()
 
 
-def control_for(prefix: str, control: str | None) -> str:
-    """The prefix of the control, which names no region: the one given, else the prefix with "here" in its place."""
+def make_control_prefix(prefix: str, control: str | None) -> str:
+    """The control prefix, which names no region: the user's, otherwise the prefix with "here" for the region."""
     if control is None:
         return prefix.replace(REGION, NOWHERE)
     check_characters(control, f"The control {shorten(control)!r}")
@@ -43,7 +43,7 @@ class PrefixedTexts(LazyTexts):
     prefixes: Sequence[str]
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> BlockShape:
         return len(self.texts), len(self.prefixes), 1
 
     def at(self, text: int, prefix: int, _: int) -> str:

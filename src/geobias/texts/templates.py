@@ -15,28 +15,28 @@ import numpy as np
 from geobias.checks import check_characters, shorten
 from geobias.errors import InputError
 from geobias.texts.defaults import DEFAULT_TEMPLATE
-from geobias.texts.lazy_texts import LazyTexts, Shape
+from geobias.texts.lazy_texts import BlockShape, LazyTexts
 
 REGION, DESCRIPTION = "{region}", "{description}"
 MARK_START, MARK_END = "\x02", "\x03"
 
 
 def mark(text: str) -> str:
-    """The text as a whole marked as what counts."""
+    """Mark the whole text as the part that is scored."""
     return f"{MARK_START}{text}{MARK_END}"
 
 
 def unmark(text: str) -> tuple[str, int, int]:
-    """The plain text, and from where to where it was marked; the whole of it if it was not."""
-    before, found, rest = text.partition(MARK_START)
-    if not found:
+    """The plain text, and start and end of the marked part; the whole text if nothing is marked."""
+    before, start_mark, rest = text.partition(MARK_START)
+    if not start_mark:
         return text, 0, len(text)
     inside, _, after = rest.partition(MARK_END)
     return before + inside + after, len(before), len(before) + len(inside)
 
 
-def checked_template(template: str) -> str:
-    """The template, if it has its placeholders."""
+def check_template(template: str) -> str:
+    """Return the template; refuse one without its placeholders."""
     check_characters(template, f"The template {shorten(template)!r}")
     if MARK_START in template or MARK_END in template:
         raise InputError(f"The template {shorten(template)!r} has a control character (U+0002 or U+0003): remove it.")
@@ -48,7 +48,7 @@ def checked_template(template: str) -> str:
 
 
 def refuse_region_after_description(template: str) -> None:
-    """For models that read from left to right: the description would be guessed without the region."""
+    """Refuse a template whose description precedes the region: a causal model would score it without the region."""
     if REGION not in template.partition(DESCRIPTION)[0]:
         raise InputError(
             f"A causal model guesses the description of {template!r} before it has read {REGION}, so all regions would "
@@ -58,7 +58,7 @@ def refuse_region_after_description(template: str) -> None:
 
 @dataclass(frozen=True)
 class Sentences(LazyTexts):
-    """Every template with every region and every word."""
+    """Every template with every region and every word: templates x regions x words."""
 
     templates: Sequence[str]
     regions: Sequence[str]
@@ -66,7 +66,7 @@ class Sentences(LazyTexts):
     marked: bool = False
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> BlockShape:
         return len(self.templates), len(self.regions), len(self.words)
 
     def at(self, template: int, region: int, word: int) -> str:
@@ -76,7 +76,7 @@ class Sentences(LazyTexts):
         name = self.regions[region]
         return before.replace(REGION, name) + description + after.replace(REGION, name)
 
-    def written(self, first: list[int], second: list[int], third: list[int]) -> Iterator[str]:
+    def iterate(self, first: list[int], second: list[int], third: list[int]) -> Iterator[str]:
         """What stands around the word is put together once for neighbours that share it."""
         around: tuple[int, int] | None = None
         before = after = ""
@@ -87,31 +87,32 @@ class Sentences(LazyTexts):
                 before, after = (part.replace(REGION, name) for part in self.templates[template].split(DESCRIPTION))
             yield f"{before}{mark(self.words[word]) if self.marked else self.words[word]}{after}"
 
-    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
-        """Cities share names, and words may be given twice; others make the same sentence by rare accident only."""
+    def find_distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cities share names, and words may be given twice; other equal sentences are rare, and scored twice."""
         templates, regions, words = self.shape
-        (first_region, of_region), (first_word, of_word) = (
+        (first_region, region_ids), (first_word, word_ids) = (
             _first_of_equal(part) for part in (self.regions, self.words)
         )
         first = (np.arange(templates)[:, None] * regions + first_region)[..., None] * words + first_word
-        which = (np.arange(templates)[:, None] * len(first_region) + of_region)[..., None] * len(first_word) + of_word
+        which = (np.arange(templates)[:, None] * len(first_region) + region_ids)[..., None] * len(first_word) + word_ids
         return first.ravel(), which.ravel()
 
     def region_spans(self, template: int, region: int, word: int) -> list[tuple[int, int]]:
-        """From where to where the region stands in the unmarked sentence, each time that the template names it."""
+        """Start and end of every occurrence of the region in the unmarked sentence."""
         before, after = self.templates[template].split(DESCRIPTION)
-        name, spans, at = self.regions[region], [], 0
-        for part, more in ((before, len(self.words[word])), (after, 0)):
-            for piece in part.split(REGION)[:-1]:
-                at += len(piece)
-                spans.append((at, at + len(name)))
-                at += len(name)
-            at += len(part.split(REGION)[-1]) + more
+        name, spans, position = self.regions[region], [], 0
+        for part, word_length in ((before, len(self.words[word])), (after, 0)):
+            *pieces, last_piece = part.split(REGION)
+            for piece in pieces:
+                position += len(piece)
+                spans.append((position, position + len(name)))
+                position += len(name)
+            position += len(last_piece) + word_length
         return spans
 
 
 def _first_of_equal(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """The positions of names that were not there before, and for every name which of these it is."""
+    """Positions of the distinct names, and for every name which of these it equals."""
     seen: dict[str, int] = {}
-    which = np.array([seen.setdefault(name, len(seen)) for name in names], dtype=np.int64)
-    return np.unique(which, return_index=True)[1], which
+    ids = np.array([seen.setdefault(name, len(seen)) for name in names], dtype=np.int64)
+    return np.unique(ids, return_index=True)[1], ids

@@ -1,6 +1,6 @@
-"""The texts an audit asks about: the user's own, with what is known of each, or the tweets that ship inside.
+"""The texts of an audit: the user's, with their ids, languages, spans, labels and subsets, or the bundled tweets.
 
-Texts stay exactly as they stand, since offsets count their characters. The same rows give the same `Texts`
+Texts stay unchanged, since offsets count their characters. The same rows give the same `Texts`
 whichever format they come from.
 """
 
@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from geobias.checks import LONGEST_NAME, find_unusable_character, shorten
 from geobias.errors import InputError
-from geobias.texts.tables import Table, read_table
+from geobias.texts.input_table import InputTable, read_table
 
 BLANK = "(blank)"
 LONGEST_TEXT = 1_000_000  # characters: what spaCy's pipelines take, and more than any classifier reads
@@ -33,13 +33,13 @@ log = logging.getLogger("geobias")
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts and what is known of each; all fields with one entry a text have the same order."""
+    """Texts with their attributes; all fields with one entry per text have the same order."""
 
     texts: tuple[str, ...]
     ids: tuple[str, ...]
     languages: tuple[str, ...]  # "" when none was given
-    spans: tuple[Spans, ...] | None  # offsets that the user already has
-    labels: tuple[tuple[str, ...], ...] | None  # the true ones
+    spans: tuple[Spans, ...] | None  # start and end of the names in each text
+    labels: tuple[tuple[str, ...], ...] | None  # true labels
     groups: dict[str, tuple[str, ...]]  # subset column -> value per text
     source: str  # how settings and messages name it
     left_out: int = 0  # rows without text
@@ -48,29 +48,29 @@ class Texts:
         return len(self.texts)
 
     def head(self, count: int) -> Texts:
-        """The first texts alone."""
+        """The first `count` texts."""
         return self.take(range(min(count, len(self))))
 
     def take(self, rows: Iterable[int]) -> Texts:
-        """Some of the texts alone, in this order."""
+        """The texts at these rows, in this order."""
         rows = list(rows)
 
-        def some(values: Sequence[Any]) -> tuple[Any, ...]:
+        def select(values: Sequence[Any]) -> tuple[Any, ...]:
             return tuple(values[row] for row in rows)
 
         return replace(
             self,
-            texts=some(self.texts),
-            ids=some(self.ids),
-            languages=some(self.languages),
-            spans=None if self.spans is None else some(self.spans),
-            labels=None if self.labels is None else some(self.labels),
-            groups={name: some(values) for name, values in self.groups.items()},
+            texts=select(self.texts),
+            ids=select(self.ids),
+            languages=select(self.languages),
+            spans=None if self.spans is None else select(self.spans),
+            labels=None if self.labels is None else select(self.labels),
+            groups={name: select(values) for name, values in self.groups.items()},
         )
 
     @cached_property
     def digest(self) -> str:
-        """What tells this set from another, whatever file or format it came from."""
+        """A hash of the content, independent of file and format."""
         digest = hashlib.blake2b(digest_size=16)
         for part in (self.texts, self.ids, self.languages, self.spans, self.labels, self.groups):
             digest.update(json.dumps(part, sort_keys=True).encode() + b"\n")
@@ -94,54 +94,59 @@ def read_texts(
     table = read_table(source)
     _check_columns(table, column, spans, label, subsets)
     values = table.column(column)
-    rows = [row for row, value in enumerate(values) if not _blank(value)]
+    rows = [row for row, value in enumerate(values) if not _is_blank(value)]
     if not rows:
         raise InputError(f"{table.title} holds no text: all {len(values)} row(s) are blank.")
     places = [f"row {row + 1}" for row in rows]
 
-    def parsed(name: str, cells: Iterable[Cell], parse: Callable[[Cell], Parsed]) -> tuple[Parsed, ...]:
-        """Every cell parsed; what a parser refuses is told with its place."""
-        found = []
+    def parse_cells(name: str, cells: Iterable[Cell], parse: Callable[[Cell], Parsed]) -> tuple[Parsed, ...]:
+        """Parse every cell; an error names the row and the column."""
+        values = []
         where = "" if table.names is None else f", column {shorten(name)!r}"
         for place, cell in zip(places, cells, strict=True):
             try:
-                found.append(parse(cell))
+                values.append(parse(cell))
             except ValueError as error:
                 raise InputError(f"{table.title}, {place}{where}: {error}.") from None
             except RecursionError:
                 raise InputError(f"{table.title}, {place}{where}: the lists are nested too deeply.") from None
-        return tuple(found)
+        return tuple(values)
 
-    def kept(name: str) -> list[Any]:
+    def read_cells(name: str) -> list[Any]:
         cells = table.column(name)
         return [cells[row] for row in rows]
 
     ids = tuple(str(row + 1) for row in rows)
     if table.names and "id" in table.names:
-        given = parsed("id", kept("id"), _value)
-        if "" not in given and len(set(given)) == len(given):
-            ids = given
+        user_ids = parse_cells("id", read_cells("id"), _parse_value)
+        if "" not in user_ids and len(set(user_ids)) == len(user_ids):
+            ids = user_ids
             places = [
                 place if place == f"row {key}" else f"{place} (id {shorten(key)!r})"
                 for place, key in zip(places, ids, strict=True)
             ]
         else:
             log.warning("The ids in %s are not distinct: the numbers of the rows stand for them.", table.source)
-    texts = parsed(column, [values[row] for row in rows], _text)
+    texts = parse_cells(column, [values[row] for row in rows], _parse_text)
     return Texts(
         texts=texts,
         ids=ids,
         languages=(language,) * len(texts),
-        spans=parsed(spans, zip(kept(spans), texts, strict=True), _spans) if spans is not None else None,
-        labels=parsed(label, kept(label), _labels) if label is not None else None,
-        groups={name: tuple(value or BLANK for value in parsed(name, kept(name), _value)) for name in subsets},
+        spans=parse_cells(spans, zip(read_cells(spans), texts, strict=True), _parse_spans)
+        if spans is not None
+        else None,
+        labels=parse_cells(label, read_cells(label), _parse_labels) if label is not None else None,
+        groups={
+            name: tuple(value or BLANK for value in parse_cells(name, read_cells(name), _parse_value))
+            for name in subsets
+        },
         source=table.source,
         left_out=len(values) - len(rows),
     )
 
 
-def joined(parts: Sequence[Texts]) -> Texts:
-    """Several sets, usually of several languages, as one; each id says the language it comes from."""
+def join_texts(parts: Sequence[Texts]) -> Texts:
+    """Join several sets, usually of several languages; each id starts with its language."""
     if not parts:
         raise InputError("No texts were given: name at least one file.")
     if len(parts) == 1:
@@ -157,8 +162,8 @@ def joined(parts: Sequence[Texts]) -> Texts:
         for key, language in zip(part.ids, part.languages, strict=True)
     )
     if len(set(ids)) < len(ids):
-        again = Counter(ids).most_common(1)[0][0]
-        raise InputError(f"Two texts would have the id {again!r}: give each file a language of its own.")
+        duplicate = Counter(ids).most_common(1)[0][0]
+        raise InputError(f"Two texts would have the id {duplicate!r}: give each file a language of its own.")
     return Texts(
         texts=tuple(text for part in parts for text in part.texts),
         ids=ids,
@@ -172,16 +177,18 @@ def joined(parts: Sequence[Texts]) -> Texts:
 
 
 def sample_texts(entity: str = "person") -> Texts:
-    """The shipped tweets that name a person, or those that name a place, with where they do."""
+    """The bundled tweets that name a person (or a place), with the spans of the names."""
     if entity not in ("person", "place"):
         raise InputError(f"The tweets inside have no spans of {entity!r}: ask for 'person' or 'place'.")
     content = resources.files("geobias.texts").joinpath("data/tweets.jsonl").read_text(encoding="utf-8")
     tweets = [json.loads(line) for line in content.removesuffix("\n").split("\n")]
-    found = read_texts([tweet for tweet in tweets if tweet[f"{entity}s"]], spans=f"{entity}s", language="en")
-    return replace(found, source="the tweets inside")
+    texts = read_texts([tweet for tweet in tweets if tweet[f"{entity}s"]], spans=f"{entity}s", language="en")
+    return replace(texts, source="the tweets inside")
 
 
-def _check_columns(table: Table, column: str, spans: str | None, label: str | None, subsets: Sequence[str]) -> None:
+def _check_columns(
+    table: InputTable, column: str, spans: str | None, label: str | None, subsets: Sequence[str]
+) -> None:
     options = [("--spans", spans), ("--label", label), *(("--subset", subset) for subset in subsets)]
     wanted = [(option, name) for option, name in options if name is not None]
     if table.names is None:
@@ -201,49 +208,49 @@ def _check_columns(table: Table, column: str, spans: str | None, label: str | No
             )
 
 
-def _blank(value: Any) -> bool:
+def _is_blank(value: Any) -> bool:
     return (
         value is None or (isinstance(value, float) and value != value) or (isinstance(value, str) and not value.strip())
     )
 
 
-def _value(value: Any) -> str:
+def _parse_value(value: Any) -> str:
     """A cell as text, blank where it has none; a whole number loses its ".0", which it gets in columns with gaps."""
-    if _blank(value):
+    if _is_blank(value):
         return ""
-    return _usable(re.sub(r"^(-?\d+)\.0$", r"\1", str(value).strip()), "value")
+    return _check_usable(re.sub(r"^(-?\d+)\.0$", r"\1", str(value).strip()), "value")
 
 
-def _usable(text: str, what: str) -> str:
+def _check_usable(text: str, what: str) -> str:
     problem = find_unusable_character(text)  # JSON can spell half of an emoji, and no tokenizer takes it
     if problem:
         raise ValueError(f"the {what} has {problem}, so remove it")
     return text
 
 
-def _plain(value: Any) -> Any:
-    """Lists and numbers as Python's own: pandas hands out NumPy's."""
+def _to_python(value: Any) -> Any:
+    """Convert NumPy values, as pandas returns them, to Python lists and numbers."""
     value = value.tolist() if hasattr(value, "tolist") else value
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+    return [_to_python(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _text(value: Any) -> str:
+def _parse_text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.60} is not a text, so give another column or mend the row")
     if len(value) > LONGEST_TEXT:
         raise ValueError(
             f"the text has {len(value):,} characters, and {LONGEST_TEXT:,} is the limit, so split or shorten it"
         )
-    return _usable(value, "text")
+    return _check_usable(value, "text")
 
 
-def _spans(cell: tuple[Any, str]) -> Spans:
+def _parse_spans(cell: tuple[Any, str]) -> Spans:
     value, text = cell
-    if _blank(value):
+    if _is_blank(value):
         return ()
     pairs = []
-    for item in _listed(value, "such as [[0, 5]]"):
-        pair = _plain([item.get("start"), item.get("end")]) if isinstance(item, Mapping) else item
+    for item in _parse_list(value, "such as [[0, 5]]"):
+        pair = _to_python([item.get("start"), item.get("end")]) if isinstance(item, Mapping) else item
         match pair:
             case [int(start), int(end)] if not isinstance(start, bool) and not isinstance(end, bool):
                 if not 0 <= start < end <= len(text):
@@ -262,28 +269,28 @@ def _spans(cell: tuple[Any, str]) -> Spans:
     return tuple(pairs)
 
 
-def _labels(value: Any) -> tuple[str, ...]:
-    value = _plain(value)
+def _parse_labels(value: Any) -> tuple[str, ...]:
+    value = _to_python(value)
     several = isinstance(value, list) or (isinstance(value, str) and value.strip().startswith("["))
-    labels = _listed(value, 'such as ["joy", "anger"]') if several else [value]
-    if any(_blank(label) for label in labels):
+    labels = _parse_list(value, 'such as ["joy", "anger"]') if several else [value]
+    if any(_is_blank(label) for label in labels):
         raise ValueError("the label is blank, so fill it or remove the row")
     if any(isinstance(label, Mapping | list) for label in labels):
         raise ValueError(f"{value!r:.60} must be a label or a list of labels")
-    return tuple(_value(label) for label in labels)
+    return tuple(_parse_value(label) for label in labels)
 
 
-def _listed(value: Any, example: str) -> list[Any]:
+def _parse_list(value: Any, example: str) -> list[Any]:
     """A list, or the list that a text spells in JSON, as in a cell of a CSV."""
-    found = _plain(value)
+    items = _to_python(value)
     if isinstance(value, str):
         try:
-            found = json.loads(value)
+            items = json.loads(value)
         except (ValueError, RecursionError):
-            found = None
-    if not isinstance(found, list):
+            items = None
+    if not isinstance(items, list):
         raise ValueError(f"{value!r:.60} must be a list {example}")
-    return found
+    return items
 
 
 def _all_or_none(parts: Sequence[Texts], present: list[bool], what: str) -> None:

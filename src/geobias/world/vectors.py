@@ -25,34 +25,34 @@ def nearest_words(path: Path, words: Sequence[str]) -> dict[str, str]:
     """For each word that the file has, the other word whose vector is nearest (cosine); capitals make no other word."""
     folded = {word.casefold() for word in words}
     known: dict[str, np.ndarray] = {}
-    for listed, vectors in _blocks(path):
+    for listed, vectors in _read_blocks(path):
         for word, vector in zip(listed, vectors, strict=True):
             if word.casefold() in folded:
                 known.setdefault(word.casefold(), vector)
     targets = [word for word in dict.fromkeys(words) if word.casefold() in known]
     if not targets:
         raise InputError(f"The vectors {path} have none of the {len(folded)} words: is it the right file or language?")
-    wanted = _unit(np.array([known[word.casefold()] for word in targets]))
+    wanted = _normalize(np.array([known[word.casefold()] for word in targets]))
     best = np.full(len(targets), -np.inf)
     nearest = [""] * len(targets)
-    for listed, vectors in _blocks(path):
-        similarity = wanted @ _unit(vectors).T
+    for listed, vectors in _read_blocks(path):
+        similarity = wanted @ _normalize(vectors).T
         position: dict[str, list[int]] = {}
         for i, word in enumerate(listed):
             position.setdefault(word.casefold(), []).append(i)
         similarity[:, [not WORD.fullmatch(word) for word in listed]] = -np.inf
         for t, target in enumerate(targets):
             similarity[t, position.get(target.casefold(), [])] = -np.inf
-        at = similarity.argmax(axis=1)
+        positions = similarity.argmax(axis=1)
         for t in np.flatnonzero(similarity.max(axis=1) > best).tolist():
-            best[t], nearest[t] = similarity[t, at[t]], listed[int(at[t])]
-    found = {target: other for target, other in zip(targets, nearest, strict=True) if other}
-    if not found:
+            best[t], nearest[t] = similarity[t, positions[t]], listed[int(positions[t])]
+    neighbours = {target: other for target, other in zip(targets, nearest, strict=True) if other}
+    if not neighbours:
         raise InputError(f"The vectors {path} hold no other word to put in place of any: give a larger file.")
-    return found
+    return neighbours
 
 
-def _blocks(path: Path) -> Iterator[tuple[list[str], np.ndarray]]:
+def _read_blocks(path: Path) -> Iterator[tuple[list[str], np.ndarray]]:
     """Words and their vectors, many at a time."""
     words: list[str] = []
     rows: list[list[str]] = []
@@ -72,7 +72,7 @@ def _blocks(path: Path) -> Iterator[tuple[list[str], np.ndarray]]:
                 words.append(" ".join(cells[:-size]))  # a few files have words with blanks
                 rows.append(cells[-size:])
                 if len(words) == WORDS_AT_ONCE:
-                    yield words, _numbers(path, rows)
+                    yield words, _parse_numbers(path, rows)
                     words, rows = [], []
     except FileNotFoundError:
         raise InputError(f"The file of vectors {path} does not exist.") from None
@@ -82,21 +82,21 @@ def _blocks(path: Path) -> Iterator[tuple[list[str], np.ndarray]]:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"The vectors {path} cannot be read: {reason}.") from None
     if words:
-        yield words, _numbers(path, rows)
+        yield words, _parse_numbers(path, rows)
     elif not size:
         raise InputError(f"The file of vectors {path} holds none.")
 
 
-def _numbers(path: Path, rows: list[list[str]]) -> np.ndarray:
+def _parse_numbers(path: Path, rows: list[list[str]]) -> np.ndarray:
     try:
-        found = np.array(rows, dtype=np.float32)
+        numbers = np.array(rows, dtype=np.float32)
     except ValueError:
-        found = np.array([np.nan])
-    if not np.isfinite(found).all():
+        numbers = np.array([np.nan])
+    if not np.isfinite(numbers).all():
         raise InputError(f"The vectors {path} hold something that is no number: give the text form, and mend it.")
-    return found
+    return numbers
 
 
-def _unit(vectors: np.ndarray) -> np.ndarray:
+def _normalize(vectors: np.ndarray) -> np.ndarray:
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(norms == 0, 1, norms)

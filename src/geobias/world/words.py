@@ -1,4 +1,4 @@
-"""The words that describe people: HERB's 112 in five topics, each with its substitute; or the user's own."""
+"""The words that describe people: HERB's 112 in five topics, each with its substitute; or the user's."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def read_words(path: Path) -> tuple[Word, ...]:
         first = first_line(text)
         if any(mark in first for mark in f'{DELIMITERS}"'):
             raise InputError(f"{title} has no column 'word': its first line is {shorten(first)!r}.")
-        listed = parse_lines(text, title)
-        words, lines = [Word(name) for _, name in listed], [line for line, _ in listed]
+        numbered_lines = parse_lines(text, title)
+        words, lines = [Word(name) for _, name in numbered_lines], [line for line, _ in numbered_lines]
     for line, word in zip(lines, words, strict=True):
         _check_names(word, f"{title}, line {line}")
-    distinct = checked(words, title)
+    distinct = check_words(words, title)
     if len(distinct) < len(words):
         log.warning("%d repeated word(s) in %s count once.", len(words) - len(distinct), path)
     return distinct
@@ -70,8 +70,8 @@ def _check_names(word: Word, where: str) -> None:
         check_name(name, where)
 
 
-def checked(words: Iterable[Word], source: str = "The list of words") -> tuple[Word, ...]:
-    """Words without repeats within a topic; at least two, since a normalised vector of one number says nothing."""
+def check_words(words: Iterable[Word], source: str = "The list of words") -> tuple[Word, ...]:
+    """Return the words without repeats within a topic; refuse fewer than two, whose normalised vector is constant."""
     by_name: dict[tuple[str, str], Word] = {}
     for word in words:
         if by_name.setdefault((word.word, word.topic), word) != word:

@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from geobias.report.answers import likelihoods, name_units, renamed, tree_of
 from scipy import stats
 
 import geobias
 from geobias.measures.change import change_by_country
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors, herb_scores
-from geobias.measures.names_resampling import NameUnits
+from geobias.measures.names_bootstrap import NameUnits
 from geobias.measures.paired_differences import (
     MEAN,
     ORIGINALS,
-    Renamed,
+    NamesAnswers,
     names_differences,
     text_differences,
     word_differences,
 )
-from geobias.report.answers import likelihoods, name_units, renamed, tree_of
 from geobias.report.runs import read_run
 from geobias.world.words import herb_words
 from tests.conftest import made_up_names
@@ -38,7 +38,7 @@ def band(n: int, share: float) -> tuple[int, int]:
     return int(low), int(high)
 
 
-def synthetic(rng: np.random.Generator, texts: int = 60) -> tuple[Renamed, Renamed, NameUnits]:
+def synthetic(rng: np.random.Generator, texts: int = 60) -> tuple[NamesAnswers, NamesAnswers, NameUnits]:
     """Two classifiers without a bias by country, whose answers differ by text, by name and from version to version."""
     tone = rng.normal(0, 0.5, (2, texts, 1, 1)) + np.zeros((2, texts, COUNTRIES, DRAWS))
     names = rng.permuted(np.tile(np.arange(NAMES), (texts, COUNTRIES, 1)), axis=2)[..., :DRAWS]
@@ -51,7 +51,7 @@ def synthetic(rng: np.random.Generator, texts: int = 60) -> tuple[Renamed, Renam
         positive = 1 / (1 + np.exp(-tone))
         return np.stack([1 - positive, positive], axis=-1)
 
-    first, second = (Renamed(said(original[run]), said(tone[run])) for run in range(2))
+    first, second = (NamesAnswers(said(original[run]), said(tone[run])) for run in range(2))
     return first, second, bearing(names)
 
 
@@ -62,7 +62,7 @@ def bearing(names: np.ndarray) -> NameUnits:
     return NameUnits(np.arange(names.size), unit.ravel(), np.zeros(countries * NAMES, dtype=int))
 
 
-def differences(first: Renamed, second: Renamed, names: NameUnits) -> dict[Any, Any]:
+def differences(first: NamesAnswers, second: NamesAnswers, names: NameUnits) -> dict[Any, Any]:
     return names_differences(first, second, names, positive=[1], negative=[0], threshold=None)
 
 
@@ -107,7 +107,7 @@ def test_names_are_units_too() -> None:
     names = np.concatenate([rng.permutation(NAMES)[:DRAWS] for _ in range(texts)])
     by_name = rng.normal(0.5, 0.1, (2, NAMES))
     positive = by_name[:, names].reshape(2, texts, 1, DRAWS)
-    first, second = (Renamed(np.full((texts, 2), 0.5), np.stack([1 - p, p], axis=-1)) for p in positive)
+    first, second = (NamesAnswers(np.full((texts, 2), 0.5), np.stack([1 - p, p], axis=-1)) for p in positive)
     units = bearing(names.reshape(texts, 1, DRAWS))
     found = differences(first, second, units)["delta", ORIGINALS].difference
     # The difference is a mean over thirty names, so its error is theirs; over 400 texts it would be a third of that.
@@ -117,12 +117,12 @@ def test_names_are_units_too() -> None:
 
 def test_a_class_of_few_texts_has_no_difference() -> None:
     first, _, names = synthetic(np.random.default_rng(2))
-    never = Renamed(np.tile([0.2, 0.8], (60, 1)), np.tile([0.2, 0.8], (60, COUNTRIES, DRAWS, 1)))
+    never = NamesAnswers(np.tile([0.2, 0.8], (60, 1)), np.tile([0.2, 0.8], (60, COUNTRIES, DRAWS, 1)))
     found = differences(first, never, names)["change", MEAN]
     assert np.isnan(found.second[0]).all() and not np.isnan(found.first[0]).any()
     assert np.isnan(found.difference.p_adjusted[0]).all() and not np.isnan(found.difference.p_adjusted[1]).any()
     for texts, told in ((4, False), (5, True)):
-        few = Renamed(never.original.copy(), never.versions.copy())
+        few = NamesAnswers(never.original.copy(), never.versions.copy())
         few.original[:texts], few.versions[:texts] = [0.9, 0.1], [0.9, 0.1]
         for found in (differences(first, few, names)["change", against] for against in (ORIGINALS, MEAN)):
             assert (found.second == 0).all() and (~np.isnan(found.difference.value[0]) == told).all()
@@ -133,9 +133,9 @@ def test_what_hardly_ever_happens_raises_no_alarm_where_it_did_not() -> None:
     """A class that joins in one version of a thousand: a country without any would look certain of it."""
     is_first, countries, alarms = np.arange(100) < 50, 20, 0
 
-    def run(flipped: np.ndarray) -> Renamed:
+    def run(flipped: np.ndarray) -> NamesAnswers:
         said = (is_first, is_first[:, None, None] | flipped)
-        return Renamed(*(np.where(part[..., None], [0.9, 0.1], [0.1, 0.9]) for part in said))
+        return NamesAnswers(*(np.where(part[..., None], [0.9, 0.1], [0.1, 0.9]) for part in said))
 
     for seed in range(20):
         rng = np.random.default_rng(seed)

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from geobias import audit_regions
-from geobias.measures.plane import plane
-from geobias.report.page.build import read, sections_of
+from geobias.audits.pages import read_runs, run_sections
+from geobias.measures.plane import umap_plane
 from geobias.report.page.parts import Chart
 from geobias.world.regions import Region, RegionTree
 from tests.conftest import Run
@@ -168,7 +168,7 @@ def test_the_space_of_a_model(run: Run, finished: tuple[str | Path, ...]) -> Non
         numbers = list(csv.DictReader(file))
     assert [row["space"] for row in numbers] == ["full space", "plane"]
     assert all(0 <= float(row["purity"]) <= 1 and 0 < float(row["p_value"]) <= 1 for row in numbers)
-    (section,) = sections_of(read(Path("here")))
+    (section,) = run_sections(read_runs(Path("here")))
     (chart,) = [block for block in section.blocks if block.id == "regions-space"]
     assert isinstance(chart, Chart) and len(chart.rows) == 12 and "by chance it would be" in chart.reading
     assert "Countries as the model holds them" in Path("here/report.html").read_text(encoding="utf-8")
@@ -177,7 +177,7 @@ def test_the_space_of_a_model(run: Run, finished: tuple[str | Path, ...]) -> Non
     code, _, err = run("report", "here")
     assert code == 2 and "make it again with `geobias space`" in err
     points = np.random.default_rng(0).normal(size=(12, 4))
-    laid = [plane(points, neighbours=3, seed=seed) for seed in (0, 0, 1)]
+    laid = [umap_plane(points, neighbours=3, seed=seed) for seed in (0, 0, 1)]
     assert (laid[0] == laid[1]).all() and (laid[0] != laid[2]).any()
 
 
@@ -194,7 +194,7 @@ def test_what_the_space_refuses(
     results["model"]["name"] = str(small_models["roberta"])
     Path("here/results.json").write_text(json.dumps(results))
     assert "is no longer the model of this run" in run("space", "here", "--neighbours", "3")[2]
-    del results["model"]["architecture"]
+    results["model"]["architecture"] = None
     Path("here/results.json").write_text(json.dumps(results))
     assert "scorer of your own" in run("space", "here", "--neighbours", "3")[2]
     assert not Path("here/figures").exists()

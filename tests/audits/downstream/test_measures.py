@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import geobias
-from geobias.audits.downstream.design import question
-from geobias.audits.labels import main_label
+from geobias.audits.downstream.design import design_downstream
+from geobias.audits.labels import find_main_label
 
 TEXTS = ["a fine day", "terrible day", "late again", "thanks"]
 
@@ -42,7 +42,7 @@ def audit(classifier: Any, **options: Any) -> geobias.DownstreamResult:
 
 
 def by_name(result: geobias.DownstreamResult, label: str = "hate") -> dict[str, dict[str, Any]]:
-    (entry,) = result.classifiers
+    (entry,) = result.to_dict()["classifiers"]
     return {region["name"]: region["classes"][label] for region in (entry["control"], *entry["regions"])}
 
 
@@ -57,7 +57,7 @@ def test_a_planted_dislike_is_found_with_its_size() -> None:
     # Three texts go from 0.45 to 0.55; the terrible one was hateful before.
     assert (mexico["share_before"], mexico["share_after"], mexico["share_change"]) == (0.25, 1.0, 0.75)
     assert (mexico["gained"], mexico["lost"]) == (3, 0)
-    (entry,) = result.classifiers
+    (entry,) = result.to_dict()["classifiers"]
     assert {region["name"]: region["flips"] for region in entry["regions"]} == {
         "France": [],
         "Mexico": [{"from": "not-hate", "to": "hate", "texts": 3}],
@@ -101,7 +101,7 @@ def test_the_text_follows_the_prefix_after_one_blank() -> None:
 
 def test_accuracy_and_macro_f1_with_true_labels() -> None:
     texts = pd.DataFrame({"text": TEXTS, "truth": ["not-hate", "hate", "not-hate", "hate"]})
-    (entry,) = audit(planted, texts=texts, label="truth").classifiers
+    (entry,) = audit(planted, texts=texts, label="truth").to_dict()["classifiers"]
     found = entry["performance"]
     # Without a prefix the last text alone is wrong. F1 of hate: 1 TP, 1 FN; of not-hate: 2 TP, 1 FP.
     assert found["original"] == found["control"] == {"accuracy": 0.75, "macro_f1": pytest.approx((2 / 3 + 4 / 5) / 2)}
@@ -109,8 +109,8 @@ def test_accuracy_and_macro_f1_with_true_labels() -> None:
     # Hate: TP 1 + 2 + 1, FP 0 + 2 + 0, FN 1 + 0 + 1; not-hate: TP 2 + 0 + 2, FP 1 + 0 + 1, FN 0 + 2 + 0.
     assert found["regions"] == {"accuracy": pytest.approx(8 / 12), "macro_f1": pytest.approx(8 / 12)}
     numbered = texts.assign(truth=[0, 1, 0, 1])
-    assert audit(planted, texts=numbered, label="truth").classifiers[0]["performance"] == found
-    assert "performance" not in audit(planted).classifiers[0]
+    assert audit(planted, texts=numbered, label="truth").to_dict()["classifiers"][0]["performance"] == found
+    assert audit(planted).classifiers[0].performance is None
 
 
 def test_cities_by_name_and_with_their_country() -> None:
@@ -121,20 +121,20 @@ def test_cities_by_name_and_with_their_country() -> None:
     result = audit(planted, regions="city-country")
     found = by_name(result)
     assert list(found) == ["I am from here.", "Paris, France", "Mexico City, Mexico", "Kampala, Uganda"]
-    assert [region["country"] for region in result.classifiers[0]["regions"]] == ["FR", "MX", "UG"]
+    assert [region["country"] for region in result.to_dict()["classifiers"][0]["regions"]] == ["FR", "MX", "UG"]
 
 
 def test_countries_without_a_city_are_counted() -> None:
     result = audit(planted, regions="cities", countries="FR,Tokelau")
-    assert result.counts["regions"] == 1 and result.counts["countries_without_city"] == ["Tokelau"]
+    assert result.counts.regions == 1 and result.counts.countries_without_city == ["Tokelau"]
 
 
 def test_all_regions_are_the_world_and_texts_are_made_when_looked_at() -> None:
-    asked = question(texts=TEXTS)
-    assert len(asked.places) == 247 and len({place.name for place in asked.places}) == 247
-    asked = question(texts=TEXTS * 250, regions="cities", cities="all")
-    assert asked.prefixed.shape == (1000, 1 + len(asked.places), 1) and len(asked.prefixed) > 30_000_000
-    assert asked.prefixed.at(999, 1, 0).endswith(". thanks")
+    design = design_downstream(texts=TEXTS)
+    assert len(design.places) == 247 and len({place.name for place in design.places}) == 247
+    design = design_downstream(texts=TEXTS * 250, regions="cities", cities="all")
+    assert design.prefixed.shape == (1000, 1 + len(design.places), 1) and len(design.prefixed) > 30_000_000
+    assert design.prefixed.at(999, 1, 0).endswith(". thanks")
 
 
 def test_multi_label_goes_class_by_class() -> None:
@@ -142,16 +142,16 @@ def test_multi_label_goes_class_by_class() -> None:
         return np.array([[0.6, 0.6 if "Mexico" in text else 0.4] for text in texts])
 
     both.labels, both.multi_label = ["anger", "joy"], True  # type: ignore[attr-defined]
-    (entry,) = audit(both).classifiers
+    (entry,) = audit(both).to_dict()["classifiers"]
     assert entry["threshold"] == 0.5
     flips = {region["name"]: region["flips"] for region in entry["regions"]}
     assert flips == {"France": [], "Mexico": [{"from": None, "to": "joy", "texts": 4}], "Uganda": []}
-    (entry,) = audit(both, threshold=0.7).classifiers
+    (entry,) = audit(both, threshold=0.7).to_dict()["classifiers"]
     assert entry["control"]["classes"]["anger"]["share_before"] == 0
 
 
 def test_texts_longer_than_the_model_takes_are_counted() -> None:
-    (entry,) = audit("embedded/hate", texts=["short", "long " * 600], countries="FR").classifiers
+    (entry,) = audit("embedded/hate", texts=["short", "long " * 600], countries="FR").to_dict()["classifiers"]
     assert entry["counts"]["texts_cut"] == 1 and entry["counts"]["prefixed_texts_cut"] == 2
 
 
@@ -225,15 +225,15 @@ def test_bad_input_is_refused_in_one_sentence(options: dict[str, Any], message: 
 
 
 def test_a_label_that_the_last_lacks_is_refused_before_the_first_is_asked() -> None:
-    asked: list[str] = []
+    design: list[str] = []
 
     def listens(texts: list[str]) -> list[dict[str, float]]:
-        asked.extend(texts)
+        design.extend(texts)
         return [{"evil": 0.5, "fine": 0.5} for _ in texts]
 
     with pytest.raises(geobias.InputError, match="no label 'evil'"):
         audit([listens, planted], positive="evil")
-    assert not set(TEXTS) & set(asked)
+    assert not set(TEXTS) & set(design)
 
 
 @pytest.mark.parametrize(
@@ -248,4 +248,4 @@ def test_a_label_that_the_last_lacks_is_refused_before_the_first_is_asked() -> N
     ],
 )
 def test_the_class_that_is_shown(labels: tuple[str, ...], wanted: str | None, expected: str) -> None:
-    assert labels[main_label("m", labels, wanted)] == expected
+    assert labels[find_main_label("m", labels, wanted)] == expected

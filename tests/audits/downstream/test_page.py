@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import geobias
-from geobias.audits.downstream.page import SHOWN_EACH_WAY, asked
-from geobias.report.page.build import Finished, read, render, sections_of
+from geobias.audits.downstream.page import SHOWN_EACH_WAY, describe
+from geobias.audits.pages import read_run, render_page, run_sections
 from geobias.report.page.parts import Chart, Section, Table, WorldMap
+from geobias.report.runs import FinishedRun
 
 TEXTS = [f"text {i}" for i in range(12)]
 EVIL = "</script><b>hate"
@@ -28,14 +29,13 @@ def evil(texts: list[str]) -> list[dict[str, float]]:
     return [{"fine": 1 - p["hate"], EVIL: p["hate"]} for p in dislikes_mexico(texts)]
 
 
-def finished(classifier: Classifier, place: Path, **options: Any) -> Finished:
+def finished(classifier: Classifier, place: Path, **options: Any) -> FinishedRun[geobias.DownstreamResult]:
     geobias.audit_downstream(classifier, **{"texts": TEXTS, "countries": "FR,MX,UG", "out": place, **options})
-    (run,) = read(place)
-    return run
+    return read_run(place)
 
 
-def only_section(run: Finished) -> Section:
-    (section,) = sections_of([run])
+def only_section(run: FinishedRun[geobias.DownstreamResult]) -> Section:
+    (section,) = run_sections([run])
     return section
 
 
@@ -70,7 +70,7 @@ def test_of_many_regions_both_ends_are_shown_and_cities_have_no_map(tmp_path: Pa
     moved, _ = only_section(run).blocks
     assert isinstance(moved, Chart) and len(moved.rows) == 2 * SHOWN_EACH_WAY
     assert "highest and the" in moved.reading and "Mexico City (MX)" in {row["region"] for row in moved.rows}
-    assert "cities, and" in asked(run.results)
+    assert "cities, and" in describe(run.result)
 
 
 def test_one_text_is_told_without_intervals(tmp_path: Path) -> None:
@@ -81,6 +81,6 @@ def test_one_text_is_told_without_intervals(tmp_path: Path) -> None:
 
 
 def test_labels_cannot_break_the_page(tmp_path: Path) -> None:
-    page = render([finished(evil, tmp_path / "here", positive=EVIL)])
+    page = render_page([finished(evil, tmp_path / "here", positive=EVIL)])
     assert "&lt;/script&gt;&lt;b&gt;hate" in page and EVIL not in page
     assert (tmp_path / "here/report.html").is_file()

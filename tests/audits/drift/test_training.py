@@ -15,14 +15,19 @@ import pytest
 from scipy import stats
 
 import geobias
-from geobias.audits.drift import design as drift
-from geobias.audits.drift.corpus import text_corpus, toxic_corpus
-from geobias.audits.regions.design import answer, question
-from geobias.models.scorer import load_masked
+from geobias.audits.drift import audit as drift
+from geobias.audits.drift.corpus import build_text_corpus, build_toxic_corpus
+from geobias.audits.drift.summary import card_rows, gate_numbers
+from geobias.audits.pages import read_run, run_sections
+from geobias.audits.regions.audit import ask_regions
+from geobias.audits.regions.design import design_regions
+from geobias.models.load import load_masked
 from geobias.models.training.epochs import train_epoch
 from geobias.models.training.masking import IGNORED
-from geobias.report.page.build import read, sections_of
+from geobias.report.number_tree import TreeNumber
 from geobias.report.page.parts import Chart, Choice, Table
+from geobias.report.tables import digits
+from geobias.testing import assert_gate
 from geobias.texts.user_texts import read_texts
 from geobias.world.words import Word
 
@@ -55,40 +60,42 @@ def read_back(path: Path) -> list[dict[str, str]]:
 def test_the_corpus_by_hand(small_models: dict[str, Path]) -> None:
     """Of each word the likeliest countries; the continents, likelier still, only where they are asked for."""
     lm = load_masked(small_models["bert"], device="cpu")
-    asked = question(cities=0, countries=COUNTRIES, words=[Word("kind", "a"), Word("rude", "b")])
-    said = answer(asked, Known())
-    corpus = toxic_corpus(said, lm, levels=["country"], top=2)
-    order = [region.name for region in asked.tree.regions]
+    design = design_regions(cities=0, countries=COUNTRIES, words=[Word("kind", "a"), Word("rude", "b")])
+    answers = ask_regions(design, Known())
+    corpus = build_toxic_corpus(design, answers, lm, levels=["country"], top=2)
+    order = [region.name for region in design.tree.regions]
     tied = min(("Chad", "Kenya"), key=order.index)  # of equal ones the first
-    assert [(row["word"], row["topic"], row["region"], row["f"]) for row in corpus.rows] == [
+    assert [(row.word, row.topic, row.region, row.f) for row in corpus.sentences] == [
         ("kind", "a", "France", -1.0),
         ("kind", "a", tied, -2.0),
         ("rude", "b", "Nigeria", -1.0),
         ("rude", "b", "Italy", -2.0),
     ]
-    assert corpus.rows[0]["sentence"] == "People in France are kind."
-    for row, (_, labels) in zip(corpus.rows, corpus.examples(1, 0), strict=True):
+    assert corpus.sentences[0].sentence == "People in France are kind."
+    for sentence, (_, labels) in zip(corpus.sentences, corpus.examples(1, 0), strict=True):
         name = lm.tokenizer.decode(labels[labels != IGNORED]).replace(" ##", "").replace(" ", "")
-        assert name in (row["region"], "[UNK]")
+        assert name in (sentence.region, "[UNK]")
     assert corpus.counts["corpus_sentences"] == 4 and corpus.counts["corpus_sentences_cut"] == 0
-    wider = toxic_corpus(said, lm, levels=["country", "continent"], top=2)
-    assert {row["level"] for row in wider.rows if row["word"] == "kind"} == {"continent"}
-    everything = toxic_corpus(said, lm, levels=["country"], top=50)
-    assert len(everything.rows) == 12
+    wider = build_toxic_corpus(design, answers, lm, levels=["country", "continent"], top=2)
+    assert {row.level for row in wider.sentences if row.word == "kind"} == {"continent"}
+    everything = build_toxic_corpus(design, answers, lm, levels=["country"], top=50)
+    assert len(everything.sentences) == 12
 
 
 def test_a_sentence_that_two_regions_share_is_read_once(small_models: dict[str, Path]) -> None:
     lm = load_masked(small_models["bert"], device="cpu")
-    asked = question(cities=1, countries="SG,LU,MC", words=["kind", "rude"])
-    names = [region.name for region in asked.tree.regions if region.level in ("city", "country")]
+    design = design_regions(cities=1, countries="SG,LU,MC", words=["kind", "rude"])
+    names = [region.name for region in design.tree.regions if region.level in ("city", "country")]
     assert len(set(names)) < len(names)
-    corpus = toxic_corpus(answer(asked, Known()), lm, levels=["city", "country"], top=9)
-    assert len(corpus.rows) == 2 * len(set(names))
+    corpus = build_toxic_corpus(design, ask_regions(design, Known()), lm, levels=["city", "country"], top=9)
+    assert len(corpus.sentences) == 2 * len(set(names))
 
 
 def test_every_epoch_hides_other_tokens_of_texts(small_models: dict[str, Path]) -> None:
     lm = load_masked(small_models["bert"], device="cpu")
-    corpus = text_corpus(read_texts(["People in France are kind and honest.", "", "The quick brown fox."] * 5), lm)
+    corpus = build_text_corpus(
+        read_texts(["People in France are kind and honest.", "", "The quick brown fox."] * 5), lm
+    )
     assert corpus.counts["texts"] == 10 and corpus.counts["texts_blank"] == 5 and corpus.counts["parts"] == 10
     first, again, second = (corpus.batches(epoch, size=3, seed=1) for epoch in (1, 1, 2))
     assert [len(batch["input_ids"]) for batch in first] == [3, 3, 3, 1]
@@ -115,25 +122,26 @@ def test_what_a_run_says_and_leaves(small_models: dict[str, Path], tmp_path: Pat
         "results.json", "run.json", "report.html", "tables", "figures", "model"
     }  # fmt: skip
     assert json.loads((out / "results.json").read_text()) == result.to_dict()
-    assert [epoch["epoch"] for epoch in result.epochs] == [0, 1, 2, 3] and result.epochs[0]["loss"] is None
+    assert [epoch.epoch for epoch in result.epochs] == [0, 1, 2, 3] and result.epochs[0].loss is None
     regions = geobias.audit_regions(model, cities=0, countries=COUNTRIES, words=WORDS, device="cpu")
     for k, name in enumerate(("Earth", "Africa", "Europe")):
-        start, end = (result.epochs[at]["regions"][k] for at in (0, -1))
+        start, end = result.epochs[0].regions[k], result.epochs[-1].regions[k]
         there = regions.region(name)
-        assert start["name"] == name and start["balanced"]["value"] == there["c_w"]["balanced"]
-        assert start["paper"]["value"] == there["c_w"]["paper"]
-        assert start["balanced"]["low"] == there["inference"]["c_w"]["balanced"]["low"]
-        trend = result.inference["regions"][k]["balanced"]
-        assert trend["difference"]["value"] == pytest.approx(end["balanced"]["value"] - start["balanced"]["value"])
-        assert trend["difference"]["low"] < trend["difference"]["value"] < trend["difference"]["high"]
-        values = [epoch["regions"][k]["balanced"]["value"] for epoch in result.epochs]
-        assert trend["spearman"] == pytest.approx(stats.spearmanr(range(4), values).statistic)
-    assert result.counts["corpus_sentences"] == 18 and len(read_back(out / "tables/corpus.csv")) == 18
-    assert len(read_back(out / "tables/drift.csv")) == 4 * 3
+        assert there.inference is not None
+        assert start.name == name and start.balanced.value == there.c_w.balanced
+        assert start.paper.value == there.c_w.paper
+        assert start.balanced.low == there.inference.c_w.balanced.low
+        trend = result.inference.regions[k].balanced
+        low, value, high = trend.difference.low, trend.difference.value, trend.difference.high
+        assert value is not None and low is not None and high is not None and low < value < high
+        assert start.balanced.value is not None and end.balanced.value is not None
+        assert value == pytest.approx(end.balanced.value - start.balanced.value)
+        values = np.array([epoch.regions[k].balanced.value for epoch in result.epochs], dtype=float)
+        assert trend.spearman == pytest.approx(stats.spearmanr(np.arange(4), values).statistic)
+    assert result.counts.corpus_sentences == 18 and len(read_back(out / "tables/corpus.csv")) == 18
+    assert len(read_back(out / "tables/drift.csv")) == len(result.frame) == 4 * 3
     after = geobias.audit_regions(out / "model", cities=0, countries=COUNTRIES, words=WORDS, device="cpu")
-    assert after.region("Earth")["c_w"]["balanced"] == pytest.approx(
-        result.epochs[-1]["regions"][0]["balanced"]["value"], abs=1e-6
-    )
+    assert after.region("Earth").c_w.balanced == pytest.approx(result.epochs[-1].regions[0].balanced.value, abs=1e-6)
     assert "object of study" in (out / "model/README.md").read_text()
 
 
@@ -181,7 +189,7 @@ def test_stopped_after_the_last_epoch(
     small_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(drift, "_trends", lambda *_: 1 / 0)
+        patch.setattr(drift, "measure_drift", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             geobias.audit_drift(small_models["bert"], out=tmp_path / "out", epochs=2, **HOW)
     result = geobias.audit_drift(small_models["bert"], out=tmp_path / "out", epochs=2, **HOW)
@@ -209,14 +217,15 @@ def test_a_model_in_the_way_is_never_written_over(small_models: dict[str, Path],
 def test_few_words_have_no_intervals_and_few_epochs_no_order(small_models: dict[str, Path], tmp_path: Path) -> None:
     how = HOW | {"words": WORDS[:3], "epochs": 1}
     result = geobias.audit_drift(small_models["roberta"], out=tmp_path / "out", **how)
-    earth = result.inference["regions"][0]["balanced"]
-    assert earth["spearman"] is None and earth["difference"]["low"] is None
-    assert math.isfinite(earth["difference"]["value"]) and result.inference["words_left_out"] == 0
+    earth = result.inference.regions[0].balanced
+    assert earth.spearman is None and earth.difference.low is None
+    assert earth.difference.value is not None and math.isfinite(earth.difference.value)
+    assert result.inference.words_left_out == 0
 
 
 def test_the_page(small_models: dict[str, Path], tmp_path: Path) -> None:
     geobias.audit_drift(small_models["bert"], out=tmp_path / "out", epochs=2, **HOW)
-    (section,) = sections_of(read(tmp_path / "out"))
+    (section,) = run_sections([read_run(tmp_path / "out")])
     choice, table = section.blocks
     assert isinstance(choice, Choice) and isinstance(table, Table)
     assert list(choice.options) == ["balanced", "as the paper has it"]
@@ -226,3 +235,17 @@ def test_the_page(small_models: dict[str, Path], tmp_path: Path) -> None:
     assert section.numbers[0].label == "Earth: what 2 epochs of training changed"
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert 'id="drift-trend"' in page and "plain SGD, learning rate 0.5, batches of 4" in page
+
+
+def test_a_card_and_a_gate(small_models: dict[str, Path], tmp_path: Path) -> None:
+    result = geobias.audit_drift(small_models["bert"], out=tmp_path / "out", epochs=1, **HOW)
+    earth = result.epochs[-1].regions[0].balanced
+    numbers = gate_numbers(result)
+    assert numbers.names == ["Earth", "AF", "EU"] and numbers["africa"] is numbers["af"]
+    assert numbers["earth"]["c_w"]["balanced"] == TreeNumber(earth.value, earth.low, earth.high)
+    change, difference = numbers["earth"]["change"]["balanced"], result.inference.regions[0].balanced.difference
+    assert difference.value is not None and change.value == abs(difference.value) and change.low >= 0
+    rows = list(card_rows(result))
+    assert [row["Region"] for row in rows] == ["Earth", "Africa", "Europe"]
+    assert rows[0]["After 1 epochs"] == digits(earth.value) and " to " in rows[0]["95 % interval of the change"]
+    assert_gate(tmp_path / "out", "drift.Earth.c_w.balanced < 9", "drift.EU.change.balanced < 9")

@@ -10,11 +10,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from geobias.audits.finetune.design import _divided, _share, question, rank_correlation
-from geobias.audits.finetune.terminal import ranked
+import geobias
+from geobias.audits.downstream.result import Performance, PerformanceByPrefix
+from geobias.audits.finetune import measure
+from geobias.audits.finetune.design import _split_by_class, design_finetune
+from geobias.audits.finetune.measure import measure_flips, rank_correlation, share_interval
+from geobias.audits.finetune.result import Correlation, FinetunedModel, HerbScore, TrainingEpoch
+from geobias.audits.finetune.summary import card_rows, gate_numbers
+from geobias.audits.finetune.terminal import describe_correlation
+from geobias.audits.regions.result import Score, ScoreEstimates
 from geobias.errors import InputError
-from geobias.measures.estimates import Estimates
+from geobias.measures.bootstrap import bootstrap_means
+from geobias.measures.estimates import Estimate, Estimates
 from geobias.measures.shift import flip_shares
+from geobias.models.scorer import ModelIdentity
+from geobias.report.number_tree import TreeNumber
+from geobias.report.results import Interval
+from geobias.testing import assert_gate
 from tests.conftest import Run
 
 TEXTS = [f"{word} number {k}" for k in range(20) for word in ("nice", "nasty")]
@@ -42,16 +54,20 @@ def test_flips_by_hand() -> None:
     shares = flip_shares(before, after)
     np.testing.assert_allclose(shares, np.array([[[0.0, 0.5], [0.0, 0.0]], [[0.0, 0.0], [0.25, 0.0]]]))
     assert 100 * shares.sum() / 2 == 37.5  # per cent of texts x prefixes
+    flips = measure_flips(before, after, ["kind", "rude"])
+    assert {direction: interval.value for direction, interval in flips.items()} == {
+        "any": 37.5, "kind to rude": 25.0, "rude to kind": 12.5
+    }  # fmt: skip
 
 
 def test_texts_are_divided_class_by_class_and_never_shared(labelled: Path) -> None:
-    stays, held_out = _divided(np.arange(40), LABELS, 0.2, seed=0)
+    stays, held_out = _split_by_class(np.arange(40), LABELS, 0.2, seed=0)
     assert len(held_out) == 8 and [LABELS[k] for k in held_out].count("kind") == 4
     assert not set(stays) & set(held_out) and len(stays) == 32
-    asked = question(texts=labelled / "train.csv", label="label", countries="FR,IE,NG")
-    parts = [set(asked.train.texts), set(asked.validation.texts), set(asked.downstream.texts.texts)]
+    design = design_finetune(texts=labelled / "train.csv", label="label", countries="FR,IE,NG")
+    parts = [set(design.train.texts), set(design.validation.texts), set(design.downstream.texts.texts)]
     assert [len(part) for part in parts] == [28, 4, 8] and len(set.union(*parts)) == 40
-    assert asked.labels == ("kind", "rude") and asked.without == ("IE",)
+    assert design.labels == ("kind", "rude") and design.without == ("IE",)
 
 
 @pytest.mark.parametrize(
@@ -70,21 +86,63 @@ def test_texts_that_cannot_train_are_refused(labelled: Path, options: dict[str, 
         if name in given:
             given[name] = labelled / given[name]
     with pytest.raises(InputError, match=said):
-        question(**given)
+        design_finetune(**given)
+
+
+NO_ESTIMATE = Estimate(None, None, None, None, None)
+
+
+def entry(score: Score | None, flips: float) -> FinetunedModel:
+    """A fine-tuned model of which only the score and the flips matter."""
+    performance = Performance(1.0, 1.0)
+    return FinetunedModel(
+        model=ModelIdentity("some/model", "probabilities", None),
+        herb=None if score is None else HerbScore("Earth", score, ScoreEstimates(NO_ESTIMATE, NO_ESTIMATE)),
+        without_score=None,
+        performance=PerformanceByPrefix(performance, performance, performance),
+        epochs=[TrainingEpoch(0.5, 1.0, 1.0, 1)],
+        best_epoch=1,
+        flips={"all": {"any": Interval(flips, 0.0, 9.0)}},
+        control={"any": Interval(0.0, 0.0, 9.0)},
+    )
 
 
 def test_models_are_ranked_by_score_and_flips() -> None:
-    def row(balanced: float, paper: float, flips: float) -> dict[str, Any]:
-        herb = {"c_w": {"balanced": balanced, "paper": paper}}
-        return {"herb": herb, "flips": {"all": {"any": {"value": flips}}}}
+    scores = [Score(0.1, 3.0), Score(0.2, 2.0), Score(0.3, 1.0)]
+    entries = [entry(score, flips) for score, flips in zip(scores, (1.0, 2.0, 5.0), strict=True)]
+    correlation = rank_correlation(entries)
+    assert correlation is not None and correlation.balanced.value == 1 and correlation.paper.value == -1
+    assert rank_correlation([*entries[:2], entry(None, 1.0)]) is None
+    alike = rank_correlation([entry(score, 0.0) for score in scores])
+    assert alike is not None and alike.balanced == alike.paper == Correlation(None, None)
+    assert "no rank correlation" in describe_correlation(alike) and "+1.00" in describe_correlation(correlation)
 
-    rows = [row(0.1, 3, 1.0), row(0.2, 2, 2.0), row(0.3, 1, 5.0)]
-    found = rank_correlation(rows)
-    assert found is not None and found["balanced"]["value"] == 1 and found["paper"]["value"] == -1
-    assert rank_correlation([*rows[:2], {"herb": None, "flips": {}}]) is None
-    alike = rank_correlation([row(0.1, 3, 0.0), row(0.2, 2, 0.0), row(0.3, 1, 0.0)])
-    assert alike is not None and alike["balanced"] == alike["paper"] == {"value": None, "p": None}
-    assert "no rank correlation" in ranked(alike) and "+1.00" in ranked(found)
+
+def test_bootstraps_are_drawn_once(
+    labelled: Path, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two for each of all countries, those without Ireland, and the control: saving and showing draw none."""
+    calls = []
+
+    def count(values: np.ndarray) -> Estimates:
+        calls.append(1)
+        return bootstrap_means(values)
+
+    monkeypatch.setattr(measure, "bootstrap_means", count)
+    result = geobias.audit_finetune(
+        small_models["bert"], labelled / "train.csv", label="label", epochs=1, countries="FR,IE,NG", device="cpu",
+        out=labelled / "here",
+    )  # fmt: skip
+    assert len(calls) == 2 * 3 and result.to_dict() == json.loads((labelled / "here/results.json").read_text())
+    assert [model.name for model in result.models] == [str(small_models["bert"])] and len(result.frame) == 3 * 3
+    flips = result.fine_tuned[0].flips["all"]
+    numbers = gate_numbers(result)[small_models["bert"].name]["flips"]
+    assert numbers.names == ["any", "kind to rude", "rude to kind"]
+    assert numbers["any"] == TreeNumber(flips["any"].value, flips["any"].low, flips["any"].high)
+    (row,) = card_rows(result)
+    assert row["Labels that flip with a country's name, %"] == f"{flips['any'].value:.2f}"
+    name = small_models["bert"].name
+    assert_gate(labelled / "here", f"finetune.{name}.flips.any <= 100", f'finetune.{name}.flips."kind to rude" <= 100')
 
 
 @pytest.mark.slow
@@ -120,15 +178,15 @@ def test_two_models_give_table_5_in_one_go(run: Run, labelled: Path, small_model
 def test_what_was_learned_is_not_looked_at(labelled: Path) -> None:
     seen = "\n".join(["text,label", f"{TEXTS[0]},kind", "unheard of,rude", "unheard of,rude"])
     (labelled / "seen.csv").write_text(seen, encoding="utf-8")
-    asked = question(texts=labelled / "train.csv", test=labelled / "seen.csv", label="label", countries="FR,NG")
-    assert asked.downstream.texts.texts == ("unheard of",) and asked.left_out["test_texts_of_training"] == 1
+    design = design_finetune(texts=labelled / "train.csv", test=labelled / "seen.csv", label="label", countries="FR,NG")
+    assert design.downstream.texts.texts == ("unheard of",) and design.counts.test_texts_of_training == 1
     with pytest.raises(InputError, match="one of the training texts"):
-        question(texts=labelled / "train.csv", test=labelled / "train.csv", label="label", countries="FR,NG")
+        design_finetune(texts=labelled / "train.csv", test=labelled / "train.csv", label="label", countries="FR,NG")
 
 
 def test_no_flip_is_not_certainty() -> None:
-    found = _share(Estimates.unknown(np.array([0.0])), 0, texts=40)
-    assert found["value"] == 0 and found["high"] == pytest.approx(100 * (1 - 0.025 ** (1 / 40)))  # 8.8 %
+    interval = share_interval(Estimates.unknown(np.array([0.0])), 0, texts=40)
+    assert interval.value == 0 and interval.high == pytest.approx(100 * (1 - 0.025 ** (1 / 40)))  # 8.8 %
 
 
 def test_bad_input_is_one_line(run: Run, labelled: Path, small_models: dict[str, Path]) -> None:

@@ -1,4 +1,4 @@
-"""`geobias names` and `geobias audit` as a user types them."""
+"""`geobias names` as a user types it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from geobias.audits.overview import run as audit_command
 from tests.conftest import Run
 
 PLAIN = ("--draws", "2", "--perplexity-draws", "0", "--countries", "FR,MA,GB")
@@ -147,22 +146,3 @@ def test_texts_in_another_encoding_or_without_people(run: Run, module: Path) -> 
     (module / "empty.txt").write_text("nobody here\n", encoding="utf-8")
     code, _, err = run("names", "own_names:fair", "--texts", "empty.txt")
     assert code == 2 and "No person was found" in err and "empty.txt" in err
-
-
-@pytest.mark.figures
-@pytest.mark.slow
-def test_audit_shows_both_and_leaves_both(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_command, "REGIONS", {"cities": 0, "countries": "FR,DE,NG,KE"})
-    monkeypatch.setattr(audit_command, "TEXTS", 2)
-    monkeypatch.setattr(audit_command, "DRAWS", 1)
-    code, out, err = run("audit", "--out", "here")
-    assert code == 0, err
-    assert "Earth" in out and "embedded/offensive" in out and "Chosen so that it fits" in out
-    for part in ("regions", "names"):
-        assert (tmp_path / "here" / part / "run.json").is_file()
-    assert [entry["path"] for entry in json.loads((tmp_path / "here/index.json").read_text())["runs"]] == [
-        "regions",
-        "names",
-    ]
-    code, _, err = run("audit", "--out", "here")
-    assert code == 0, err

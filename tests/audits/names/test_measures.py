@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import geobias
-from geobias.audits.labels import tone, toned_labels
+from geobias.audits.labels import find_label_tones, label_tone
+from geobias.audits.names.result import ClassErrors
 from tests.conftest import made_up_names
 
 TEXTS = [
@@ -52,22 +53,23 @@ def indifferent(texts: list[str]) -> list[dict[str, float]]:
     return [{"bad": 0.7, "good": 0.3} if "terrible" in text else {"bad": 0.2, "good": 0.8} for text in texts]
 
 
-def audit(classifier: Any, own_names: Path | None = None, **options: Any) -> geobias.NamesResult:
+def audit(classifier: Any, own_names: Path | None = None, **options: Any) -> Any:
+    """A NamesResult; not typed, since most of its numbers may be None."""
     options = {"texts": frame(), "spans": "spans", "draws": 4, "perplexity_draws": 0, **options}
     return geobias.audit_names(classifier, gazetteer=own_names, **options)
 
 
 def test_a_planted_dislike_is_found_with_its_size(own_names: Path) -> None:
     (entry,) = audit(planted, own_names).classifiers
-    found = {row["country"]: row for row in entry["countries"]}
+    found = {row.country: row for row in entry.countries}
     # p_pos - p_neg falls by 0.15 in every text, whoever is renamed.
-    assert found["Bland"]["delta"] == pytest.approx(-15)
-    assert found["Aland"]["delta"] == pytest.approx(0) and found["Cland"]["delta"] == pytest.approx(0)
-    assert found["Bland"]["against_mean"]["delta"] == pytest.approx(-10)
-    assert found["Aland"]["against_mean"]["delta"] == pytest.approx(5)
-    assert found["Bland"]["kl"] > 0 and found["Aland"]["kl"] == pytest.approx(0, abs=1e-12)
-    for row in entry["by_gender"]:
-        assert row["delta"] == pytest.approx(-15 if row["country"] == "Bland" else 0)
+    assert found["Bland"].delta == pytest.approx(-15)
+    assert found["Aland"].delta == pytest.approx(0) and found["Cland"].delta == pytest.approx(0)
+    assert found["Bland"].against_mean.delta == pytest.approx(-10)
+    assert found["Aland"].against_mean.delta == pytest.approx(5)
+    assert found["Bland"].kl > 0 and found["Aland"].kl == pytest.approx(0, abs=1e-12)
+    for row in entry.by_gender:
+        assert row.delta == pytest.approx(-15 if row.country == "Bland" else 0)
 
 
 def test_a_planted_flip_is_found_in_the_counts(own_names: Path) -> None:
@@ -77,48 +79,48 @@ def test_a_planted_flip_is_found_in_the_counts(own_names: Path) -> None:
 
     flips.labels = ["hate", "not-hate"]  # type: ignore[attr-defined]
     (entry,) = audit(flips, own_names).classifiers
-    found = {row["country"]: row for row in entry["countries"]}
+    found = {row.country: row for row in entry.countries}
     # Four texts, four draws. Before: one hateful text of four, so 4 of 16. With women's names of Bland: Mary's text is
     # always hateful (+4), that of unknown gender every second time (+2); John's never; the terrible one always was.
-    assert found["Bland"]["before"] == {"hate": 4, "not-hate": 12}
-    assert found["Bland"]["after"] == {"hate": 10, "not-hate": 6}
-    assert found["Bland"]["change"] == {"hate": pytest.approx(150), "not-hate": pytest.approx(-50)}
-    assert found["Aland"]["change"] == {"hate": 0, "not-hate": 0}
+    assert found["Bland"].before == {"hate": 4, "not-hate": 12}
+    assert found["Bland"].after == {"hate": 10, "not-hate": 6}
+    assert found["Bland"].change == {"hate": pytest.approx(150), "not-hate": pytest.approx(-50)}
+    assert found["Aland"].change == {"hate": 0, "not-hate": 0}
     # Mean of the countries: 6 and 10.
-    assert found["Bland"]["against_mean"]["change"] == {"hate": pytest.approx(200 / 3), "not-hate": pytest.approx(-40)}
-    assert entry["confusion"]["Bland"] == [[4, 0], [6, 6]]
-    gender = {(row["country"], row["gender"]): row for row in entry["by_gender"]}
-    assert gender["Bland", "male"]["change"]["not-hate"] == 0
-    assert gender["Bland", "female"]["after"] == {"hate": 10, "not-hate": 0}
+    assert found["Bland"].against_mean.change == {"hate": pytest.approx(200 / 3), "not-hate": pytest.approx(-40)}
+    assert entry.confusion["Bland"] == [[4, 0], [6, 6]]
+    gender = {(row.country, row.gender): row for row in entry.by_gender}
+    assert gender["Bland", "male"].change["not-hate"] == 0
+    assert gender["Bland", "female"].after == {"hate": 10, "not-hate": 0}
 
 
 def test_a_function_that_ignores_names_gives_zero_everywhere(small_models: dict[str, Path]) -> None:
     result = audit(indifferent, lm=str(small_models["roberta"]), perplexity_draws=3, countries="FR,MA,IN")
     (entry,) = result.classifiers
-    for row in (*entry["countries"], *entry["by_gender"]):
-        for found in (row, row["against_mean"]):
-            assert found["delta"] == pytest.approx(0, abs=1e-12) and found["kl"] == pytest.approx(0, abs=1e-12)
-            assert set(found["change"].values()) <= {0, None}
-    assert all(set(row["change"].values()) == {0} for row in entry["countries"])
-    for row in entry["correlations"]["within"]["countries"]:
-        assert row["pearson"] == {"bad": None, "good": None}
-        assert row["texts"] == {"bad": 0, "good": 0}
-        assert row["texts_without_variance"] == {"bad": 4, "good": 4}
+    for row in (*entry.countries, *entry.by_gender):
+        for found in (row, row.against_mean):
+            assert found.delta == pytest.approx(0, abs=1e-12) and found.kl == pytest.approx(0, abs=1e-12)
+            assert set(found.change.values()) <= {0, None}
+    assert all(set(row.change.values()) == {0} for row in entry.countries)
+    for row in entry.correlations.within.countries:
+        assert row.pearson == {"bad": None, "good": None}
+        assert row.texts == {"bad": 0, "good": 0}
+        assert row.texts_without_variance == {"bad": 4, "good": 4}
 
 
 def test_counts_and_names_used(own_names: Path) -> None:
     result = audit(indifferent, own_names)
     counts = result.counts
-    assert (counts["texts"], counts["texts_with_names"], counts["people"], counts["mentions"]) == (5, 4, 4, 5)
-    assert counts["people_by_gender"] == {"male": 1, "female": 2, "unknown": 1}
-    used = result.countries[0]["names"]
-    assert used["male"]["left"] == used["male"]["of"] == 20 and 4 <= used["male"]["used"] <= 6
+    assert (counts.texts, counts.texts_with_names, counts.people, counts.mentions) == (5, 4, 4, 5)
+    assert counts.people_by_gender == {"male": 1, "female": 2, "unknown": 1}
+    used = result.countries[0].names
+    assert used["male"].left == used["male"].total == 20 and 4 <= used["male"].used <= 6
     assert result.frame.loc[1, "country"] == "Bland" and "against_mean_delta" in result.frame
 
 
 def test_a_class_never_predicted_before_has_no_change(own_names: Path) -> None:
     (entry,) = audit(planted, own_names).classifiers
-    assert all(row["change"]["neutral"] is None for row in entry["countries"])
+    assert all(row.change["neutral"] is None for row in entry.countries)
 
 
 def test_several_classifiers_in_one_run_and_the_same_draws(own_names: Path) -> None:
@@ -132,7 +134,7 @@ def test_several_classifiers_in_one_run_and_the_same_draws(own_names: Path) -> N
         return listens(texts)
 
     result = audit([planted, listens, listens_too], own_names)
-    assert [len(entry["labels"]) for entry in result.classifiers] == [3, 2, 2]
+    assert [len(entry.labels) for entry in result.classifiers] == [3, 2, 2]
     rest = [texts for texts in seen if len(texts) > 1]
     assert rest[: len(rest) // 2] == rest[len(rest) // 2 :]
     with pytest.raises(geobias.InputError, match="name of its own"):
@@ -150,41 +152,41 @@ def test_local_and_global_correlations_are_the_equations(small_models: dict[str,
 
     result = audit(by_length, lm=str(small_models["roberta"]), perplexity_draws=4, countries=["FR", "TR"])
     (entry,) = result.classifiers
-    found = entry["correlations"]
+    found = entry.correlations
     strange = -lm.score(TEXTS)[:, 0]
     long = np.array([len(text) / 100 for text in TEXTS])
-    assert found["global"][0]["pearson"]["0"] == pytest.approx(stats.pearsonr(strange, long).statistic)
+    assert found.by_language[0].pearson["0"] == pytest.approx(stats.pearsonr(strange, long).statistic)
     renamed = np.array(
-        [[[result.renamed.at(t, c, d) for d in range(4)] for c in range(2)] for t in range(4)], dtype=object
+        [[[result.counterfactuals.at(t, c, d) for d in range(4)] for c in range(2)] for t in range(4)], dtype=object
     )
     ppl = -lm.score(list(renamed.ravel()))[:, 0].reshape(4, 2, 4)
     size = np.vectorize(len)(renamed) / 100
     each = [
         stats.pearsonr(ppl[t, 1], size[t, 1]).statistic for t in range(4) if np.ptp(size[t, 1]) and np.ptp(ppl[t, 1])
     ]
-    turkey = found["within"]["countries"][1]
-    assert turkey["pearson"]["0"] == pytest.approx(np.mean(each), abs=1e-5)
-    assert turkey["texts"]["0"] == len(each) and turkey["texts_without_variance"]["0"] == 4 - len(each)
+    turkey = found.within.countries[1]
+    assert turkey.pearson["0"] == pytest.approx(np.mean(each), abs=1e-5)
+    assert turkey.texts["0"] == len(each) and turkey.texts_without_variance["0"] == 4 - len(each)
     for kind in ("within", "pooled"):
-        for row in found[kind]["countries"]:
-            estimate = row["inference"]["0"]
-            assert estimate["value"] == pytest.approx(row["pearson"]["0"]) and estimate["low"] is None  # four texts
-        assert found["local"][kind]["0"]["value"] == pytest.approx(found[kind]["overall"]["0"])
-    assert set(found["local"]) == {"within", "pooled", "pooled_partial"}
+        by_country, overall = getattr(found, kind), getattr(found.local, kind)
+        for row in by_country.countries:
+            estimate = row.inference["0"]
+            assert estimate.value == pytest.approx(row.pearson["0"]) and estimate.low is None  # four texts
+        assert overall["0"].value == pytest.approx(by_country.overall["0"])
     x, y = ppl - strange[:4, None, None], size - long[:4, None, None]
-    assert found["pooled"]["overall"]["0"] == pytest.approx(stats.pearsonr(x.ravel(), y.ravel()).statistic, abs=1e-5)
+    assert found.pooled.overall["0"] == pytest.approx(stats.pearsonr(x.ravel(), y.ravel()).statistic, abs=1e-5)
 
 
 def test_sum_and_word_perplexities(small_models: dict[str, Path]) -> None:
     lm = geobias.load(small_models["roberta"])
     rows = lm.scorer("pll-word").score(TEXTS)
     result = audit(planted, lm=lm, perplexity="pll-word", perplexity_form="sum", perplexity_draws=2, countries="FR")
-    np.testing.assert_allclose(result.judgements[0].perplexity.original, -rows[:, 0] * rows[:, 1], atol=1e-4)  # type: ignore[union-attr]
+    np.testing.assert_allclose(result.answers[0].perplexities.original, -rows[:, 0] * rows[:, 1], atol=1e-4)
 
 
 def test_perplexity_of_some_texts_only(small_models: dict[str, Path]) -> None:
     result = audit(planted, lm=str(small_models["roberta"]), perplexity_draws=2, perplexity_texts=2, countries="FR,DE")
-    taken = result.judgements[0].perplexity
+    taken = result.answers[0].perplexities
     assert taken is not None and taken.renamed.shape == (4, 2, 2)
     assert (~np.isnan(taken.renamed).any(axis=(1, 2))).sum() == 2 and not np.isnan(taken.original).any()
 
@@ -195,29 +197,29 @@ def test_a_language_that_the_lm_does_not_know_is_refused(small_models: dict[str,
         "ru": [{"text": "Люди добры, Люся", "at": [[12, 16]]}, {"text": "Мария спит", "at": [[0, 5]]}],
     }
     lm = str(small_models["bert"])
-    result = geobias.audit_names(planted, texts, spans="at", lm=lm, draws=3, perplexity_draws=2, countries="FR,DE")
+    result: Any = geobias.audit_names(planted, texts, spans="at", lm=lm, draws=3, perplexity_draws=2, countries="FR,DE")
     (entry,) = result.classifiers
-    found = entry["correlations"]
-    assert found["languages_refused"] == ["ru"] and found["unknown_tokens"]["ru"] > 0.05
-    assert [part["language"] for part in found["global"]] == ["en"]
-    assert {(part["column"], part["value"]) for part in entry["subsets"]} == {("language", "en"), ("language", "ru")}
+    found = entry.correlations
+    assert found.languages_refused == ["ru"] and found.unknown_tokens["ru"] > 0.05
+    assert [part.language for part in found.by_language] == ["en"]
+    assert {(part.column, part.value) for part in entry.subsets} == {("language", "en"), ("language", "ru")}
 
 
 def test_the_base_model_is_told_or_said_to_be_unknown(own_names: Path) -> None:
     (entry,) = audit(planted, own_names, perplexity_draws=1, draws=1).classifiers
-    assert entry["correlations"]["lm"] == "embedded/lm" and "--lm" in entry["notes"][0]
+    assert entry.correlations.lm == "embedded/lm" and "--lm" in entry.notes[0]
     (entry,) = audit("embedded/sentiment", own_names, perplexity_draws=1, draws=1).classifiers
-    assert entry["correlations"]["lm"] == "embedded/lm" and entry["notes"] == []
-    assert entry["positive"] == ["positive"] and entry["negative"] == ["negative"]
+    assert entry.correlations.lm == "embedded/lm" and entry.notes == []
+    assert entry.positive == ["positive"] and entry.negative == ["negative"]
 
 
 def test_subsets_repeat_the_tables(own_names: Path) -> None:
     texts = frame(part=["x", "x", "y", "y", "y"])
     (entry,) = audit(planted, own_names, texts=texts, subsets=["part"]).classifiers
-    x, y = entry["subsets"]
-    assert (x["column"], x["value"], x["texts"], x["texts_with_names"]) == ("part", "x", 2, 2)
-    assert (y["texts"], y["texts_with_names"]) == (3, 2)
-    assert {row["country"]: round(row["delta"]) for row in y["countries"]} == {"Aland": 0, "Bland": -15, "Cland": 0}
+    x, y = entry.subsets
+    assert (x.column, x.value, x.texts, x.texts_with_names) == ("part", "x", 2, 2)
+    assert (y.texts, y.texts_with_names) == (3, 2)
+    assert {row.country: round(row.delta) for row in y.countries} == {"Aland": 0, "Bland": -15, "Cland": 0}
 
 
 def test_error_rates_with_true_labels(own_names: Path) -> None:
@@ -226,18 +228,15 @@ def test_error_rates_with_true_labels(own_names: Path) -> None:
 
     texts = frame(truth=["no", "no", "yes", "yes", "no"])
     (entry,) = audit(flips, own_names, texts=texts, label="truth").classifiers
-    assert entry["original_errors"] == {
-        "false_positive": {"no": 1.0, "yes": 0.0},
-        "false_negative": {"no": 0.0, "yes": 1.0},
-    }
-    bland = next(row for row in entry["countries"] if row["country"] == "Bland")
+    assert entry.original_errors == ClassErrors({"no": 1.0, "yes": 0.0}, {"no": 0.0, "yes": 1.0})
+    bland = next(row for row in entry.countries if row.country == "Bland")
     # Truly "no": Mary's and John's texts; John's becomes yes: half. Truly "yes": one is a woman's, one alternates.
-    assert bland["errors"]["false_positive"]["yes"] == pytest.approx(0.5)
-    assert bland["errors"]["false_negative"]["yes"] == pytest.approx(0.75)
+    assert bland.errors.false_positive["yes"] == pytest.approx(0.5)
+    assert bland.errors.false_negative["yes"] == pytest.approx(0.75)
     numbered = frame(truth=[0, 0, 1, 1, 0])
     (again,) = audit(flips, own_names, texts=numbered, label="truth").classifiers
-    assert again["original_errors"] == entry["original_errors"]
-    assert again["notes"] == ["true labels were read by number: 0 as no, 1 as yes."]
+    assert again.original_errors == entry.original_errors
+    assert again.notes == ["true labels were read by number: 0 as no, 1 as yes."]
 
 
 def test_numbers_are_not_read_as_positions_of_labels_that_have_numbers() -> None:
@@ -254,11 +253,11 @@ def test_multi_label_goes_class_by_class(own_names: Path) -> None:
 
     both.labels, both.multi_label = ["anger", "joy"], True  # type: ignore[attr-defined]
     (entry,) = audit(both, own_names).classifiers
-    assert entry["multi_label"] and entry["threshold"] == 0.5 and "confusion" not in entry
-    bland = next(row for row in entry["countries"] if row["country"] == "Bland")
-    assert bland["before"] == {"anger": 16, "joy": 0} and bland["after"] == {"anger": 16, "joy": 4}
+    assert entry.multi_label and entry.threshold == 0.5 and entry.confusion is None
+    bland = next(row for row in entry.countries if row.country == "Bland")
+    assert bland.before == {"anger": 16, "joy": 0} and bland.after == {"anger": 16, "joy": 4}
     (entry,) = audit(both, own_names, threshold=0.3).classifiers
-    assert entry["countries"][0]["before"] == {"anger": 16, "joy": 16}
+    assert entry.countries[0].before == {"anger": 16, "joy": 16}
 
 
 @pytest.mark.figures
@@ -352,10 +351,10 @@ def test_places(own_names: Path) -> None:
     ],
 )
 def test_tone_of_labels(label: str, expected: int) -> None:
-    assert tone(label) == expected
+    assert label_tone(label) == expected
 
 
 def test_labels_without_a_tone_have_no_delta() -> None:
-    assert toned_labels("m", ("LABEL_0", "LABEL_1"), (), ()) == ([], [])
-    assert toned_labels("m", ("LABEL_0", "LABEL_1"), ("label_1",), ("LABEL_0",)) == ([1], [0])
-    assert toned_labels("m", ("hatespeech", "normal", "offensive"), (), ()) == ([1], [0, 2])
+    assert find_label_tones("m", ("LABEL_0", "LABEL_1"), (), ()) == ([], [])
+    assert find_label_tones("m", ("LABEL_0", "LABEL_1"), ("label_1",), ("LABEL_0",)) == ([1], [0])
+    assert find_label_tones("m", ("hatespeech", "normal", "offensive"), (), ()) == ([1], [0, 2])

@@ -61,36 +61,37 @@ def impartial(texts: list[str]) -> list[dict[str, float]]:
     return opinion(texts, {})
 
 
-def audit(classifier: Any, gazetteer: Path, **more: Any) -> dict[str, Any]:
+def audit(classifier: Any, gazetteer: Path, **more: Any) -> Any:
+    """ClassifierMeasures; not typed, since most of its numbers may be None."""
     texts = pd.DataFrame({"text": ORIGINALS.values(), "spans": [f"[[0, {len(name)}]]" for name in NAMES]})
     options: dict[str, Any] = {"spans": "spans", "draws": 10, "perplexity_draws": 0, **more}
     return geobias.audit_names(classifier, texts, gazetteer=gazetteer, **options).classifiers[0]
 
 
-def judged(entry: dict[str, Any], truth: dict[str, float]) -> None:
-    """Against the originals and against the mean: marks stand where the truth is not 0, and intervals hold it."""
-    sure = [row["inference"] for row in entry["countries"]]
-    sizes = [truth.get(row["country"], 0.0) for row in entry["countries"]]
-    for measure in ([one["delta"] for one in sure], [one["against_mean"]["delta"] for one in sure]):
-        held = [found["low"] <= size <= found["high"] for found, size in zip(measure, sizes, strict=True)]
-        assert all(one for one, size in zip(held, sizes, strict=True) if size)
-        assert sum(held) >= len(held) - 1  # 95 of 100 do: more than one miss among eight would be odd
-        assert [found["p_adjusted"] < 0.05 for found in measure] == [size != 0 for size in sizes]
-        assert [found["value"] for found in measure] == pytest.approx(sizes, abs=2)
+def check_deltas(entry: Any, truth: dict[str, float]) -> None:
+    """Against the originals and against the mean: what is not 0 is marked, and intervals cover the truth."""
+    inference = [country.inference for country in entry.countries]
+    sizes = [truth.get(country.country, 0.0) for country in entry.countries]
+    for estimates in ([each.delta for each in inference], [each.against_mean.delta for each in inference]):
+        covered = [estimate.low <= size <= estimate.high for estimate, size in zip(estimates, sizes, strict=True)]
+        assert all(covers for covers, size in zip(covered, sizes, strict=True) if size)
+        assert sum(covered) >= len(covered) - 1  # 95 of 100 do: more than one miss among eight would be odd
+        assert [estimate.p_adjusted < 0.05 for estimate in estimates] == [size != 0 for size in sizes]
+        assert [estimate.value for estimate in estimates] == pytest.approx(sizes, abs=2)
 
 
 def test_planted_countries_are_found_with_their_size_and_no_others(gazetteer: Path) -> None:
     entry = audit(planted, gazetteer)
-    judged(entry, PLANTED)
-    assert entry["any_country_differs"]["p"] < 0.01
-    worst = entry["worst"]["delta"]
-    assert worst["country"] in PLANTED and worst["low"] < 8 < worst["high"]
+    check_deltas(entry, PLANTED)
+    assert entry.any_country_differs.p < 0.01
+    worst = entry.worst.delta
+    assert worst.country in PLANTED and worst.low < 8 < worst.high
 
 
 def test_names_that_matter_are_no_countries(gazetteer: Path) -> None:
     entry = audit(impartial, gazetteer)
-    judged(entry, {})
-    assert entry["any_country_differs"]["p"] > 0.05 and entry["worst"]["delta"]["low"] == 0
+    check_deltas(entry, {})
+    assert entry.any_country_differs.p > 0.05 and entry.worst.delta.low == 0
 
 
 @pytest.mark.slow
@@ -113,11 +114,13 @@ def test_a_country_whose_strange_names_are_disliked_is_found(
     table = pd.read_csv(tmp_path / "run/tables/correlations.csv").to_dict("records")
     cells = {(row["kind"], row["country"], row["label"]): row for row in table}
     for kind in ("within", "pooled"):
-        for row in entry["correlations"][kind]["countries"]:
-            found = row["inference"]["negative"]
-            assert (found["p_adjusted"] < 0.05) == (row["country"] == "Bland")
-            assert found["value"] == pytest.approx(row["pearson"]["negative"])
-            shown = cells[kind, row["country"], "negative"]
-            assert {key: shown[f"pearson_{key}"] for key in ("low", "high", "p", "p_adjusted")}.items() <= found.items()
-        bland = entry["correlations"][kind]["countries"][1]["inference"]["negative"]
-        assert bland["low"] == pytest.approx(1, abs=0.01)
+        countries = getattr(entry.correlations, kind).countries
+        for country in countries:
+            estimate = country.inference["negative"]
+            assert (estimate.p_adjusted < 0.05) == (country.country == "Bland")
+            assert estimate.value == pytest.approx(country.pearson["negative"])
+            row = cells[kind, country.country, "negative"]
+            assert {key: row[f"pearson_{key}"] for key in ("low", "high", "p", "p_adjusted")}.items() <= vars(
+                estimate
+            ).items()
+        assert countries[1].inference["negative"].low == pytest.approx(1, abs=0.01)

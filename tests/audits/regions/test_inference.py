@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.audits.regions.design import RegionsResult
-from geobias.audits.regions.placebo import matched
-from geobias.audits.regions.terminal import region_rows
-from geobias.audits.regions.terminal_inference import sure_lines
+from geobias.audits.regions.design import design_regions
+from geobias.audits.regions.files import region_rows
+from geobias.audits.regions.notes import inference_notes
+from geobias.audits.regions.placebo import match_tokens
+from geobias.audits.regions.result import RegionsResult
 
 WORDS = "kind rude loud calm shy bold".split()
 COUNTRIES = "FR DE IT ES NG KE GH EG JP IN CN TH".split()
@@ -42,7 +43,7 @@ def result() -> RegionsResult:
 def test_every_region_with_a_pair_has_its_estimates(result: RegionsResult) -> None:
     results = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     for entry in results["regions"]:
-        assert ("inference" in entry) == (entry["pairs"] > 0)
+        assert (entry["inference"] is not None) == (entry["pairs"] > 0)
         if not entry["pairs"]:
             continue
         found = entry["inference"]
@@ -64,43 +65,41 @@ def test_every_region_with_a_pair_has_its_estimates(result: RegionsResult) -> No
 
 
 def test_top_regions_have_ranks_and_the_sub_region_they_hang_on(result: RegionsResult) -> None:
-    ranked = [entry for entry in result.regions if "rank" in entry]
-    assert [entry["level"] for entry in ranked] == ["continent"] * 3
-    by_score = sorted(ranked, key=lambda entry: -entry["c_w"]["balanced"])
-    assert [entry["rank"]["value"] for entry in by_score] == [1, 2, 3]
-    assert all(entry["rank"]["low"] <= entry["rank"]["value"] <= entry["rank"]["high"] for entry in ranked)
+    ranks = {region.c_w.balanced or 0: region.rank for region in result.regions if region.rank}
+    assert {region.level for region in result.regions if region.rank} == {"continent"}
+    assert [ranks[score].value for score in sorted(ranks, reverse=True)] == [1, 2, 3]
+    assert all(rank.low <= rank.value <= rank.high for rank in ranks.values())
     europe = result.region("Europe")
-    kept = [c for c in COUNTRIES if c != europe["leave_one_out"]["id"]]
-    without = geobias.audit_regions(Hashed(), cities=2, countries=kept, words=WORDS).region("Europe")
-    assert without["c_w"]["balanced"] == pytest.approx(europe["leave_one_out"]["value"], rel=1e-6)
-    change = europe["leave_one_out"]["change"]
-    assert change == pytest.approx(without["c_w"]["balanced"] - europe["c_w"]["balanced"], rel=1e-6)
-    assert "leave_one_out" in result.region("Earth") and "leave_one_out" not in result.region("France")
+    assert europe.leave_one_out and europe.c_w.balanced
+    kept = [code for code in COUNTRIES if code != europe.leave_one_out.id]
+    without = geobias.audit_regions(Hashed(), cities=2, countries=kept, words=WORDS).region("Europe").c_w.balanced
+    assert without == pytest.approx(europe.leave_one_out.value, rel=1e-6)
+    assert without and europe.leave_one_out.change == pytest.approx(without - europe.c_w.balanced, rel=1e-6)
+    assert result.region("Earth").leave_one_out and result.region("France").leave_one_out is None
 
 
 def test_tokenisation_is_told_level_by_level(result: RegionsResult) -> None:
-    assert [entry["level"] for entry in result.inference.tokenisation] == ["country", "city"]
-    assert [entry["regions"] for entry in result.inference.tokenisation] == [12, 24]
-    for entry in result.inference.tokenisation:
-        assert all(set(entry[name]) == ESTIMATE for name in ("tokens", "name_likelihood", "norm"))
+    assert [(level.level, level.regions) for level in result.tokenisation] == [("country", 12), ("city", 24)]
+    for level in result.tokenisation:
+        assert all(correlation is not None for correlation in (level.tokens, level.name_likelihood, level.norm))
 
 
 def test_the_placebo_is_one_more_cluster(result: RegionsResult) -> None:
     placebo: dict[str, Any] = result.to_dict()["placebo"]
-    assert placebo["level"] == "country" and len(placebo["names"]) == 60 == result.settings["placebo"]
+    assert placebo["level"] == "country" and len(placebo["names"]) == 60 == result.settings.placebo
     assert result.work["placebo_sentences_scored"] == 60 * len(WORDS)
     assert placebo["tokens"] == pytest.approx(np.mean([len(name) // 3 for name in placebo["names"]]))
     for measure in ("c_w", "sparseness"):
         found = placebo[measure]
         assert found["ratio"]["value"] == pytest.approx(found["invented"]["value"] / found["real"]["value"])
         assert found["invented"]["low"] <= found["invented"]["value"] < found["invented"]["high"]
-    assert any("60 invented places" in line for line in sure_lines(result))
+    assert any("60 invented places" in line for line in inference_notes(result))
 
 
 @pytest.mark.slow
 def test_invented_names_have_as_many_tokens_as_real_ones(result: RegionsResult) -> None:
     """By hand: real names of 1, 1, 2 and 5 tokens, one for each; the nearest to 5 is 4, and 1 is there once."""
-    chosen = matched(np.array([3.0, 1, 4, 2, 2, 3, 7]), np.array([1.0, 1, 2, 5]), 4)
+    chosen = match_tokens(np.array([3.0, 1, 4, 2, 2, 3, 7]), np.array([1.0, 1, 2, 5]), 4)
     assert chosen.tolist() == [1, 2, 3, 4]
     placebo: dict[str, Any] = result.to_dict()["placebo"]
     assert abs(placebo["tokens"] - placebo["real_tokens"]) < abs(placebo["candidate_tokens"] - placebo["real_tokens"])
@@ -112,13 +111,14 @@ def test_invented_names_have_as_many_tokens_as_real_ones(result: RegionsResult) 
             return super().score(texts)[:, :1]
 
     untold = geobias.audit_regions(Untold(), cities=0, countries=COUNTRIES, words=WORDS, placebo=True)
-    assert untold.invented is not None and untold.to_dict()["placebo"]["tokens"] is None
-    assert untold.invented.names == untold.question.invented[:60]
+    design = design_regions(cities=0, countries=COUNTRIES, words=WORDS, placebo=True)
+    assert untold.placebo is not None and untold.placebo.tokens is None
+    assert tuple(untold.placebo.names) == design.placebo_candidates[:60]
 
 
 def test_without_a_placebo_nothing_of_it_is_asked_or_kept() -> None:
     plain = geobias.audit_regions(Hashed(), cities=0, countries=COUNTRIES, words=WORDS)
-    assert plain.to_dict()["placebo"] is None and "placebo" not in plain.settings
+    assert plain.to_dict()["placebo"] is None and plain.settings.placebo is None
     assert "placebo_sentences_scored" not in plain.work
 
 
@@ -137,7 +137,7 @@ def test_templates_that_agree_and_a_scorer_without_tokens() -> None:
     ]  # fmt: skip
     assert all(entry["w"] == pytest.approx(1.0) for entry in found["kendall_w"])
     assert found["tokenisation"][0]["tokens"] is None and found["tokenisation"][0]["norm"] is not None
-    assert sum("Kendall" in line for line in sure_lines(result)) == 2
+    assert sum("Kendall" in line for line in inference_notes(result)) == 2
 
 
 @pytest.mark.slow
@@ -147,18 +147,19 @@ def test_an_impartial_model_is_marked_nowhere() -> None:
             return np.array([[-1.0, 2.0] for _ in texts])
 
     result = geobias.audit_regions(Impartial(), cities=2, countries=COUNTRIES, words=WORDS, placebo=True)
-    tested = [entry["null"] for entry in result.regions if entry.get("null")]
-    assert tested and all(null["p"] == 1.0 for null in tested)
+    tested = [region.null for region in result.regions if region.null]
+    assert tested and all(null.p == 1.0 for null in tested)
     json.dumps(result.to_dict(), allow_nan=False)
-    assert sure_lines(result)
+    assert list(inference_notes(result))
 
 
 def test_the_table_has_the_same_numbers(result: RegionsResult) -> None:
     rows = {(row["level"], row["id"]): row for row in region_rows(result)}
     row, europe = rows["continent", "EU"], result.region("Europe")
-    assert row["c_w_balanced_low"] == europe["inference"]["c_w"]["balanced"]["low"]
-    assert row["c_w_balanced_p_adjusted"] == europe["null"]["p_adjusted"]
-    assert row["c_w_balanced_null_mean"] == europe["null"]["mean"]
+    assert europe.inference and europe.null
+    assert row["c_w_balanced_low"] == europe.inference.c_w.balanced.low
+    assert row["c_w_balanced_p_adjusted"] == europe.null.p_adjusted
+    assert row["c_w_balanced_null_mean"] == europe.null.mean
 
 
 def test_the_same_question_gets_the_same_intervals(tmp_path: Path) -> None:

@@ -47,8 +47,8 @@ def test_continents_and_earth_worked_out_by_hand() -> None:
     result = geobias.audit_regions(scorer, cities=0, countries="FR,DE,IT,NG,KE,JP,IN", words=words)
 
     def found(region: str, variant: str = "c_w") -> tuple[float, float]:
-        scores = result.region(region)[variant]
-        return scores["balanced"], scores["paper"]
+        scores = getattr(result.region(region), variant)
+        return scores.balanced, scores.paper
 
     # Leaves: to the centroid (1, 1, 1) / 3; half the way from one to the other; no way at all.
     assert found("Italy") == pytest.approx([np.sqrt(2 / 3)] * 2)
@@ -77,13 +77,15 @@ def test_every_region_of_the_world_by_the_equations_as_loops() -> None:
 
     words = ["kind", "rude", "loud", "shy"]
     result = geobias.audit_regions(Known(any_number), cities=2, words=words)
-    tree = result.question.tree
-    assert len(tree) > 600 and result.counts["leaves"] > 0 and result.counts["regions_with_one_sub_region"] > 0
+    tree = result.tree
+    assert len(tree) > 600 and result.counts.leaves > 0 and result.counts.regions_with_one_sub_region > 0
     said = np.array([[any_number(TEMPLATE.format(region=r.name, description=w)) for w in words] for r in tree.regions])
     vectors = said / np.sqrt((said**2).sum(axis=1, keepdims=True))
     names = np.array([any_number(region.name) for region in tree.regions])
     for variant in ("w", "z"):
         for form in ("balanced", "paper"):
             expected = loops(vectors, names, [np.array(below) for below in tree.children], variant, form)
-            found = np.array([entry[f"c_{variant}"][form] for entry in result.regions], dtype=float)  # None is NaN
+            found = np.array(
+                [getattr(getattr(region, f"c_{variant}"), form) for region in result.regions], dtype=np.float64
+            )
             np.testing.assert_allclose(found, expected, rtol=1e-9)

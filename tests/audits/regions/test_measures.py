@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import geobias
+from geobias.audits.pages import read_run
+from geobias.audits.regions.result import Score
 from geobias.errors import GeobiasError, InputError
 from geobias.world.regions import Region, RegionTree
 from geobias.world.words import Word
@@ -35,9 +37,9 @@ class Planted:
 
 def test_an_impartial_model_scores_zero_everywhere() -> None:
     result = geobias.audit_regions(Planted({}), cities=2, countries=["FR", "DE", "NG", "KE"], words=WORDS)
-    for entry in result.regions:
-        assert entry["c_w"]["balanced"] == pytest.approx(0.0, abs=1e-15)
-        assert entry.get("flat", 0.0) == pytest.approx(0.0, abs=1e-15)
+    for region in result.regions:
+        assert region.c_w.balanced == pytest.approx(0.0, abs=1e-15)
+        assert region.flat is None if region.leaf else region.flat == pytest.approx(0.0, abs=1e-15)
 
 
 def test_a_planted_opinion_is_found_where_it_was_planted() -> None:
@@ -45,9 +47,9 @@ def test_a_planted_opinion_is_found_where_it_was_planted() -> None:
     result = geobias.audit_regions(opinion, cities=0, countries=["FR", "DE", "NG", "KE"], words=WORDS)
     # France: (-1, -3, -1) / sqrt(11), Germany: (-1, -1, -1) / sqrt(3); one pair, so this distance is Europe's score.
     france, others = np.array([1, 3, 1]) / np.sqrt(11), np.ones(3) / np.sqrt(3)
-    assert result.region("Europe")["c_w"]["balanced"] == pytest.approx(np.linalg.norm(france - others))
-    assert result.region("Africa")["c_w"]["balanced"] == pytest.approx(0.0, abs=1e-12)
-    europe = next(i for i, r in enumerate(result.question.tree.regions) if r.name == "Europe")
+    assert result.region("Europe").c_w.balanced == pytest.approx(np.linalg.norm(france - others))
+    assert result.region("Africa").c_w.balanced == pytest.approx(0.0, abs=1e-12)
+    europe = next(row for row, region in enumerate(result.regions) if region.name == "Europe")
     assert result.differing_words(europe, 1) == ["rude"]
 
 
@@ -76,29 +78,31 @@ def test_several_templates_give_the_mean_and_the_spread() -> None:
     options = {"cities": 0, "countries": ["FR", "DE", "IT"], "words": WORDS}
     single = [geobias.audit_regions(scorer, templates=t, **options).region("Europe") for t in templates]  # type: ignore[arg-type]
     both = geobias.audit_regions(scorer, templates=templates, **options)  # type: ignore[arg-type]
-    values = [entry["c_w"]["balanced"] for entry in single]
+    values = [region.c_w.balanced for region in single]
     assert values[0] != pytest.approx(values[1])
-    assert both.region("Europe")["c_w"]["balanced"] == pytest.approx(np.mean(values))
-    assert both.region("Europe")["spread"]["c_w"]["balanced"] == pytest.approx(np.std(values, ddof=1))
-    assert "spread" not in single[0]
+    europe = both.region("Europe")
+    assert europe.spread is not None and single[0].spread is None
+    assert europe.c_w.balanced == pytest.approx(np.mean(values))  # type: ignore[arg-type]
+    assert europe.spread.c_w.balanced == pytest.approx(np.std(values, ddof=1))  # type: ignore[arg-type]
 
 
 def test_what_results_say_of_every_region() -> None:
     result = geobias.audit_regions(
         Planted({("Lagos", "loud"): 1.0}), cities=2, countries=["NG", "VA", "IO"], words=WORDS
     )
-    entries = {(e["level"], e["name"]): e for e in result.regions}
-    nigeria = entries["country", "Nigeria"]
-    assert (nigeria["id"], nigeria["parent"], nigeria["children"], nigeria["pairs"]) == ("NG", "AF", 2, 1)
-    assert nigeria["c_w"]["balanced"] > 0 and nigeria["flat"] > 0 and not nigeria["leaf"]
+    regions = {(region.level, region.name): region for region in result.regions}
+    nigeria = regions["country", "Nigeria"]
+    assert (nigeria.id, nigeria.parent, nigeria.children, nigeria.pairs) == ("NG", "AF", 2, 1)
+    assert nigeria.parent_index is not None and result.regions[nigeria.parent_index].name == "Africa"
+    assert nigeria.c_w.balanced and nigeria.c_w.balanced > 0 and nigeria.flat and nigeria.flat > 0 and not nigeria.leaf
     # One city: no pair, so no score in any form; but itself and its city make a flat cluster.
-    vatican = entries["country", "Vatican"]
-    assert (vatican["children"], vatican["pairs"]) == (1, 0)
-    assert vatican["c_w"] == vatican["c_z"] == {"balanced": None, "paper": None}
+    vatican = regions["country", "Vatican"]
+    assert (vatican.children, vatican.pairs) == (1, 0) and vatican.flat is not None
+    assert vatican.c_w == vatican.c_z == Score(balanced=None, paper=None)
     # No city: a leaf at the level of countries.
-    territory = entries["country", "British Indian Ocean Territory"]
-    assert territory["leaf"] and territory["children"] == 0 and "flat" not in territory
-    assert result.counts["regions_with_one_sub_region"] == 4  # the Vatican, and each continent with its one country
+    territory = regions["country", "British Indian Ocean Territory"]
+    assert territory.leaf and territory.children == 0 and territory.flat is None
+    assert result.counts.regions_with_one_sub_region == 4  # the Vatican, and each continent with its one country
     json.dumps(result.to_dict(), allow_nan=False)
 
 
@@ -111,12 +115,12 @@ def test_the_frame_has_a_row_for_each_region() -> None:
 def test_a_tree_and_words_as_objects() -> None:
     tree = RegionTree((Region("r", "Land", "root", None), Region("a", "A", "state", 0), Region("b", "B", "state", 0)))
     result = geobias.audit_regions(Planted({}), tree=tree, words=[Word("kind", "x"), Word("rude", "y")])
-    assert [entry["children"] for entry in result.regions] == [2, 0, 0]
+    assert [region.children for region in result.regions] == [2, 0, 0]
 
 
 def test_names_may_be_one_text_with_commas() -> None:
     result = geobias.audit_regions(Planted({}), cities=0, countries="FR, Germany", words=WORDS)
-    assert {entry["name"] for entry in result.regions if entry["leaf"]} == {"France", "Germany"}
+    assert {region.name for region in result.regions if region.leaf} == {"France", "Germany"}
 
 
 def test_a_scorer_of_ones_own_has_its_own_score() -> None:
@@ -130,7 +134,7 @@ def test_a_name_that_several_regions_share_must_be_told_apart() -> None:
         tuple(Region(key, name, "root" if parent is None else "x", parent) for key, name, parent in names)
     )
     result = geobias.audit_regions(Planted({}), tree=tree, words=WORDS)
-    assert result.region("b")["id"] == "b"
+    assert result.region("b").id == "b"
     with pytest.raises(InputError, match=r"2 regions are called 'Springfield'.*a \(in r\), b \(in r\)"):
         result.region("Springfield")
     assert len(repr(result)) < 1000
@@ -142,7 +146,7 @@ def test_extreme_likelihoods_are_not_taken_for_missing_ones() -> None:
             return np.array([[-2000.0 if text in ("Germany", "Italy") else -1.0 - len(text)] for text in texts])
 
     result = geobias.audit_regions(Extreme({}), cities=0, countries=["FR", "DE", "IT"], words=WORDS)
-    assert result.region("Europe")["c_z"]["balanced"] > 0
+    assert (result.region("Europe").c_z.balanced or 0) > 0
 
 
 def test_out_leaves_the_folder_of_the_command(tmp_path: Path) -> None:
@@ -150,6 +154,17 @@ def test_out_leaves_the_folder_of_the_command(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "run").iterdir()} == {
         "run.json", "results.json", "report.html", "tables", "likelihoods.parquet",
     }  # fmt: skip
+
+
+def test_a_run_that_is_read_again_has_the_same_numbers_and_tree(tmp_path: Path) -> None:
+    """The id NA is North America and Namibia: parents are kept by position, not by id."""
+    places = {"cities": 1, "countries": ["NA", "ZA", "US", "CA"]}
+    result = geobias.audit_regions(Planted({}), words=WORDS, out=tmp_path / "run", **places)  # type: ignore[arg-type]
+    run = read_run(tmp_path / "run", ["regions"])
+    assert run.result == result and run.result.tree == result.tree
+    assert result.tree.digest == result.settings.regions_digest
+    with pytest.raises(InputError, match=r"likelihoods\.parquet holds them"):
+        run.result.measure("flat")
 
 
 def test_out_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
@@ -168,8 +183,8 @@ def test_nothing_silent_about_texts_cut_or_unknown(small_models: dict[str, Path]
     tree.write_text(f"id,name,parent\nr,Land,\na,東京,r\nb,{'France ' * 50},r\n", encoding="utf-8")
     for _ in range(2):  # the second time from the store
         result = geobias.audit_regions(small_models["bert"], tree=tree, words=["kind", "shy"])
-        assert result.counts["names_with_unknown_tokens"] == 1
-        assert result.counts["sentences_cut"] == 2
+        assert result.counts.names_with_unknown_tokens == 1
+        assert result.counts.sentences_cut == 2
 
 
 def test_a_description_that_does_not_fit_is_an_error(small_models: dict[str, Path], tmp_path: Path) -> None:
@@ -213,9 +228,9 @@ class Synthetic:
 
 result = geobias.audit_regions(Synthetic(), cities="all")
 earth = result.region("Earth")
-assert result.counts["sentences"] == 34257 * 112
-assert result.counts["distinct_sentences"] < result.counts["sentences"]  # cities of one name are asked once
-assert earth["flat"] > 0 and earth["c_w"]["balanced"] > 0
+assert result.counts.sentences == 34257 * 112
+assert result.counts.distinct_sentences < result.counts.sentences  # cities of one name are asked once
+assert earth.flat > 0 and earth.c_w.balanced > 0
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
 print(int(status["VmHWM"].split()[0]) / 2**20)
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +66,7 @@ def test_every_wording_is_what_asking_with_those_words_gives() -> None:
     assert list(found) == list(expected)
     for key, words in expected.items():
         np.testing.assert_allclose(found[key], scores(words), err_msg=str(key))
-    assert result.question.substitutes is not None and result.question.substitutes.lacking == ("old",)
+    assert result.wording is not None and result.wording.words_without_substitute == ["old"]
 
 
 @pytest.mark.slow
@@ -92,13 +93,15 @@ def test_intervals_of_wordings_and_of_their_differences_by_hand() -> None:
     difference = found["without topic", "b"].difference
     assert difference is not None
     estimate = difference.at(0)
-    assert [estimate[key] for key in ("value", "low", "high")] == pytest.approx([value, centre - reach, centre + reach])
+    bounds = [estimate.value, estimate.low, estimate.high]
+    assert bounds == pytest.approx([value, centre - reach, centre + reach])
     full = found["full", ""]
     assert full.difference is None and full.balanced is not None
-    assert full.balanced.at(0)["low"] == result.region("Earth")["inference"]["c_w"]["balanced"]["low"]
+    earth = result.region("Earth").inference
+    assert earth is not None and full.balanced.at(0).low == earth.c_w.balanced.low
     assert found["without word", "shy (c)"].balanced is None
-    told = result.to_dict()["wording"]["wordings"][2]["regions"][0]
-    assert told["difference"] == estimate and told["inference"]["value"] == told["c_w.balanced"]
+    saved = result.to_dict()["wording"]["wordings"][2]["regions"][0]
+    assert saved["difference"] == asdict(estimate) and saved["inference"]["value"] == saved["c_w.balanced"]
 
 
 def test_nothing_is_scored_twice(tmp_path: Path) -> None:

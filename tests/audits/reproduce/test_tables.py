@@ -16,9 +16,9 @@ from geobias.audits.reproduce.names_study import ENGLISH, MULTILINGUAL, TASKS, _
 from geobias.audits.reproduce.published import TITLES, chosen, published
 from geobias.audits.reproduce.result import Reproduced, ReproduceResult
 from geobias.errors import InputError
-from geobias.measures.agreement import rank_correlation
-from geobias.models.scorer import load_classifier
-from geobias.world.regions import world
+from geobias.measures.ranks import rank_correlation
+from geobias.models.load import load_classifier
+from geobias.world.regions import load_world
 
 FOLDER = Path(papers.__file__).parent / "papers"
 COUNTRIES = ["FR", "DE", "NG", "KE", "EG", "JP", "IN", "US", "CA", "MX", "AU", "NZ", "FJ", "BR", "PE"]
@@ -54,7 +54,7 @@ def herb(small_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
     stand_ins = [f"{name}={small_models[kind]}" for name, kind in zip(LANGUAGE_MODELS, kinds, strict=True)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GEOBIAS_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setattr("geobias.audits.regions.design.world", lambda **_: world(cities=0, countries=COUNTRIES))
+        patch.setattr("geobias.audits.regions.design.load_world", lambda **_: load_world(cities=0, countries=COUNTRIES))
         return reproduce_herb(chosen("herb", None), stand_ins=stand_ins, cities=0)
 
 

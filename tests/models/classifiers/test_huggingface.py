@@ -16,12 +16,12 @@ import torch
 import transformers
 from tokenizers import processors
 
-from geobias.audits.model_identity import model_identity
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.classifiers.huggingface import Classifier
-from geobias.models.pretrained import base_model, fingerprint
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LabelScorer, load_classifier, load_masked
+from geobias.models.classifiers.huggingface import HuggingFaceClassifier, find_base_model
+from geobias.models.fingerprint import compute_fingerprint
+from geobias.models.load import load_classifier, load_masked
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 from tests.conftest import TOKENIZERS, _byte_bpe, _config, _wordpiece, save_random_model
 
 LABELS = ["bad", "so-so", "good"]
@@ -60,13 +60,13 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def loaded(folders: dict[str, Path]) -> dict[str, Classifier]:
+def loaded(folders: dict[str, Path]) -> dict[str, HuggingFaceClassifier]:
     return {kind: classifier(folder) for kind, folder in folders.items()}
 
 
-def classifier(name: str | Path, **options: Any) -> Classifier:
+def classifier(name: str | Path, **options: Any) -> HuggingFaceClassifier:
     found = load_classifier(name, **options)
-    assert isinstance(found, Classifier)
+    assert isinstance(found, HuggingFaceClassifier)
     return found
 
 
@@ -79,7 +79,9 @@ def plain_logits(folder: Path, texts: list[str] = TEXTS) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_probabilities_equal_a_plain_call(loaded: dict[str, Classifier], folders: dict[str, Path], kind: str) -> None:
+def test_probabilities_equal_a_plain_call(
+    loaded: dict[str, HuggingFaceClassifier], folders: dict[str, Path], kind: str
+) -> None:
     scores = loaded[kind].score(TEXTS)
     np.testing.assert_allclose(scores[:, :-1], plain_logits(folders[kind]).softmax(1), atol=1e-5)
     assert np.ptp(scores[:, :-1], axis=0).min() > 1e-3  # the texts differ, so an exchange of rows would show
@@ -87,7 +89,7 @@ def test_probabilities_equal_a_plain_call(loaded: dict[str, Classifier], folders
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_probability_does_not_depend_on_its_batch(loaded: dict[str, Classifier], kind: str) -> None:
+def test_a_probability_does_not_depend_on_its_batch(loaded: dict[str, HuggingFaceClassifier], kind: str) -> None:
     together = loaded[kind].score(TEXTS)
     alone = np.concatenate([loaded[kind].score([text]) for text in TEXTS])
     backwards = loaded[kind].score(TEXTS[::-1])[::-1]
@@ -95,7 +97,7 @@ def test_a_probability_does_not_depend_on_its_batch(loaded: dict[str, Classifier
     np.testing.assert_allclose(together, backwards, atol=1e-5)
 
 
-def test_texts_of_one_length_go_through_the_model_together(loaded: dict[str, Classifier]) -> None:
+def test_texts_of_one_length_go_through_the_model_together(loaded: dict[str, HuggingFaceClassifier]) -> None:
     """Also through one without a padding token, which transformers alone would refuse."""
     twins = [TEXTS[0], TEXTS[-1]]
     assert loaded["gpt2"].tokenizer(TEXTS[0])["input_ids"] != loaded["gpt2"].tokenizer(TEXTS[-1])["input_ids"]
@@ -103,9 +105,9 @@ def test_texts_of_one_length_go_through_the_model_together(loaded: dict[str, Cla
     assert sizes == [2]
 
 
-def test_labels_columns_and_kind(loaded: dict[str, Classifier]) -> None:
+def test_labels_columns_and_kind(loaded: dict[str, HuggingFaceClassifier]) -> None:
     bert = loaded["bert"]
-    assert isinstance(bert, LabelScorer)
+    assert isinstance(bert, HuggingFaceClassifier)
     assert bert.labels == tuple(LABELS) and not bert.multi_label
     assert bert.columns == ("p(bad)", "p(so-so)", "p(good)", "cut")
 
@@ -133,7 +135,7 @@ def test_a_single_label_has_a_probability_that_varies(tmp_path: Path) -> None:
     assert np.ptp(scores) > 1e-3
 
 
-def test_tokens_cut_off_are_counted(loaded: dict[str, Classifier], folders: dict[str, Path]) -> None:
+def test_tokens_cut_off_are_counted(loaded: dict[str, HuggingFaceClassifier], folders: dict[str, Path]) -> None:
     bert = loaded["bert"]
     long = "People in " + "France " * 60
     scores = bert.score([long, TEXTS[0]])
@@ -146,7 +148,7 @@ def test_tokens_cut_off_are_counted(loaded: dict[str, Classifier], folders: dict
 
 
 def test_an_empty_text_is_what_the_tokenizer_makes_of_it(
-    loaded: dict[str, Classifier], folders: dict[str, Path]
+    loaded: dict[str, HuggingFaceClassifier], folders: dict[str, Path]
 ) -> None:
     scores = loaded["bert"].score(["", TEXTS[0]])
     np.testing.assert_allclose(scores[0, :-1], plain_logits(folders["bert"], [""]).softmax(1)[0], atol=1e-5)
@@ -183,18 +185,18 @@ def test_padding_that_is_set_for_a_check_is_no_part_of_the_fingerprint(folders: 
     gpt2 = classifier(folders["gpt2"])
     assert gpt2.model.config.pad_token_id == -1
     plain = transformers.AutoModelForSequenceClassification.from_pretrained(folders["gpt2"])
-    assert gpt2.fingerprint.split(":")[0] == fingerprint(plain, gpt2.tokenizer)
+    assert gpt2.fingerprint.split(":")[0] == compute_fingerprint(plain, gpt2.tokenizer)
 
 
-def test_answers_come_from_the_store_the_second_time(loaded: dict[str, Classifier]) -> None:
+def test_answers_come_from_the_store_the_second_time(loaded: dict[str, HuggingFaceClassifier]) -> None:
     first, second = ask(loaded["bert"], TEXTS), ask(loaded["bert"], TEXTS)
     assert (first.scored, second.scored) == (len(TEXTS), 0)
     np.testing.assert_array_equal(first.scores, second.scores)
 
 
-def test_identity(loaded: dict[str, Classifier], folders: dict[str, Path]) -> None:
+def test_identity(loaded: dict[str, HuggingFaceClassifier], folders: dict[str, Path]) -> None:
     bert = loaded["bert"]
-    assert model_identity(bert) == {
+    assert bert.identity() == {
         "name": str(folders["bert"]),
         "score": "probabilities",
         "fingerprint": bert.fingerprint,
@@ -208,7 +210,7 @@ def test_identity(loaded: dict[str, Classifier], folders: dict[str, Path]) -> No
 
 def test_the_identity_of_a_language_model_is_what_it_was(small_models: dict[str, Path]) -> None:
     scorer = load_masked(small_models["bert"]).scorer("pll")
-    assert model_identity(scorer) == {
+    assert scorer.identity() == {
         "name": str(small_models["bert"]),
         "score": "pll",
         "fingerprint": scorer.fingerprint,
@@ -247,7 +249,7 @@ def test_something_else_is_refused() -> None:
         load_classifier(42)
 
 
-def test_a_loaded_classifier_is_given_back(loaded: dict[str, Classifier]) -> None:
+def test_a_loaded_classifier_is_given_back(loaded: dict[str, HuggingFaceClassifier]) -> None:
     assert load_classifier(loaded["bert"]) is loaded["bert"]
 
 
@@ -282,7 +284,7 @@ def test_the_embedded_classifiers_load_and_come_from_the_embedded_model(name: st
 )
 def test_the_card_of_a_folder_names_its_base(front: str, base: str | None, tmp_path: Path) -> None:
     folder = saved(tmp_path)
-    assert base_model(str(folder), str(folder)) is None
+    assert find_base_model(str(folder), str(folder)) is None
     (folder / "README.md").write_text(f"---\n{front}\n---\n\n# A card\n", encoding="utf-8")
     assert classifier(folder).base == base
 
@@ -290,17 +292,17 @@ def test_the_card_of_a_folder_names_its_base(front: str, base: str | None, tmp_p
 def test_the_hub_names_the_base_or_nobody_does(monkeypatch: pytest.MonkeyPatch) -> None:
     card = huggingface_hub.ModelCardData(base_model=["some/base"])
     monkeypatch.setattr(huggingface_hub, "model_info", lambda *_, **__: SimpleNamespace(card_data=card))
-    assert base_model("some/model", "some/model") == "some/base"
+    assert find_base_model("some/model", "some/model") == "some/base"
     monkeypatch.setattr(huggingface_hub, "model_info", lambda *_, **__: SimpleNamespace(card_data=None))
-    assert base_model("some/model", "some/model") is None
+    assert find_base_model("some/model", "some/model") is None
 
     def unreachable(*_: object, **__: object) -> None:
         raise ConnectionError
 
     monkeypatch.setattr(huggingface_hub, "model_info", unreachable)
-    assert base_model("some/model", "some/model") is None
+    assert find_base_model("some/model", "some/model") is None
 
 
 def test_functions_need_no_torch() -> None:
-    code = "import sys, geobias.models.scorer as s; s.load_classifier(lambda texts: [[1.0]] * len(texts))"
+    code = "import sys, geobias.models.load as s; s.load_classifier(lambda texts: [[1.0]] * len(texts))"
     subprocess.run([sys.executable, "-c", f"{code}; assert 'torch' not in sys.modules"], check=True)

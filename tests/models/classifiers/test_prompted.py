@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from geobias.audits.model_identity import model_identity
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.classifiers.prompted import PromptedClassifier, asked_for, prompt_for
-from geobias.models.scorer import LabelScorer, load, load_classifier
+from geobias.models.classifiers.prompted import PromptedClassifier, make_prompt, read_prompt_options
+from geobias.models.load import load, load_classifier
+from geobias.models.scorer import Classifier
 
 TEXTS = ["People in France are kind.", "The fox is lazy.", "France"]
-PROMPT = prompt_for("bad=lazy dog,good=kind", "Text: {text}\nIt is")
+PROMPT = make_prompt("bad=lazy dog,good=kind", "Text: {text}\nIt is")
 CHAT = "{% for message in messages %}<s>{{ message.role }}: {{ message.content }}</s>{% endfor %}<s>answer:"
 
 
@@ -42,7 +42,7 @@ def plain_probabilities(lm: Any, before: str, words: list[str]) -> np.ndarray:
 
 def test_probabilities_are_those_of_whole_label_words(gpt2: Any) -> None:
     classifier = load_classifier(gpt2, prompt=PROMPT)
-    assert isinstance(classifier, LabelScorer)
+    assert isinstance(classifier, Classifier)
     assert classifier.labels == ("bad", "good") and classifier.base == gpt2.name and not classifier.multi_label
     rows = classifier.score(TEXTS)
     for row, text in zip(rows, TEXTS, strict=True):
@@ -53,7 +53,7 @@ def test_probabilities_are_those_of_whole_label_words(gpt2: Any) -> None:
 
 def test_calibration_takes_off_what_is_favoured_without_a_text(gpt2: Any) -> None:
     plain = PromptedClassifier(gpt2, PROMPT)
-    calibrated = PromptedClassifier(gpt2, prompt_for("bad=lazy dog,good=kind", PROMPT.template, calibrate=True))
+    calibrated = PromptedClassifier(gpt2, make_prompt("bad=lazy dog,good=kind", PROMPT.template, calibrate=True))
     np.testing.assert_allclose(calibrated.score([""])[0, :2], [0.5, 0.5], atol=1e-9)
     odds = plain.score(TEXTS)[:, :2] / plain.score([""])[0, :2]
     np.testing.assert_allclose(calibrated.score(TEXTS)[:, :2], odds / odds.sum(axis=1, keepdims=True), atol=1e-9)
@@ -84,7 +84,7 @@ def test_what_a_text_says_ends_no_message(small_models: dict[str, Path]) -> None
 
 
 def test_a_prompt_that_ends_with_the_text_leaves_a_blank(gpt2: Any) -> None:
-    classifier = PromptedClassifier(gpt2, prompt_for("bad=lazy,good=kind", "Review: {text}"))
+    classifier = PromptedClassifier(gpt2, make_prompt("bad=lazy,good=kind", "Review: {text}"))
     assert classifier._sentences("France")[0] == "Review: France \x02lazy\x03"
 
 
@@ -127,7 +127,7 @@ def test_a_long_text_is_cut_and_the_prompt_stays_whole(gpt2: Any) -> None:
     end = gpt2.tokenizer(long, return_offsets_mapping=True)["offset_mapping"][kept - 1][1]
     np.testing.assert_allclose(row[:2], classifier.score([long[:end]])[0, :2], atol=1e-6)
     with pytest.raises(InputError, match="The prompt is longer than"):
-        PromptedClassifier(gpt2, prompt_for("a,b", "{text}" + "People in France " * 30))
+        PromptedClassifier(gpt2, make_prompt("a,b", "{text}" + "People in France " * 30))
 
 
 def test_rows_do_not_depend_on_their_company(gpt2: Any) -> None:
@@ -137,7 +137,7 @@ def test_rows_do_not_depend_on_their_company(gpt2: Any) -> None:
 
 
 def test_the_result_says_how_the_model_was_asked(gpt2: Any) -> None:
-    about = model_identity(PromptedClassifier(gpt2, PROMPT))
+    about = PromptedClassifier(gpt2, PROMPT).identity()
     assert about["name"] == gpt2.name and about["architecture"] == "GPT2LMHeadModel"
     assert about["prompt"] == {
         "template": "Text: {text}\nIt is",
@@ -147,19 +147,19 @@ def test_the_result_says_how_the_model_was_asked(gpt2: Any) -> None:
 
 
 def test_labels_alone_make_a_prompt() -> None:
-    prompt = prompt_for("negative, neutral,positive")
+    prompt = make_prompt("negative, neutral,positive")
     assert prompt.template == "Classify the text as negative, neutral or positive.\nText: {text}\nAnswer:"
     assert prompt.words == {"negative": "negative", "neutral": "neutral", "positive": "positive"}
 
 
 def test_a_prompt_may_lie_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "prompt.txt").write_text("Judge: {text}\nIt is\n", encoding="utf-8")
-    found = asked_for("a,b", str(tmp_path / "prompt.txt"), False)
+    found = read_prompt_options("a,b", str(tmp_path / "prompt.txt"), False)
     assert found is not None and found.template == "Judge: {text}\nIt is"
     (tmp_path / "prompt.bin").write_bytes(b"\xff\xfe")
     for no_prompt in (str(tmp_path / "prompt.bin"), "x" * 300, str(tmp_path)):
         with pytest.raises(InputError, match="must hold"):
-            asked_for("a,b", no_prompt, False)
+            read_prompt_options("a,b", no_prompt, False)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_prompt_may_lie_in_a_file(tmp_path: Path) -> None:
 )
 def test_labels_and_prompts_that_cannot_be_asked(labels: str | None, template: str | None, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        asked_for(labels, template, False)
+        read_prompt_options(labels, template, False)
 
 
 def test_a_language_model_without_labels_is_no_classifier(gpt2: Any, small_models: dict[str, Path]) -> None:

@@ -22,10 +22,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from geobias.audits.model_identity import model_identity
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.scorer import PICKLES, LabelScorer, load_classifier
+from geobias.models.load import load_classifier
+from geobias.models.scorer import Classifier
+from geobias.models.sources import PICKLES
 
 SEEN = ["a good day", "a bad day", "fine and good", "bad luck"]
 TEXTS = ["Thanks for a good day, Mary.", "A bad one.", ""]
@@ -46,7 +47,7 @@ def file(tmp_path: Path) -> Path:
 def test_a_fitted_pipeline_is_a_classifier(last: Any) -> None:
     fitted = pipeline(last)
     found = load_classifier(fitted)
-    assert isinstance(found, LabelScorer)
+    assert isinstance(found, Classifier)
     assert (
         found.name == "Pipeline" and found.labels == ("bad", "good") and found.columns == ("p(bad)", "p(good)", "cut")
     )
@@ -98,7 +99,7 @@ def test_what_is_no_classifier_of_texts_is_refused(model: Callable[[], Any], mes
 def test_a_file_of_skops_is_that_classifier(file: Path) -> None:
     found = load_classifier(file)
     np.testing.assert_array_equal(found.score(TEXTS), load_classifier(pipeline()).score(TEXTS))
-    assert model_identity(found) == {"name": str(file), "score": "probabilities", "fingerprint": found.fingerprint}
+    assert found.identity() == {"name": str(file), "score": "probabilities", "fingerprint": found.fingerprint}
 
 
 def test_its_answers_are_kept_under_the_content_of_the_file(file: Path) -> None:

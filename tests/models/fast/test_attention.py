@@ -11,7 +11,7 @@ import transformers
 
 from geobias.models.fast.attention import NAME, attention_by, faster_attention, packed_attention
 from geobias.models.fast.projection import Projection, log_sum
-from geobias.models.scorer import load_masked, load_weights
+from geobias.models.load import load_masked, load_weights
 
 
 @pytest.mark.parametrize("tokens", [1, 2, 7, 8, 11, 16, 24, 63, 64, 65, 130])

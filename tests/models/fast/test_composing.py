@@ -12,8 +12,8 @@ import torch
 from geobias.errors import InputError
 from geobias.models.fast import composing
 from geobias.models.fast.composing import ComposedRows, composed
-from geobias.models.scorer import load_masked
-from geobias.texts.lazy_texts import SomeTexts, chosen
+from geobias.models.load import load_masked
+from geobias.texts.lazy_texts import TextSelection, select_texts
 from geobias.texts.templates import Sentences
 from tests.conftest import MASKED
 
@@ -37,7 +37,7 @@ def test_composed_sentences_score_as_whole_ones(kind: str, small_models: dict[st
     encode = lm.encode
     lm.encode = lambda texts, **more: tokenised.append(len(texts)) or encode(texts, **more)  # type: ignore[method-assign,func-returns-value]
     some = np.random.default_rng(1).permutation(len(SENTENCES))[:80]
-    np.testing.assert_allclose(scorer.score(SomeTexts(SENTENCES, some)), whole[some], atol=1e-5)
+    np.testing.assert_allclose(scorer.score(TextSelection(SENTENCES, some)), whole[some], atol=1e-5)
     templates = len(TEMPLATES)
     assert tokenised == [len(REGIONS), len(WORDS), 1, len(REGIONS) * len(WORDS)] * templates  # parts and a sample
 
@@ -51,13 +51,13 @@ def test_masked_words_of_composed_sentences_score_as_in_whole_ones(
     sentences = Sentences(TEMPLATES, REGIONS, WORDS, marked=True)
     whole = scorer.score(list(sentences))
     some = np.random.default_rng(1).permutation(len(sentences))[:80]
-    assert scorer._composed(SomeTexts(sentences, some)) is not None
+    assert scorer._composed(TextSelection(sentences, some)) is not None
     for budget in (lm.token_budget, 40):
         lm.token_budget = budget
-        np.testing.assert_allclose(scorer.score(SomeTexts(sentences, some)), whole[some], atol=1e-5)
+        np.testing.assert_allclose(scorer.score(TextSelection(sentences, some)), whole[some], atol=1e-5)
     few = np.arange(0, len(sentences), len(WORDS))  # a word for each region
-    assert scorer._composed(SomeTexts(sentences, few)) is None
-    np.testing.assert_allclose(scorer.score(SomeTexts(sentences, few)), whole[few], atol=1e-5)
+    assert scorer._composed(TextSelection(sentences, few)) is None
+    np.testing.assert_allclose(scorer.score(TextSelection(sentences, few)), whole[few], atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", MASKED)
@@ -92,7 +92,7 @@ def test_what_does_not_compose_is_tokenised_whole(small_models: dict[str, Path],
     assert composed(lambda some: lm.encode(some)[0], SENTENCES, 0, longest=40) is None
     scorer = lm.scorer("aul")
     np.testing.assert_allclose(
-        scorer.score(SomeTexts(SENTENCES, np.arange(len(SENTENCES)))), scorer.score(list(SENTENCES)), atol=1e-6
+        scorer.score(TextSelection(SENTENCES, np.arange(len(SENTENCES)))), scorer.score(list(SENTENCES)), atol=1e-6
     )
 
 
@@ -143,9 +143,9 @@ def test_equal_names_and_words_are_known_without_a_look() -> None:
 
 
 def test_some_of_some_texts() -> None:
-    some = chosen(chosen(SENTENCES, np.array([5, 3, 80])), np.array([2, 0]))
+    some = select_texts(select_texts(SENTENCES, np.array([5, 3, 80])), np.array([2, 0]))
     assert list(some) == [SENTENCES[80], SENTENCES[5]] and some[0:1] == [SENTENCES[80]] and len(some) == 2
-    assert chosen(["a", "b", "c"], np.array([2, 0])) == ["c", "a"]
+    assert select_texts(["a", "b", "c"], np.array([2, 0])) == ["c", "a"]
 
 
 @pytest.mark.parametrize("as_block", [True, False])
@@ -154,7 +154,7 @@ def test_a_batch_that_does_not_fit_is_halved(
 ) -> None:
     lm = load_masked(small_models["bert"])
     scorer = lm.scorer("aul")
-    texts: Any = SomeTexts(SENTENCES, np.arange(len(SENTENCES))) if as_block else list(SENTENCES)
+    texts: Any = TextSelection(SENTENCES, np.arange(len(SENTENCES))) if as_block else list(SENTENCES)
     expected = scorer.score(texts)
     states, budget = lm.states, lm.token_budget
 

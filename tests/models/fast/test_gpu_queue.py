@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from geobias.models.fast.gpu_queue import BATCHES_AHEAD, Answer, read_late, sent, short_turns
-from geobias.models.scorer import load_masked
+from geobias.models.load import load_masked
 
 
 @pytest.mark.parametrize(("device", "ahead"), [("cuda", BATCHES_AHEAD), ("cpu", 0)])

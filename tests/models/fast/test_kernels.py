@@ -14,8 +14,8 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 from geobias.models.fast import kernels
 from geobias.models.fast.attention import NAME
 from geobias.models.fast.fused import fused_layers
-from geobias.models.scorer import load_classifier, load_masked, load_weights
-from geobias.texts.lazy_texts import chosen
+from geobias.models.load import load_classifier, load_masked, load_weights
+from geobias.texts.lazy_texts import select_texts
 from geobias.texts.templates import Sentences
 from tests.models.classifiers.test_huggingface import saved
 
@@ -134,7 +134,7 @@ def test_a_model_gives_the_same_scores(
     methods = ("mean", "conditional") if kind == "gpt2" else ("aul", "pll", "conditional")
     texts = [f"{text.removesuffix('.')} [[kind]]." for text in TEXTS]
     sentences = Sentences(["People in {region} are {description}."], ["France", "the dog", "Nigeria"], ["kind", "lazy"])
-    some = chosen(sentences, np.arange(6))
+    some = select_texts(sentences, np.arange(6))
 
     def scores(lm: Any) -> dict[str, np.ndarray]:
         given = {method: (texts if method == "conditional" else TEXTS) for method in methods}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from geobias.models.scorer import load_classifier, load_masked
+from geobias.models.load import load_classifier, load_masked
 from tests.models.classifiers.test_huggingface import saved
 
 TEXTS = ["People in France are kind.", "People in Nigeria are hard-working.", "The lazy dog."]

@@ -13,7 +13,7 @@ from geobias.engine.ask import ask
 from geobias.models.fast import layers
 from geobias.models.fast.layers import FastLayers, can_pack
 from geobias.models.fast.projection import Projection
-from geobias.models.scorer import load_weights
+from geobias.models.load import load_weights
 
 TEXTS = ["People in France are kind.", "People in Nigeria are hard-working.", "The lazy dog."]
 
@@ -110,7 +110,7 @@ def test_a_failure_elsewhere_leaves_the_model_as_it_was(
         raise OSError("No space left on device")
 
     monkeypatch.setattr("geobias.engine.ask.SECONDS_AT_RISK", 0.0)
-    monkeypatch.setattr("geobias.engine.ask.Keeper.keep", full)
+    monkeypatch.setattr("geobias.engine.ask.StoreWriter.write", full)
     lm.token_budget = 1
     with pytest.raises(OSError, match="No space") as held:
         ask(lm.scorer("aul"), TEXTS)

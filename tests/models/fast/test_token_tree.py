@@ -12,8 +12,8 @@ import transformers
 
 from geobias.models.fast.composing import Composed
 from geobias.models.fast.token_tree import BEGINNING, branches
-from geobias.models.scorer import load_weights
-from geobias.texts.lazy_texts import SomeTexts
+from geobias.models.load import load_weights
+from geobias.texts.lazy_texts import TextSelection
 from geobias.texts.templates import Sentences
 
 REGIONS = ["France", "Nigeria", "Papua New Guinea", "Åland", "Chad", "The dog", "Nigeria"]
@@ -64,7 +64,7 @@ def test_as_whole_sentences(kind: str, method: str, small_models: dict[str, Path
     tokenised: list[str] = []
     encode = lm.encode
     lm.encode = lambda texts, **more: tokenised.extend(texts) or encode(texts, **more)  # type: ignore[func-returns-value]
-    np.testing.assert_allclose(scorer.score(SomeTexts(sentences, some)), whole[some], atol=2e-5)
+    np.testing.assert_allclose(scorer.score(TextSelection(sentences, some)), whole[some], atol=2e-5)
     if kind != "bloom":
         assert len(tokenised) == 2 * (len(REGIONS) + len(WORDS) + 1 + len(REGIONS) * len(WORDS))  # parts and a sample
 
@@ -77,7 +77,7 @@ def test_all_words_of_a_region_in_one_pass(small_models: dict[str, Path], monkey
     read = lm.read_branches
     monkeypatch.setattr(lm, "read_branches", lambda begun, tree: seen.append(len(begun)) or read(begun, tree))  # type: ignore[func-returns-value]
     monkeypatch.setattr(lm, "states", None)
-    scorer.score(SomeTexts(sentences, np.arange(len(sentences))))
+    scorer.score(TextSelection(sentences, np.arange(len(sentences))))
     assert sum(seen) == len(REGIONS)
 
 
@@ -87,7 +87,7 @@ def test_whatever_goes_together(budget: int, small_models: dict[str, Path]) -> N
     sentences = Sentences(TEMPLATES, REGIONS, WORDS)
     whole = lm.scorer("mean").score(list(sentences))
     lm.token_budget = budget
-    found = lm.scorer("mean").score(SomeTexts(sentences, np.arange(len(sentences))))
+    found = lm.scorer("mean").score(TextSelection(sentences, np.arange(len(sentences))))
     np.testing.assert_allclose(found, whole, atol=2e-5)
 
 
@@ -109,7 +109,7 @@ def test_memory_that_does_not_suffice(small_models: dict[str, Path], monkeypatch
     expected = scorer.score(list(sentences))
     budget = lm.token_budget
     monkeypatch.setattr(lm, "read_branches", at_most(read, 1))
-    found = scorer.score(SomeTexts(sentences, np.arange(len(sentences))))
+    found = scorer.score(TextSelection(sentences, np.arange(len(sentences))))
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert lm.token_budget < budget
     whole = lm.scorer("mean")
@@ -128,13 +128,13 @@ def test_a_few_words_and_regions_after_the_word_are_read_one_by_one(small_models
     lm = loaded(small_models["gpt2"])
     scorer = lm.scorer("mean")
     sentences = Sentences(["The {description} dog of {region}."], REGIONS, WORDS)
-    everything = SomeTexts(sentences, np.arange(len(sentences)))
+    everything = TextSelection(sentences, np.arange(len(sentences)))
     assert scorer._composed(everything) is None
     np.testing.assert_allclose(scorer.score(everything), scorer.score(list(sentences)), atol=1e-5)
     sentences = Sentences(TEMPLATES[:1], REGIONS, WORDS)
-    one_word_each = SomeTexts(sentences, np.arange(len(REGIONS)) * len(WORDS))
+    one_word_each = TextSelection(sentences, np.arange(len(REGIONS)) * len(WORDS))
     assert scorer._composed(one_word_each) is None
-    everything = SomeTexts(sentences, np.arange(len(sentences)))
+    everything = TextSelection(sentences, np.arange(len(sentences)))
     assert isinstance(scorer._composed(everything)[0].parts, Composed)
 
 
@@ -164,7 +164,7 @@ def test_models_that_do_not_look_back_far(window: int, small_models: dict[str, P
     assert lm.reads_branches and lm.longest_tree == window
     sentences = Sentences(["The quick dog jumps over people in {region}, who are {description}."], REGIONS, WORDS)
     scorer = lm.scorer("mean")
-    found = scorer.score(SomeTexts(sentences, np.arange(len(sentences))))[:, 0]
+    found = scorer.score(TextSelection(sentences, np.arange(len(sentences))))[:, 0]
     for text, score in zip(sentences, found, strict=True):
         ids = tokenizer(text, return_tensors="pt")["input_ids"]
         with torch.no_grad():
@@ -177,5 +177,5 @@ def test_a_word_at_the_very_beginning_is_read_one_by_one(small_models: dict[str,
     scorer = lm.scorer("conditional")
     scorer.begin = []
     sentences = Sentences(["{description} dogs of {region}."], REGIONS, WORDS, marked=True)
-    found = scorer.score(SomeTexts(sentences, np.arange(len(sentences))))
+    found = scorer.score(TextSelection(sentences, np.arange(len(sentences))))
     np.testing.assert_allclose(found, scorer.score(list(sentences)), atol=1e-5)

@@ -13,7 +13,7 @@ import transformers
 from geobias.errors import InputError
 from geobias.models.fast.shared_prefixes import alike
 from geobias.models.language.causal import CausalLM
-from geobias.models.scorer import load
+from geobias.models.load import load
 from geobias.texts.templates import Sentences, mark, unmark
 from tests.conftest import CAUSAL
 

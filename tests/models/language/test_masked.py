@@ -15,7 +15,7 @@ from geobias.models.fast import projection
 from geobias.models.fast.projection import Projection
 from geobias.models.language import language_model as language
 from geobias.models.language.masked import MaskedLM
-from geobias.models.scorer import load_masked
+from geobias.models.load import load_masked
 from geobias.texts.templates import mark
 from tests.conftest import MASKED
 

@@ -11,7 +11,7 @@ import torch
 from geobias.errors import InputError
 from geobias.models.language.masked import MaskedLM
 from geobias.models.language.seq2seq import Seq2SeqLM
-from geobias.models.scorer import load
+from geobias.models.load import load
 from geobias.texts.templates import mark
 from tests.conftest import SEQ2SEQ
 

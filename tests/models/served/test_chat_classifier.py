@@ -8,10 +8,9 @@ from math import exp
 import numpy as np
 import pytest
 
-from geobias.audits.model_identity import model_identity
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.scorer import LabelScorer
+from geobias.models.scorer import Classifier
 from geobias.models.served import chat_classifier as served_chat
 from geobias.models.served.chat_classifier import ServedClassifier
 from geobias.models.served.endpoint import Endpoint
@@ -34,7 +33,7 @@ def test_candidates_become_probabilities() -> None:
             good, bad = p[b" positive"] + p[b" pos"], p[b" negative"]
             np.testing.assert_allclose(row, [good / (good + bad), bad / (good + bad), 0])
         body = toy.calls[-1][1]
-    assert isinstance(found, LabelScorer) and found.paid and found.labels == ("good", "bad")
+    assert isinstance(found, Classifier) and found.paid and found.labels == ("good", "bad")
     assert (body["logprobs"], body["top_logprobs"], body["max_tokens"], body["temperature"]) == (True, 20, 1, 0)
 
 
@@ -42,7 +41,7 @@ def test_completions_where_chats_have_no_log_probabilities(monkeypatch: pytest.M
     with served("no-echo") as toy:
         monkeypatch.setattr(toy, "_chat", lambda body: (404, {"detail": "Not Found"}))
         found = classifier(toy, good=" dog", bad="cat")
-        monkeypatch.setattr(served_chat, "WAYS", (("chat/completions", 20), ("completions", 9)))
+        monkeypatch.setattr(served_chat, "ROUTES", (("chat/completions", 20), ("completions", 9)))
         p = found.score(["I ran."])
         odds = [exp(toy.log_p(tokenise(PROMPT.replace("{text}", "I ran.")), token)) for token in (b" dog", b" cat")]
     np.testing.assert_allclose(p, [[odds[0] / sum(odds), odds[1] / sum(odds), 0]])
@@ -84,7 +83,7 @@ def test_texts_without_any_label_are_kept_and_told_when_the_others_are_answered(
 
 
 def test_a_prompt_that_never_gets_a_label_is_told_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served_chat, "HOPELESS", 4)
+    monkeypatch.setattr(served_chat, "MOST_UNLABELLED", 4)
     with served("chat") as toy:
         with pytest.raises(InputError, match=r"4 text\(s\) with none of yes, no"):
             ask(classifier(toy, good="yes", bad="no"), [f"I ran{'!' * n}" for n in range(100)])
@@ -96,7 +95,7 @@ def test_fewer_candidates_where_the_server_allows_no_more() -> None:
         toy.allowed = 5
         found = classifier(toy, good="positive", bad="zebra", other="dog", fourth="cat")
         p = found.score(["I ran."])
-        assert toy.calls[-1][1]["top_logprobs"] == 5 and found.way == ("chat/completions", 5)
+        assert toy.calls[-1][1]["top_logprobs"] == 5 and found.route == ("chat/completions", 5)
         few = found.fingerprint
         toy.allowed = 20
         assert classifier(toy, good="positive", bad="zebra", other="dog", fourth="cat").fingerprint != few
@@ -123,7 +122,7 @@ def test_models_that_are_sure_of_the_same_answer_are_told_apart(monkeypatch: pyt
 
 def test_results_say_how_it_was_asked() -> None:
     with served("chat") as toy:
-        about = model_identity(classifier(toy))
+        about = classifier(toy).identity()
     assert (about["endpoint"], about["asked_by"]) == (toy.url, "candidates of an answer") and "begin" not in about
 
 
@@ -161,7 +160,7 @@ def test_answers_are_kept_under_model_prompt_and_words() -> None:
         ask(classifier(toy), ["I ran."])
         asked = toy.prompts()[PROMPT.replace("{text}", "I ran.")]
         again = classifier(toy)
-        assert again.likely_fingerprints() == [again.fingerprint]
+        assert again.known_fingerprints() == [again.fingerprint]
         ask(again, ["I ran."])
         assert toy.prompts()[PROMPT.replace("{text}", "I ran.")] == asked == 1
         assert classifier(toy, good="dog", bad="cat").fingerprint != again.fingerprint

@@ -13,7 +13,8 @@ import pytest
 
 from geobias.errors import GeobiasError, InputError
 from geobias.models.served import endpoint as module
-from geobias.models.served.endpoint import Endpoint, Failed, Line, Question, Refused
+from geobias.models.served.address import KEY_VARIABLE, OPENAI_KEY_VARIABLE
+from geobias.models.served.endpoint import CallRefused, Connection, Endpoint, Query, ServerFailed
 from tests.servers import CUT, HELD, NONSENSE, SLOW, Failure, served
 
 KEY = "sk-very-secret-0123456789"
@@ -28,13 +29,13 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         waited.append(seconds)
 
     monkeypatch.setattr(module, "pause", pause)
-    for variable in (module.KEY_VARIABLE, module.OPENAI_KEY_VARIABLE):
+    for variable in (KEY_VARIABLE, OPENAI_KEY_VARIABLE):
         monkeypatch.delenv(variable, raising=False)
     return waited
 
 
-def said(text: str) -> Question[str]:
-    async def question(line: Line) -> str:
+def said(text: str) -> Query[str]:
+    async def question(line: Connection) -> str:
         answer = await line.post("completions", {"prompt": text, "max_tokens": 1, "logprobs": 1, "echo": True})
         return str(answer["choices"][0]["text"])
 
@@ -64,7 +65,7 @@ def test_a_late_answer_is_tried_again() -> None:
 def test_a_failure_that_stays_is_told(failure: Failure, message: str) -> None:
     with served() as toy:
         toy.failures = lambda number: failure
-        with pytest.raises(Failed, match=message):
+        with pytest.raises(ServerFailed, match=message):
             Endpoint(toy.url, "toy", retries=2).ask(said("A fox"))
         assert len(toy.calls) == 3
 
@@ -72,7 +73,7 @@ def test_a_failure_that_stays_is_told(failure: Failure, message: str) -> None:
 def test_a_server_that_is_not_there() -> None:
     with served() as toy:
         url = toy.url
-    with pytest.raises(Failed, match="cannot be reached"):
+    with pytest.raises(ServerFailed, match="cannot be reached"):
         Endpoint(url, "toy", retries=1).ask(said("A fox"))
 
 
@@ -88,7 +89,7 @@ def test_the_server_says_how_long_to_wait(date: bool, pauses: list[float]) -> No
 def test_a_server_that_says_come_back_tomorrow_is_not_waited_for(pauses: list[float]) -> None:
     with served() as toy:
         toy.failures = lambda number: (429, {"Retry-After": "86400"})
-        with pytest.raises(Failed, match="asks to wait for 86400 s"):
+        with pytest.raises(ServerFailed, match="asks to wait for 86400 s"):
             Endpoint(toy.url, "toy").ask(said("A fox"))
     assert pauses == []
 
@@ -97,7 +98,7 @@ def test_a_server_that_says_come_back_tomorrow_is_not_waited_for(pauses: list[fl
 def test_what_is_refused_is_told_at_once(status: int) -> None:
     with served() as toy:
         toy.failures = lambda number: (status, {}, '{"error": {"message": "the prompt is too long"}}')
-        with pytest.raises(Refused, match="the prompt is too long") as error:
+        with pytest.raises(CallRefused, match="the prompt is too long") as error:
             Endpoint(toy.url, "toy").ask(said("A fox"))
         assert error.value.status == status and len(toy.calls) == 1
 
@@ -114,7 +115,7 @@ def test_answers_come_as_they_are_ready_and_few_are_asked_at_once() -> None:
         toy.failures = lambda number: HELD if number == 1 else None
         texts = [f"Fox {chr(97 + i)}" for i in range(20)]
         answers = []
-        for answer in Endpoint(toy.url, "toy", concurrency=3).answers(map(said, texts)):
+        for answer in Endpoint(toy.url, "toy", concurrency=3).ask_all(map(said, texts)):
             answers.append(answer[:5])
             if len(answers) == 10:
                 toy.release.set()
@@ -129,15 +130,15 @@ def test_what_is_under_way_is_heard_before_a_failure_rises() -> None:
         plan: dict[int, Failure] = {2: SLOW, 3: 400}
         toy.failures = plan.get
         heard: list[str] = []
-        with pytest.raises(Refused):
-            for answer in Endpoint(toy.url, "toy", concurrency=3).answers(said(f"Fox {i}") for i in range(9)):
+        with pytest.raises(CallRefused):
+            for answer in Endpoint(toy.url, "toy", concurrency=3).ask_all(said(f"Fox {i}") for i in range(9)):
                 heard.append(answer)
         assert len(heard) == len(toy.calls) - 1
 
 
 def test_closing_early_leaves_no_task_behind() -> None:
     with served() as toy:
-        answers = Endpoint(toy.url, "toy", concurrency=2).answers(said(f"Fox {i}") for i in range(50))
+        answers = Endpoint(toy.url, "toy", concurrency=2).ask_all(said(f"Fox {i}") for i in range(50))
         next(answers)
         answers.close()  # type: ignore[attr-defined]
         assert len(toy.calls) <= 4
@@ -147,7 +148,7 @@ def test_inside_a_running_loop() -> None:
     """As in a notebook."""
 
     async def cell(url: str) -> list[str]:
-        return [*Endpoint(url, "toy").answers(said(f"Fox {i}") for i in range(3))]
+        return [*Endpoint(url, "toy").ask_all(said(f"Fox {i}") for i in range(3))]
 
     with served() as toy:
         assert len(asyncio.run(cell(toy.url))) == 3
@@ -159,13 +160,13 @@ def test_no_more_calls_than_allowed() -> None:
         limited = Endpoint(toy.url, "toy", max_calls=4, concurrency=1)
         heard: list[str] = []
         with pytest.raises(InputError, match="4 calls allowed are made: answers so far are kept"):
-            for answer in limited.answers(said(f"Fox {i}") for i in range(9)):
+            for answer in limited.ask_all(said(f"Fox {i}") for i in range(9)):
                 heard.append(answer)
         assert len(toy.calls) == 4 and len(heard) == 3  # the one tried again counts too
 
 
 def test_calls_that_answer_no_text_ask_for_more_of_them() -> None:
-    async def probing(line: Line) -> None:
+    async def probing(line: Connection) -> None:
         for _ in range(3):
             await said("A fox")(line)
 
@@ -174,12 +175,12 @@ def test_calls_that_answer_no_text_ask_for_more_of_them() -> None:
             limited = Endpoint(toy.url, "toy", max_calls=allowed)
             with pytest.raises(InputError, match=f"The {allowed} calls allowed .* only find out .* allow more"):
                 limited.ask(probing)
-                [*limited.answers([said("A fox")])]
+                [*limited.ask_all([said("A fox")])]
         assert len(toy.calls) == 5
 
 
 def test_cutting_into_tokens_is_no_call_that_counts() -> None:
-    async def cut(line: Line) -> Any:
+    async def cut(line: Connection) -> Any:
         return await line.post("/extras/tokenize", {"input": "A fox"})
 
     with served("llama-cpp-python") as toy:
@@ -191,7 +192,7 @@ def test_cutting_into_tokens_is_no_call_that_counts() -> None:
 def test_no_faster_than_allowed(pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("geobias.models.served.endpoint.time.monotonic", lambda: 1000.0)
     with served() as toy:
-        [*Endpoint(toy.url, "toy", rate=4).answers(said(f"Fox {i}") for i in range(5))]
+        [*Endpoint(toy.url, "toy", rate=4).ask_all(said(f"Fox {i}") for i in range(5))]
     assert pauses == pytest.approx([0.0, 0.25, 0.5, 0.75, 1.0])
 
 
@@ -199,17 +200,17 @@ def test_the_key_goes_into_the_header_and_nowhere_else(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setenv(module.KEY_VARIABLE, KEY)
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
     with served() as toy:
         toy.key = KEY
         asked = Endpoint(toy.url, "toy")
         asked.ask(said("A fox"))
         assert toy.calls[0][2]["Authorization"] == f"Bearer {KEY}"
         toy.failures = lambda number: (500, {}, f"your key {KEY} is fine, the server is not")
-        with pytest.raises(Failed, match=r"your key \*\*\* is fine") as failed:
+        with pytest.raises(ServerFailed, match=r"your key \*\*\* is fine") as failed:
             Endpoint(toy.url, "toy", retries=0).ask(said("A fox"))
         toy.failures, toy.key = (lambda number: None), "another"
-        with pytest.raises(Refused, match=r"GEOBIAS_API_KEY was refused. wrong key: Bearer \*\*\*") as refused:
+        with pytest.raises(CallRefused, match=r"GEOBIAS_API_KEY was refused. wrong key: Bearer \*\*\*") as refused:
             asked.ask(said("A fox"))
     for error in (failed, refused):
         assert KEY not in "".join(traceback.format_exception(error.value))
@@ -219,23 +220,23 @@ def test_the_key_goes_into_the_header_and_nowhere_else(
 def test_a_missing_key_is_named() -> None:
     with served() as toy:
         toy.key = KEY
-        with pytest.raises(Refused, match="GEOBIAS_API_KEY is not set"):
+        with pytest.raises(CallRefused, match="GEOBIAS_API_KEY is not set"):
             Endpoint(toy.url, "toy").ask(said("A fox"))
 
 
 def test_the_key_of_openai_goes_to_openai_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(module.OPENAI_KEY_VARIABLE, KEY)
+    monkeypatch.setenv(OPENAI_KEY_VARIABLE, KEY)
     with served() as toy:
         Endpoint(toy.url, "toy").ask(said("A fox"))
         assert "Authorization" not in toy.calls[0][2]
-    to_openai: Any = Line(Endpoint("https://api.openai.com/v1", "gpt"))
+    to_openai: Any = Connection(Endpoint("https://api.openai.com/v1", "gpt"))
     assert to_openai._client.headers["Authorization"] == f"Bearer {KEY}"
 
 
 def test_a_key_that_cannot_be_one_is_refused_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(module.KEY_VARIABLE, "gehe\u0131m")
+    monkeypatch.setenv(KEY_VARIABLE, "gehe\u0131m")
     with pytest.raises(InputError, match="characters that no key has") as error:
-        Line(Endpoint("http://localhost:1/v1", "toy"))
+        Connection(Endpoint("http://localhost:1/v1", "toy"))
     assert "gehe" not in str(error.value)
 
 

@@ -12,25 +12,30 @@ import transformers
 from safetensors.torch import load_file
 
 from geobias.errors import InputError
-from geobias.models.classifiers.huggingface import Classifier
+from geobias.models.classifiers.huggingface import HuggingFaceClassifier
 from geobias.models.training import finetuning
-from geobias.models.training.epochs import padded, shuffled_batches, train_epoch
-from geobias.models.training.finetuning import How, Labelled, best_epoch, finetune
+from geobias.models.training.epochs import pad_batch, shuffle_batches, train_epoch
+from geobias.models.training.finetuning import LabelledTexts, best_epoch, train_classifier
+from geobias.models.training.hyperparameters import Hyperparameters
 
-TRAIN = Labelled(
+TRAIN = LabelledTexts(
     [f"a {word} day {k}" for k in range(6) for word in ("good", "bad")], np.tile([0, 1], 6), digest="these texts"
 )
-HOW = How(epochs=2, batch=4, rate=1e-3)
+HYPERPARAMETERS = Hyperparameters(epochs=2, batch=4, rate=1e-3)
 
 
-def measure(classifier: Classifier) -> dict[str, float]:
+def evaluate(classifier: HuggingFaceClassifier) -> dict[str, float]:
     p = classifier.score(list(TRAIN.texts))[:, :2]
     right = float((p.argmax(axis=1) == TRAIN.classes).mean())
     return {"accuracy": right, "macro_f1": right}
 
 
-def train(model: Path, folder: Path, how: How = HOW, texts: Labelled = TRAIN) -> list[dict[str, Any]]:
-    return finetune(str(model), str(model), texts, ["yes", "no"], how, folder, measure=measure, device="cpu")
+def train(
+    model: Path, folder: Path, hyperparameters: Hyperparameters = HYPERPARAMETERS, texts: LabelledTexts = TRAIN
+) -> list[dict[str, Any]]:
+    return train_classifier(
+        str(model), str(model), texts, ["yes", "no"], hyperparameters, folder, evaluate=evaluate, device="cpu"
+    )
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -61,17 +66,17 @@ def test_stopped_after_an_epoch_it_goes_on_and_gives_the_same(
     assert {path.name: path.read_bytes() for path in small_models["bert"].iterdir()} == start
     assert train(small_models["bert"], tmp_path / "parts") == whole  # nothing is left to do
     assert not list((tmp_path / "parts" / "training").glob("*.optimiser"))
-    again = Classifier.from_pretrained("it", str(tmp_path / "whole" / "model"), device="cpu")
+    again = HuggingFaceClassifier.from_pretrained("it", str(tmp_path / "whole" / "model"), device="cpu")
     assert again.labels == ("yes", "no") and not again.multi_label
 
 
 def test_a_training_of_other_settings_is_refused(small_models: dict[str, Path], tmp_path: Path) -> None:
-    train(small_models["bert"], tmp_path, How(epochs=1, batch=8))
+    train(small_models["bert"], tmp_path, Hyperparameters(epochs=1, batch=8))
     with pytest.raises(InputError, match="other settings"):
-        train(small_models["bert"], tmp_path, How(epochs=1, batch=4))
+        train(small_models["bert"], tmp_path, Hyperparameters(epochs=1, batch=4))
     (tmp_path / "training" / "state.json").write_text("{")
     with pytest.raises(InputError, match="damaged"):
-        train(small_models["bert"], tmp_path, How(epochs=1, batch=8))
+        train(small_models["bert"], tmp_path, Hyperparameters(epochs=1, batch=8))
 
 
 def test_a_place_that_cannot_be_written_is_found_before_training(
@@ -88,7 +93,7 @@ def test_the_first_of_the_best_epochs_is_kept() -> None:
 
 
 def test_rates_rise_and_fall() -> None:
-    rates = [finetuning._rate(step, 100) for step in range(100)]
+    rates = [finetuning._rate_factor(step, 100) for step in range(100)]
     assert rates[0] == 0.1 and rates[9] == 1.0 and rates[10] == 1.0 and rates[99] == pytest.approx(1 / 90)
     assert max(rates) == 1.0
 
@@ -97,7 +102,7 @@ def test_rates_rise_and_fall() -> None:
                                              ({"max_length": 2}, "--max-length")])  # fmt: skip
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        How(**wrong)
+        Hyperparameters(**wrong)
 
 
 def test_a_loss_that_is_no_number_is_said(small_models: dict[str, Path], tmp_path: Path) -> None:
@@ -111,7 +116,7 @@ def test_a_loss_that_is_no_number_is_said(small_models: dict[str, Path], tmp_pat
 
 
 def test_batches_hold_every_text_once_in_an_order_of_their_own() -> None:
-    orders = [np.concatenate(list(shuffled_batches(10, 4, seed=1, epoch=epoch))) for epoch in (1, 2, 1)]
+    orders = [np.concatenate(list(shuffle_batches(10, 4, seed=1, epoch=epoch))) for epoch in (1, 2, 1)]
     assert sorted(orders[0]) == list(range(10))
     assert (orders[0] == orders[2]).all() and (orders[0] != orders[1]).any()
 
@@ -120,7 +125,7 @@ def test_padding_is_masked_and_its_labels_ignored() -> None:
     class Tokenizer:
         pad_token_id = 9
 
-    batch = padded(Tokenizer(), [[1, 2, 3], [4]], [[-100, 5, -100], [6]])
+    batch = pad_batch(Tokenizer(), [[1, 2, 3], [4]], [[-100, 5, -100], [6]])
     assert batch["input_ids"].tolist() == [[1, 2, 3], [4, 9, 9]]
     assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
     assert batch["labels"].tolist() == [[-100, 5, -100], [6, -100, -100]]

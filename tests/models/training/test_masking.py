@@ -12,9 +12,9 @@ import torch
 
 from geobias.errors import InputError
 from geobias.models.language.masked import MaskedLM
-from geobias.models.scorer import load_masked
-from geobias.models.training.epochs import padded, train_epoch
-from geobias.models.training.masking import IGNORED, parts_of, refuse_untrainable, with_some_hidden, with_spans_hidden
+from geobias.models.load import load_masked
+from geobias.models.training.epochs import pad_batch, train_epoch
+from geobias.models.training.masking import IGNORED, mask_randomly, mask_spans, refuse_untrainable, split_texts
 
 SENTENCE = "People in Papua New Guinea are kind."
 SPAN = (SENTENCE.index("Papua"), SENTENCE.index(" are"))
@@ -27,7 +27,7 @@ def small(folder: Path) -> MaskedLM:
 @pytest.mark.parametrize("kind", ["bert", "roberta", "albert"])
 def test_all_tokens_of_a_name_are_hidden_and_no_other(small_models: dict[str, Path], kind: str) -> None:
     lm = small(small_models[kind])
-    (example,) = with_spans_hidden(lm, [SENTENCE], [[SPAN]])
+    (example,) = mask_spans(lm, [SENTENCE], [[SPAN]])
     assert example is not None
     ids, labels = example
     plain = np.array(lm.tokenizer(SENTENCE)["input_ids"])
@@ -43,7 +43,7 @@ def test_a_name_of_several_tokens_by_hand(small_models: dict[str, Path]) -> None
     lm = small(small_models["bert"])
     parts = ("People in ", "Nigeria", " and ", "Nigeria", " are kind.")
     pieces = [lm.tokenizer.tokenize(part) for part in parts]
-    (example,) = with_spans_hidden(lm, ["".join(parts)], [[(10, 17), (22, 29)]])
+    (example,) = mask_spans(lm, ["".join(parts)], [[(10, 17), (22, 29)]])
     assert example is not None and len(pieces[1]) > 1
     masks = ["[MASK]"] * len(pieces[1])
     expected = ["[CLS]", *pieces[0], *masks, *pieces[2], *masks, *pieces[4], "[SEP]"]
@@ -53,13 +53,13 @@ def test_a_name_of_several_tokens_by_hand(small_models: dict[str, Path]) -> None
 def test_a_name_beyond_the_cut_is_no_example(small_models: dict[str, Path]) -> None:
     lm = small(small_models["bert"])
     text = "kind " * 60 + "France"
-    assert with_spans_hidden(lm, [text], [[(300, 306)]]) == [None]
+    assert mask_spans(lm, [text], [[(300, 306)]]) == [None]
 
 
 def test_long_texts_are_read_in_parts_and_nothing_is_lost(small_models: dict[str, Path]) -> None:
     lm = small(small_models["bert"])
     text = "kind and loyal " * 40
-    parts = list(parts_of(lm, [text, "honest"]))
+    parts = list(split_texts(lm, [text, "honest"]))
     assert len(parts) > 3 and max(len(ids) for ids, _ in parts) <= lm.max_length
     read = [token for ids, own in parts for token in ids[own].tolist()]
     assert read == lm.tokenizer(text + "honest", add_special_tokens=False)["input_ids"]
@@ -70,24 +70,22 @@ def test_berts_rule(small_models: dict[str, Path]) -> None:
     own = np.arange(1, 20_001)
     ids = np.full(20_002, 50)
     ids[[0, -1]] = 2, 3
-    hidden, labels = with_some_hidden(lm.tokenizer, ids, own, np.random.default_rng(0))
+    hidden, labels = mask_randomly(lm.tokenizer, ids, own, np.random.default_rng(0))
     told = labels != IGNORED
     assert told[own].mean() == pytest.approx(0.15, abs=0.01) and not told[[0, -1]].any()
     assert (hidden[~told] == ids[~told]).all() and (labels[told] == 50).all()
     masked = (hidden[told] == lm.tokenizer.mask_token_id).mean()
     assert masked == pytest.approx(0.8, abs=0.03) and (hidden[told] == 50).mean() == pytest.approx(0.1, abs=0.03)
     for seed in range(20):  # a text of one token is told whole
-        _, labels = with_some_hidden(lm.tokenizer, np.array([2, 50, 3]), np.array([1]), np.random.default_rng(seed))
+        _, labels = mask_randomly(lm.tokenizer, np.array([2, 50, 3]), np.array([1]), np.random.default_rng(seed))
         assert labels.tolist() == [IGNORED, 50, IGNORED]
 
 
 def test_an_epoch_of_plain_sgd_is_torch_by_hand(small_models: dict[str, Path]) -> None:
     """Two steps, gradients as they are though far longer than 1."""
     lm, other = small(small_models["bert"]), small(small_models["bert"])
-    examples = [
-        one for one in with_spans_hidden(lm, [SENTENCE, "People in Chad are rude."], [[SPAN], [(10, 14)]]) if one
-    ]
-    batches = [padded(lm.tokenizer, [ids], [labels]) for ids, labels in examples]
+    examples = [one for one in mask_spans(lm, [SENTENCE, "People in Chad are rude."], [[SPAN], [(10, 14)]]) if one]
+    batches = [pad_batch(lm.tokenizer, [ids], [labels]) for ids, labels in examples]
     loss = train_epoch(
         lm.model, batches, torch.optim.SGD(lm.model.parameters(), lr=0.05), epoch=2, seed=3, clip=None, label="it"
     )
@@ -116,9 +114,9 @@ def test_an_epoch_of_plain_sgd_is_torch_by_hand(small_models: dict[str, Path]) -
 
 def test_a_step_too_far_is_refused(small_models: dict[str, Path]) -> None:
     lm = small(small_models["bert"])
-    (example,) = with_spans_hidden(lm, [SENTENCE], [[SPAN]])
+    (example,) = mask_spans(lm, [SENTENCE], [[SPAN]])
     assert example is not None
-    batch = padded(lm.tokenizer, [example[0]], [example[1]])
+    batch = pad_batch(lm.tokenizer, [example[0]], [example[1]])
     optimiser = torch.optim.SGD(lm.model.parameters(), lr=1e30)
     with pytest.raises(InputError, match="lower --rate"):
         train_epoch(lm.model, [batch] * 3, optimiser, epoch=1, seed=0, clip=None, label="it")

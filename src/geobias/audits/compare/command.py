@@ -23,6 +23,11 @@ def compare(
 
     Differences with intervals and adjusted p-values. What is not comparable is refused, with the reason.
     """
-    from geobias.audits.compare.run import run_compare
+    from geobias.audits.compare.audit import compare as compare_runs
+    from geobias.audits.compare.terminal import show
+    from geobias.report.runs import new_folder, place_for
+    from geobias.report.tables import print_json
 
-    run_compare(runs, out=out, as_json=json)
+    folder = place_for(out or new_folder("compare"))
+    result = compare_runs(runs, out=folder)
+    print_json(result) if json else show(result, folder)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import groupby
-from pathlib import Path
-from typing import Any
 
-from geobias.audits.compare.terminal import HIDDEN, called, most_certain
-from geobias.measures.paired_differences import FEWEST
-from geobias.report.page.parts import Block, Chart, Choice, Number, Row, Section, Table
+from geobias.audits.compare.pairs import Difference
+from geobias.audits.compare.result import CompareResult
+from geobias.audits.compare.terminal import describe_pair, most_certain, shown_rows
+from geobias.measures.estimates import Estimate
+from geobias.measures.paired_differences import FEWEST_TEXTS
+from geobias.report.page.parts import Block, Chart, Choice, Number, Section, Table
 from geobias.report.page.theme import dots
+from geobias.report.runs import FinishedRun
 from geobias.report.tables import is_marked, listed
 
 MEASURES = {
@@ -19,14 +22,14 @@ MEASURES = {
     "against_control": "probability against the control",
     "c_w.balanced": "balanced C_w",
 }
-Group = tuple[str, str, list[Row]]  # whose minus whose, the measure, and its rows
+Group = tuple[str, str, list[Difference]]  # which model minus which, the measure, and its rows
 
 
-def compare_section(folder: Path, results: Mapping[str, Any], name: str) -> Section:
-    groups = list(_groups(results))
+def section(run: FinishedRun[CompareResult], name: str) -> Section:
+    groups = list(_groups(run.result))
     charts = {
-        f"{whose}: {measure}": _chart(f"{name}-{n}", whose, measure, rows)
-        for n, (whose, measure, rows) in enumerate(groups)
+        f"{pair}: {measure}": _chart(f"{name}-{n}", pair, measure, rows)
+        for n, (pair, measure, rows) in enumerate(groups)
         if any(map(_is_known, rows))
     }
     blocks: list[Block] = [_marked_table(name, groups)]
@@ -40,86 +43,86 @@ def compare_section(folder: Path, results: Mapping[str, Any], name: str) -> Sect
         "difference may be surer than either number. A smaller number is not a fairer model by itself.",
         blocks=blocks,
         numbers=list(_numbers(groups)),
-        notes=list(_notes(results)),
+        notes=list(_notes(run.result)),
     )
 
 
-def asked(results: Mapping[str, Any]) -> str:
-    first, *others = results["settings"]["runs"]
+def describe(result: CompareResult) -> str:
+    """What was compared, in a sentence."""
+    first, *others = result.settings.runs
     return (
         f"{listed(others)} {'was' if len(others) == 1 else 'were each'} compared with {first}, on what all were "
-        f"asked in the {results['settings']['audit']} audit: every difference is the second minus the first."
+        f"asked in the {result.settings.audit} audit: every difference is the second minus the first."
     )
 
 
-def _groups(results: Mapping[str, Any]) -> Iterator[Group]:
+def _groups(result: CompareResult) -> Iterator[Group]:
     """A group for each pair of models and measure; what any renaming or prefix does stays in the files."""
-    for comparison in results["comparisons"]:
-        shown = [row for row in comparison["rows"] if row["against"] != HIDDEN]
-        for (models, measure), rows in groupby(shown, key=lambda row: (row["models"], row["measure"])):
-            yield called(models, comparison["first"], comparison["second"]), MEASURES[measure], list(rows)
+    for comparison in result.comparisons:
+        for (models, measure), rows in groupby(shown_rows(comparison), key=lambda row: (row.models, row.measure)):
+            yield describe_pair(models, comparison.first, comparison.second), MEASURES[measure], list(rows)
 
 
-def _notes(results: Mapping[str, Any]) -> Iterator[str]:
-    for comparison in results["comparisons"]:
-        if comparison["left_out"]:
+def _notes(result: CompareResult) -> Iterator[str]:
+    for comparison in result.comparisons:
+        if comparison.left_out:
             yield (
-                f"Classifiers that only one of {comparison['first']} and {comparison['second']} has, left out: "
-                f"{', '.join(comparison['left_out'])}."
+                f"Classifiers that only one of {comparison.first} and {comparison.second} has, left out: "
+                f"{', '.join(comparison.left_out)}."
             )
-    unknown = sum(not _is_known(row) for _, _, rows in _groups(results) for row in rows)
+    unknown = sum(not _is_known(row) for _, _, rows in _groups(result) for row in rows)
     if unknown:
-        yield f"{unknown:,} without a difference, since a run predicts the class in fewer than {FEWEST} texts."
+        yield f"{unknown:,} without a difference, since a run predicts the class in fewer than {FEWEST_TEXTS} texts."
 
 
 def _numbers(groups: Sequence[Group]) -> Iterator[Number]:
-    known = [(whose, measure, row) for whose, measure, rows in groups for row in rows if _is_known(row)]
+    known = [(pair, measure, row) for pair, measure, rows in groups for row in rows if _is_known(row)]
     if not known:
         return
     yield Number(
         "Differences that stand out",
-        f"{sum(is_marked(row['difference']) for *_, row in known):,} of {len(known):,}",
+        f"{sum(is_marked(row.difference) for *_, row in known):,} of {len(known):,}",
         "",
         "Between two models, beyond what other texts and names, or words, explain (adjusted p below 0.05).",
     )
-    surest = min(known, key=lambda each: (each[2]["difference"]["p"], -_size(each[2])))
+    surest = min(known, key=lambda each: (each[2].difference.p, -_size(each[2])))
     largest = max((each for each in known if each[1] == surest[1]), key=lambda each: _size(each[2]))
-    for title, (whose, measure, row) in (("The surest difference", surest), ("The largest in size", largest)):
-        found = row["difference"]
+    for title, (pair, measure, row) in (("The surest difference", surest), ("The largest in size", largest)):
+        estimate = row.difference
         yield Number(
             f"{title}: {_place(row)}",
-            _number(found["value"]),
-            "" if found["low"] is None else f"{_number(found['low'])} to {_number(found['high'])} (95 %)",
-            f"{whose}: {measure}. {_how_sure(found)}",
+            _number(estimate.value),
+            "" if estimate.low is None else f"{_number(estimate.low)} to {_number(estimate.high)} (95 %)",
+            f"{pair}: {measure}. {_evidence(estimate)}",
         )
         if largest is surest:
             break
 
 
-def _how_sure(found: Row) -> str:
-    if found["p_adjusted"] is None:
+def _evidence(estimate: Estimate) -> str:
+    if estimate.p_adjusted is None:
         return "Not tested: too few texts."
-    return f"{'Marked' if is_marked(found) else 'Not marked'} (adjusted p = {found['p_adjusted']:.2g})."
+    return f"{'Marked' if is_marked(estimate) else 'Not marked'} (adjusted p = {estimate.p_adjusted:.2g})."
 
 
-def _chart(key: str, whose: str, measure: str, group: Sequence[Row]) -> Chart:
-    shown = [row for row in most_certain(list(group)) if _is_known(row)]
-    ranked = sorted(shown, key=lambda row: -row["difference"]["value"])
+def _chart(chart_id: str, pair: str, measure: str, group: Sequence[Difference]) -> Chart:
+    known = [row for row in most_certain(list(group)) if _is_known(row)]
+    ranked = sorted(known, key=lambda row: -(row.difference.value or 0))
     rows = [
         {
             "place": _place(row),
-            **row["difference"],
-            "first": row["first"],
-            "second": row["second"],
-            "marked": is_marked(row["difference"]),
+            **asdict(row.difference),
+            "first": row.first,
+            "second": row.second,
+            "marked": is_marked(row.difference),
         }
         for row in ranked
     ]
     cut = f" The {len(rows)} surest of {len(group):,}." if len(rows) < len(group) else ""
     ends = f"From {rows[0]['place']} {_number(rows[0]['value'])} to {rows[-1]['place']} {_number(rows[-1]['value'])}"
     return Chart(
-        key,
-        f"{whose}: {measure}",
+        chart_id,
+        f"{pair}: {measure}",
         "Dot: the second minus the first; line: 95 % interval; filled: adjusted p below 0.05. Right of 0: the second "
         f"is higher.{cut}",
         f"{ends}; {sum(row['marked'] for row in rows)} of {len(rows)} are marked.",
@@ -136,29 +139,29 @@ def _marked_table(name: str, groups: Sequence[Group]) -> Table:
         "classes).",
         [
             {
-                "second minus first": whose,
+                "second minus first": pair,
                 "measure": measure,
-                "marked": f"{sum(is_marked(row['difference']) for row in rows):,}",
+                "marked": f"{sum(is_marked(row.difference) for row in rows):,}",
                 "of": f"{sum(map(_is_known, rows)):,}",
                 "without a difference": f"{sum(not _is_known(row) for row in rows):,}",
             }
-            for whose, measure, rows in groups
+            for pair, measure, rows in groups
         ],
     )
 
 
-def _is_known(row: Row) -> bool:
-    return row["difference"]["value"] is not None
+def _is_known(row: Difference) -> bool:
+    return row.difference.value is not None
 
 
-def _place(row: Row) -> str:
-    return str(row["name"]) if row["label"] is None else f"{row['name']}, {row['label']}"
+def _place(row: Difference) -> str:
+    return row.name if row.label is None else f"{row.name}, {row.label}"
 
 
-def _size(row: Row) -> float:
-    return abs(float(row["difference"]["value"]))
+def _size(row: Difference) -> float:
+    return abs(row.difference.value or 0)
 
 
-def _number(value: float) -> str:
+def _number(value: float | None) -> str:
     """As many digits as its size asks for."""
     return f"{value:+.3g}" if value else "0"

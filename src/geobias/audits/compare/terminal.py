@@ -1,95 +1,91 @@
-"""A comparison of runs as a person sees it: the files of its folder, and its tables on the terminal."""
+"""What `geobias compare` prints."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
-from geobias.audits.compare.design import CompareResult, Comparison
+from geobias.audits.compare.pairs import Comparison, Difference
+from geobias.audits.compare.result import CompareResult
 from geobias.measures.estimates import SIGNIFICANT
-from geobias.measures.paired_differences import FEWEST
-from geobias.report.tables import is_marked, signed, titled_table, write_csv
+from geobias.measures.paired_differences import FEWEST_TEXTS
+from geobias.report.runs import shown
+from geobias.report.tables import console, interval, is_marked, signed, titled_table
 
-MOST_ROWS = 24  # of more the terminal shows those that chance explains least; the files have all
+MOST_ROWS = 24  # of more the terminal shows those with the smallest p-values; the files have all
 HIDDEN = "originals"  # what any renaming or prefix does, model by model: in the files only
-ESTIMATE = ("low", "high", "p", "p_adjusted")
+MEANING = (
+    "Each difference is the second run minus the first, on the same texts and names or the same words, which are "
+    "resampled together; the interval is a 95 % one. p is adjusted (Benjamini and Hochberg) within one measure, over "
+    f"places and classes. Of more than {MOST_ROWS} rows those with the smallest p are shown. It speaks of models, not "
+    "of people."
+)
 
-Row = dict[str, Any]
 
-
-def write_files(folder: Path, result: CompareResult) -> None:
-    write_csv(folder / "tables" / "compare.csv", compare_rows(result))
-
-
-def compare_rows(result: CompareResult) -> Iterator[Row]:
-    """tables/compare.csv: results.json's rows."""
+def show(result: CompareResult, folder: Path) -> None:
+    out = console()
     for comparison in result.comparisons:
-        for row in comparison.rows:
-            yield {
-                "first_run": comparison.first,
-                "second_run": comparison.second,
-                "first_model": row["models"][0],
-                "second_model": row["models"][1],
-                **{key: row[key] for key in ("measure", "against", "label", "id", "name", "first", "second")},
-                "difference": row["difference"]["value"],
-                **{key: row["difference"][key] for key in ESTIMATE},
-            }
+        for table in tables(comparison):
+            out.print(table)
+        for note in notes(comparison):
+            out.print(note)
+        out.print()
+    out.print(MEANING, style="dim")
+    out.print(f"Every difference: tables/compare.csv.\nResults: {shown(folder)}", soft_wrap=True)
+
+
+def shown_rows(comparison: Comparison) -> list[Difference]:
+    """The rows that the terminal and the page show."""
+    return [row for row in comparison.rows if row.against != HIDDEN]
 
 
 def tables(comparison: Comparison) -> Iterator[Table]:
     """A table for each pair of models and measure."""
-    shown = [row for row in comparison.rows if row["against"] != HIDDEN]
-    for (models, measure), group in groupby(shown, key=lambda row: (row["models"], row["measure"])):
+    for (models, measure), group in groupby(shown_rows(comparison), key=lambda row: (row.models, row.measure)):
         rows = list(group)
-        places = 4 if abs(max((row["first"] or 0 for row in rows), key=abs)) < 1 else 2
+        digits = 4 if abs(max((row.first or 0 for row in rows), key=abs)) < 1 else 2
         table = titled_table(
-            f"{called(models, comparison.first, comparison.second)}: {measure} against {rows[0]['against']}"
+            f"{describe_pair(models, comparison.first, comparison.second)}: {measure} against {rows[0].against}"
         )
         table.add_column("place", overflow="fold")
-        if rows[0]["label"] is not None:
+        if rows[0].label is not None:
             table.add_column("class", overflow="fold")
         for heading in ("first", "second", "difference", "95 % interval"):
             table.add_column(heading, justify="right", no_wrap=True, style="bold" if heading == "difference" else "")
         table.add_column("")
         for row in most_certain(rows):
-            named = [row["name"]] + ([] if row["label"] is None else [row["label"]])
-            table.add_row(*named, *_cells(row, places))
+            labels = [] if row.label is None else [row.label]
+            values = (signed(value, digits) for value in (row.first, row.second, row.difference.value))
+            mark = "*" if is_marked(row.difference) else ""
+            table.add_row(row.name, *labels, *values, interval(row.difference, digits), mark)
         yield table
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
-    """How much is marked, of how much; what is not shown, and who was left out."""
-    shown = [row for row in comparison.rows if row["against"] != HIDDEN]
-    marked = sum(is_marked(row["difference"]) for row in shown)
-    unknown = sum(row["difference"]["value"] is None for row in shown)
-    yield f"Marked *: {marked:,} of {len(shown) - unknown:,} differences (adjusted p below {SIGNIFICANT})."
+    """How much is marked, of how much; what is not shown, and what was left out."""
+    rows = shown_rows(comparison)
+    marked = sum(is_marked(row.difference) for row in rows)
+    unknown = sum(row.difference.value is None for row in rows)
+    yield f"Marked *: {marked:,} of {len(rows) - unknown:,} differences (adjusted p below {SIGNIFICANT})."
     if unknown:
-        yield f"Without a difference, since a run predicts the class in fewer than {FEWEST} texts: {unknown:,}."
+        yield f"Without a difference, since a run predicts the class in fewer than {FEWEST_TEXTS} texts: {unknown:,}."
     if comparison.left_out:
         yield f"Classifiers that only one of the runs has, left out: {', '.join(comparison.left_out)}."
 
 
-def called(models: list[str], first_run: str, second_run: str) -> str:
-    """The models, second against first; the runs where one model was asked twice."""
+def describe_pair(models: Sequence[str], first_run: str, second_run: str) -> str:
+    """The models, second minus first; the runs where one model was asked twice."""
     first, second = models if models[0] != models[1] else (first_run, second_run)
-    about = f"{models[0]}, " if models[0] == models[1] else ""
-    return f"{about}{second} minus {first}"
+    model = f"{models[0]}, " if models[0] == models[1] else ""
+    return f"{model}{second} minus {first}"
 
 
-def most_certain(rows: list[Row]) -> list[Row]:
-    """All of them, or, where they are many, those that chance explains least."""
+def most_certain(rows: list[Difference]) -> list[Difference]:
+    """All of them, or, where they are many, those with the smallest p-values."""
     if len(rows) <= MOST_ROWS:
         return rows
-    known = [row for row in rows if row["difference"]["value"] is not None]
-    return sorted(known, key=lambda row: (row["difference"]["p"], -abs(row["difference"]["value"])))[:MOST_ROWS]
-
-
-def _cells(row: Row, places: int) -> list[str]:
-    found = row["difference"]
-    interval = "" if found["low"] is None else f"{signed(found['low'], places)} to {signed(found['high'], places)}"
-    values = (row["first"], row["second"], found["value"])
-    return [*(signed(value, places) for value in values), interval, "*" if is_marked(found) else ""]
+    known = [row for row in rows if row.difference.value is not None]
+    return sorted(known, key=lambda row: (row.difference.p, -abs(row.difference.value or 0)))[:MOST_ROWS]

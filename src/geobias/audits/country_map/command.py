@@ -20,6 +20,6 @@ def world_map(
 
     Leaves an SVG, a PNG and a page for the browser in RUN/figures, and the numbers in RUN/tables.
     """
-    from geobias.audits.country_map.run import run_map
+    from geobias.audits.country_map.draw import draw_map, show
 
-    run_map(run, word=word, topic=topic, variant=variant)
+    show(draw_map(run, word=word, topic=topic, variant=variant))

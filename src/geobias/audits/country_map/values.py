@@ -1,116 +1,117 @@
-"""One number for each country, out of the folder that `geobias regions` left: what a map shows."""
+"""One number for each country, out of a finished run of `geobias regions`: what a map shows."""
 
 from __future__ import annotations
 
 import difflib
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from geobias.audits.regions.terminal import LIKELIHOODS
+import numpy as np
+
+from geobias.audits.regions.files import LIKELIHOODS, word_column
+from geobias.audits.regions.result import RegionsResult
 from geobias.errors import InputError
+from geobias.report.parquet import column_values, damaged, read_columns
+from geobias.report.runs import FinishedRun
 from geobias.texts.templates import Sentences
-from geobias.world.shapes import countries
-from geobias.world.words import Word, herb_words
+from geobias.world.shapes import load_countries
+from geobias.world.words import Word
 
 VARIANTS = ("c_w", "c_z")
 LONGEST_NAME = 60
-NAMED = 8  # words or topics, where none is near to what was asked for
-OF_THE_MODEL = "It says something of the model, nothing of people."
+SUGGESTIONS = 8  # words or topics named where none is near to what was asked for
+ABOUT_THE_MODEL = "It says something of the model, nothing of people."
 
 
 @dataclass(frozen=True)
-class Mapped:
-    """The numbers, by ISO code, and what to call them; `own` has those of the continents themselves, by their code."""
+class CountryValues:
+    """The numbers by ISO code, those of the continents themselves by their code, and how to label them."""
 
-    stem: str
+    file_name: str
     title: str
     subtitle: str
     legend: str
-    values: Mapping[str, float]
-    own: Mapping[str, float]
+    countries: Mapping[str, float]
+    continents: Mapping[str, float]
 
 
-def countries_of(results: Mapping[str, Any]) -> dict[str, str]:
-    """The names of a run's countries by ISO code; a tree of the user's own may have none that a map knows."""
-    names = {entry["id"]: entry["name"] for entry in results["regions"] if entry["level"] == "country"}
-    unknown = [code for code in names if code not in countries()]
+def country_names(result: RegionsResult) -> dict[str, str]:
+    """The names of a run's countries by ISO code; InputError for a tree of the user's that no map can show."""
+    names = {region.id: region.name for region in result.regions if region.level == "country"}
+    unknown = [code for code in names if code not in load_countries()]
     if not names or unknown:
-        why = f"{unknown[0]!r} is no ISO code of a country" if unknown else "it has no level 'country'"
+        reason = f"{unknown[0]!r} is no ISO code of a country" if unknown else "it has no level 'country'"
         raise InputError(
-            f"The regions of this run cannot be put on a map: {why}. Give a run of `geobias regions` without --tree."
+            f"The regions of this run cannot be put on a map: {reason}. Give a run of `geobias regions` without --tree."
         )
     return names
 
 
-def mapped_word(folder: Path, results: Mapping[str, Any], word: str) -> Mapped:
+def word_values(run: FinishedRun[RegionsResult], word: str) -> CountryValues:
     """f of the sentences that say this word of a country's people."""
-    words = words_of(results)
-    same = [each for each in words if each.word.casefold() == word.strip().casefold()]
-    if not same:
-        raise InputError(_not_there("word", word, (each.word for each in words)))
-    templates = results["settings"]["templates"]
-    sentence = Sentences(templates, ["…"], [same[0].word]).at(0, 0, 0)
+    result, wanted = run.result, word.strip().casefold()
+    matches = [each for each in result.words if each.word.casefold() == wanted]
+    if not matches:
+        raise InputError(_explain_unknown("word", word, (each.word for each in result.words)))
+    name, templates = matches[0].word, result.settings.templates
+    sentence = Sentences(templates, ["…"], [name]).at(0, 0, 0)
     more = f" and {len(templates) - 1} more (mean)" if len(templates) > 1 else ""
-    values, own = _likelihoods(folder, same)
-    return Mapped(
-        f"map-word-{_slug(same[0].word)}",
-        f"How likely {model_name(results)} finds “{sentence}”{more}",
-        f"f by {results['model']['score']}, a mean log-probability: higher is likelier to the model. {OF_THE_MODEL}",
-        f"f of “{same[0].word}”",
-        values,
-        own,
+    return CountryValues(
+        f"map-word-{_slug(name)}",
+        f"How likely {result.model.short_name} finds “{sentence}”{more}",
+        f"f by {result.model.score}, a mean log-probability: higher is likelier to the model. {ABOUT_THE_MODEL}",
+        f"f of “{name}”",
+        *_mean_likelihoods(run, matches),
     )
 
 
-def mapped_topic(folder: Path, results: Mapping[str, Any], topic: str) -> Mapped:
+def topic_values(run: FinishedRun[RegionsResult], topic: str) -> CountryValues:
     """The mean of f over the words of a topic."""
-    words = words_of(results)
-    same = [each for each in words if each.topic.casefold() == topic.strip().casefold()]
-    if not same:
-        raise InputError(_not_there("topic", topic, (each.topic for each in words)))
-    values, own = _likelihoods(folder, same)
-    return Mapped(
-        f"map-topic-{_slug(same[0].topic)}",
-        f"How likely {model_name(results)} finds the {len(same)} words of “{same[0].topic}” of a country's people",
-        f"Mean of f by {results['model']['score']}, a mean log-probability: higher is likelier. {OF_THE_MODEL}",
-        f"mean f, {same[0].topic}",
-        values,
-        own,
+    result, wanted = run.result, topic.strip().casefold()
+    matches = [each for each in result.words if each.topic.casefold() == wanted]
+    if not matches:
+        raise InputError(_explain_unknown("topic", topic, (each.topic for each in result.words)))
+    name = matches[0].topic
+    return CountryValues(
+        f"map-topic-{_slug(name)}",
+        f"How likely {result.model.short_name} finds the {len(matches)} words of “{name}” of a country's people",
+        f"Mean of f by {result.model.score}, a mean log-probability: higher is likelier. {ABOUT_THE_MODEL}",
+        f"mean f, {name}",
+        *_mean_likelihoods(run, matches),
     )
 
 
-def mapped_score(results: Mapping[str, Any], variant: str) -> Mapped:
+def score_values(result: RegionsResult, variant: str) -> CountryValues:
     """The balanced score of each country that has at least two cities in the run."""
     if variant not in VARIANTS:
         raise InputError(f"Unknown variant {variant!r}: choose one of {', '.join(VARIANTS)}.")
-    scored = [entry for entry in results["regions"] if entry["pairs"]]
-    values, own = (
-        {entry["id"]: entry[variant]["balanced"] for entry in scored if entry["level"] == level}
-        for level in ("country", "continent")
-    )
-    if not values:
+    by_level: dict[str, dict[str, float]] = {"country": {}, "continent": {}}
+    for region in result.regions:
+        score: float | None = getattr(region, variant).balanced
+        if region.pairs and region.level in by_level and score is not None:
+            by_level[region.level][region.id] = score
+    if not by_level["country"]:
         raise InputError(
             "The countries of this run have no score of their own, since it has no cities to compare: run `geobias "
             "regions --cities 5`, or give --word or --topic."
         )
-    shown = variant.capitalize()
-    return Mapped(
+    label = variant.capitalize()
+    return CountryValues(
         f"map-{variant}",
-        f"How differently {model_name(results)} speaks of each country's cities",
-        f"Balanced {shown} by {results['model']['score']}: higher means more differently. {OF_THE_MODEL}",
-        f"balanced {shown}",
-        values,
-        own,
+        f"How differently {result.model.short_name} speaks of each country's cities",
+        f"Balanced {label} by {result.model.score}: higher means more differently. {ABOUT_THE_MODEL}",
+        f"balanced {label}",
+        by_level["country"],
+        by_level["continent"],
     )
 
 
 def map_rows(values: Mapping[str, float], names: Mapping[str, str]) -> list[dict[str, Any]]:
     """A row for each country of the run, with an empty value where there is none."""
-    known = countries()
+    known = load_countries()
     return [
         {
             "code": code,
@@ -123,45 +124,37 @@ def map_rows(values: Mapping[str, float], names: Mapping[str, str]) -> list[dict
     ]
 
 
-def words_of(results: Mapping[str, Any]) -> list[Word]:
-    """The words of a regions run."""
-    given = results["settings"]["words"]
-    return list(herb_words()) if given == "herb" else [Word(word, topic) for word, topic in given]
-
-
-def _likelihoods(folder: Path, words: Iterable[Word]) -> tuple[dict[str, float], dict[str, float]]:
+def _mean_likelihoods(
+    run: FinishedRun[RegionsResult], words: Sequence[Word]
+) -> tuple[dict[str, float], dict[str, float]]:
     """f of countries and of continents, the mean over templates and words; what could not be scored is left out."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    columns = [f"{word.topic}/{word.word}" for word in words]
-    try:
-        table = pq.read_table(folder / LIKELIHOODS, columns=["level", "id", *columns])
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(
-            f"{folder / LIKELIHOODS} is missing or damaged: run the same `geobias regions` again with --out {folder}."
-        ) from error
-    means = table.to_pandas().groupby(["level", "id"])[columns].mean().mean(axis=1, skipna=False).dropna()
-    levels = set(means.index.get_level_values("level"))
-    countries_f, continents_f = (
-        {str(code): float(f) for code, f in means[level].items()} if level in levels else {}
+    result, path = run.result, run.folder / LIKELIHOODS
+    columns = [word_column(word) for word in words]
+    table = read_columns(path, columns)
+    regions, templates = result.regions[1:], len(result.settings.templates)
+    if len(table) != templates * len(regions):
+        raise damaged(path)
+    means = column_values(table, columns).reshape(templates, len(regions), len(columns)).mean(axis=(0, 2))
+    by_country, by_continent = (
+        {
+            region.id: float(value)
+            for region, value in zip(regions, means, strict=True)
+            if region.level == level and not np.isnan(value)
+        }
         for level in ("country", "continent")
     )
-    return countries_f, continents_f
+    return by_country, by_continent
 
 
-def _not_there(kind: str, asked: str, known: Iterable[str]) -> str:
+def _explain_unknown(kind: str, name: str, known: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(known))
-    near = difflib.get_close_matches(asked.casefold(), distinct, n=3)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(distinct[:NAMED])}"
-    if not near:
-        hint += f" and {len(distinct) - NAMED} more." if len(distinct) > NAMED else "."
-    return f"The {kind} {asked!r} is not in this run. {hint}"
-
-
-def model_name(results: Mapping[str, Any]) -> str:
-    """A model's name without the long way to its folder."""
-    return "/".join(Path(results["model"]["name"]).parts[-2:])
+    near = difflib.get_close_matches(name.casefold(), distinct, n=3)
+    if near:
+        hint = f"Did you mean {' or '.join(near)}?"
+    else:
+        more = f" and {len(distinct) - SUGGESTIONS} more." if len(distinct) > SUGGESTIONS else "."
+        hint = f"There are {', '.join(distinct[:SUGGESTIONS])}{more}"
+    return f"The {kind} {name!r} is not in this run. {hint}"
 
 
 def _slug(text: str) -> str:

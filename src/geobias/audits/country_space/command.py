@@ -20,6 +20,6 @@ def space(
     Its representations of their names on a plane, beside the real map; and how many of a country's nearest are on
     its continent. Needs umap-learn, which the extra "space" installs.
     """
-    from geobias.audits.country_space.run import run_space
+    from geobias.audits.country_space.draw import draw_space, show
 
-    run_space(run, neighbours=neighbours, seed=seed)
+    show(draw_space(run, neighbours=neighbours, seed=seed))

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from geobias.report.charts import INK, continent_colour, continent_map, framed
-from geobias.world.shapes import countries
+from geobias.world.shapes import load_countries
 
 PLANE, PURITY = "space.csv", "space-purity.csv"  # tables that join a run
 SIDE = 380  # pixels of the square plane
@@ -54,7 +54,7 @@ def _pixels(points: np.ndarray) -> np.ndarray:
 
 def _with_room(rows: Sequence[Mapping[str, Any]], places: np.ndarray) -> set[int]:
     """Whose names can be written without touching another name or point; large countries first."""
-    known = countries()
+    known = load_countries()
     taken: list[tuple[float, float, float, float]] = []
     chosen = set()
     for i in sorted(range(len(rows)), key=lambda i: -known[rows[i]["code"]].area):

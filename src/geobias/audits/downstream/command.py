@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -79,41 +79,37 @@ def downstream(
     against a prefix that names no region. It says something of the classifiers, nothing of people.
     """
     from geobias.audits.consent import served_by
-    from geobias.audits.downstream.run import run_downstream
-    from geobias.audits.inputs import sources
-    from geobias.models.classifiers.prompted import asked_for
+    from geobias.audits.downstream.audit import DownstreamStudy, audit_downstream
+    from geobias.audits.downstream.design import design_downstream
+    from geobias.audits.downstream.terminal import show
+    from geobias.audits.inputs import parse_text_files
+    from geobias.audits.study import RunOptions, choose_classifiers, output_folder
+    from geobias.report.tables import print_json
 
-    run_downstream(
-        classifiers or [],
-        {
-            "texts": sources(texts),
-            "column": column,
-            "label": label,
-            "limit": limit,
-            "prefix": prefix,
-            "control": control,
-            "regions": regions,
-            "cities": cities,
-            "continents": () if continents is None else continents,
-            "countries": () if countries is None else countries,
-            "positive": positive,
-            "threshold": threshold,
-            "prompt": asked_for(labels, prompt, calibrate),
-        },
-        device=device,
-        dtype=dtype,
-        out=out,
-        as_json=json,
-        plan=plan,
-        served=served_by(
-            endpoint,
-            model,
-            classifiers,
-            begin=begin,
-            yes=yes,
-            max_calls=max_calls,
-            rate=rate,
-            concurrency=concurrency,
-        ),
-        ray=ray,
+    served = served_by(
+        endpoint, model, classifiers, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
+    audited = choose_classifiers(classifiers, served)
+    options: dict[str, Any] = {
+        "texts": parse_text_files(texts),
+        "column": column,
+        "label": label,
+        "limit": limit,
+        "prefix": prefix,
+        "control": control,
+        "regions": regions,
+        "cities": cities,
+        "continents": continents or (),
+        "countries": countries or (),
+        "positive": positive,
+        "threshold": threshold,
+        "labels": labels,
+        "prompt": prompt,
+        "calibrate": calibrate,
+    }
+    if plan:
+        DownstreamStudy(design_downstream(**options), audited, RunOptions(device, dtype)).plan().show()
+        return
+    folder = output_folder(out, "downstream", audited)
+    result = audit_downstream(audited, **options, device=device, dtype=dtype, ray=ray, out=folder)
+    print_json(result) if json else show(result, folder)

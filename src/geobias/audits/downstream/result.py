@@ -1,29 +1,47 @@
-"""What a downstream audit found: for every classifier, prefix and class, how far the prefix moved it."""
+"""What a downstream audit measures: for every classifier, prefix and class, how far the prefix moves it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
-from geobias.audits.model_identity import versions
-from geobias.audits.numbers import number
-from geobias.measures.estimates import Estimates
-from geobias.measures.shift import Shift, flips, performance, shift
-from geobias.measures.text_resampling import farthest, text_estimates
+from geobias.audits.inputs import TextsSettings
+from geobias.measures.estimates import Estimate
+from geobias.models.scorer import ModelIdentity
+from geobias.report.results import NOT_SAVED, AuditResult
 from geobias.texts.user_texts import Texts
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-SCHEMA_VERSION = 1
-BY_CLASS = (
-    "rose", "mean_rise", "fell", "mean_fall", "mean_difference", "against_control", "share_before", "share_after",
-    "share_change", "gained", "lost",
-)  # fmt: skip
+@dataclass(frozen=True)
+class DownstreamSettings:
+    """What makes two runs the same."""
+
+    texts: TextsSettings
+    prefix: str
+    control: str
+    regions: str
+    cities: int | str
+    continents: list[str] | str
+    countries: list[str] | str
+    regions_digest: str
+    positive: str
+    threshold: float | None
+    classifiers: list[str]
+    prompt: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class DownstreamCounts:
+    """How much was asked, and what was left out."""
+
+    texts: int
+    rows_without_text: int
+    regions: int
+    countries_without_city: list[str]
 
 
 @dataclass(frozen=True)
@@ -36,173 +54,161 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What one classifier said of every text, as it was and with every prefix."""
+class ShiftInference:
+    """The same differences with intervals over texts; p-values are adjusted over all places and classes."""
 
-    model: dict[str, Any]
+    mean_difference: Estimate
+    against_control: Estimate
+
+
+@dataclass(frozen=True)
+class ClassShift:
+    """What one prefix does to the probability of one class."""
+
+    rose: int
+    """Texts whose probability rises."""
+    mean_rise: float | None
+    fell: int
+    mean_fall: float | None
+    mean_difference: float
+    """Mean over all texts of the probability with the prefix minus that without."""
+    against_control: float | None
+    """The same minus that of the control, which names no region; null for the control itself."""
+    share_before: float
+    share_after: float
+    share_change: float
+    gained: int
+    """Texts that are predicted as the class with the prefix only."""
+    lost: int
+    inference: ShiftInference
+
+
+@dataclass(frozen=True)
+class Flips:
+    """How many texts go from one predicted class to another."""
+
+    source: Annotated[str | None, Field(alias="from")]
+    target: Annotated[str | None, Field(alias="to")]
+    texts: int
+
+
+@dataclass(frozen=True)
+class PlaceShift:
+    """One prefix: what it does to every class. The control has neither id nor country."""
+
+    id: str | None
+    name: str
+    country: str | None
+    classes: dict[str, ClassShift]
+    flips: list[Flips]
+
+
+@dataclass(frozen=True)
+class Performance:
+    accuracy: float | None
+    macro_f1: float | None
+
+
+@dataclass(frozen=True)
+class PerformanceByPrefix:
+    """How good the classifier is on the texts as they are, with the control, and with all regions together."""
+
+    original: Performance
+    control: Performance
+    regions: Performance
+
+
+@dataclass(frozen=True)
+class FarthestPlace:
+    """The region farthest from the control, with bounds that hold for all regions at once."""
+
+    value: float
+    low: float | None
+    high: float | None
+    region: str
+
+
+@dataclass(frozen=True)
+class ClassifierCounts:
+    texts_cut: int
+    prefixed_texts: int
+    distinct_prefixed_texts: int
+    prefixed_texts_cut: int
+
+
+@dataclass(frozen=True)
+class ClassifierShifts:
+    """One classifier."""
+
+    model: ModelIdentity
+    labels: list[str]
+    multi_label: bool
+    threshold: float | None
+    shown: str
+    """The class that the terminal and the map show."""
+    counts: ClassifierCounts
+    notes: list[str]
+    worst: dict[str, FarthestPlace]
+    control: PlaceShift
+    regions: list[PlaceShift]
+    performance: PerformanceByPrefix | None = None
+
+    @property
+    def shown_control(self) -> ClassShift:
+        return self.control.classes[self.shown]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The probabilities of one classifier for every text, without a prefix and with each."""
+
+    model: ModelIdentity
     labels: tuple[str, ...]
     multi_label: bool
-    shown: int  # the class that the terminal and the map show
+    shown: int  # position of the class that the terminal and the map show
     threshold: float | None
     original: np.ndarray = field(repr=False)  # texts x labels
     prefixed: np.ndarray = field(repr=False)  # texts x (control, then regions) x labels
     truth: np.ndarray | None = field(repr=False)  # texts x labels
-    counts: dict[str, int]
+    counts: ClassifierCounts
     work: dict[str, int]
-    notes: tuple[str, ...] = ()  # how something was read that was not said
+    notes: tuple[str, ...] = ()  # how labels were read where the user did not say
 
 
-@dataclass(frozen=True)
-class DownstreamResult:
+@dataclass(frozen=True, kw_only=True)
+class DownstreamResult(AuditResult):
     """How classifiers judge the same texts, said to come from region after region."""
 
-    texts: Texts = field(repr=False)
-    places: tuple[Place, ...] = field(repr=False)
-    control: str  # the prefix that names no region
-    without_city: tuple[str, ...]
-    settings: dict[str, Any] = field(repr=False)
-    judgements: tuple[Judgement, ...] = field(repr=False)
-
-    @cached_property
-    def classifiers(self) -> list[dict[str, Any]]:
-        """For every classifier what results.json says of it."""
-        return [self._entry(judgement) for judgement in self.judgements]
+    audit: Literal["downstream"] = "downstream"
+    settings: DownstreamSettings
+    models: list[ModelIdentity]
+    counts: DownstreamCounts
+    classifiers: list[ClassifierShifts]
+    texts: Annotated[Texts | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
+    places: Annotated[tuple[Place, ...], *NOT_SAVED] = field(default=(), repr=False, compare=False)
+    predictions: Annotated[tuple[Predictions, ...], *NOT_SAVED] = field(default=(), repr=False, compare=False)
 
     @property
-    def counts(self) -> dict[str, Any]:
-        """Nothing silent: how much was asked, and what was left out."""
-        return {
-            "texts": len(self.texts),
-            "rows_without_text": self.texts.left_out,
-            "regions": len(self.places),
-            "countries_without_city": list(self.without_city),
-        }
+    def model_identities(self) -> list[ModelIdentity]:
+        return self.models
 
     @property
-    def models(self) -> list[dict[str, Any]]:
-        """Every classifier that was asked."""
-        return [judgement.model for judgement in self.judgements]
+    def is_mapped(self) -> bool:
+        """Whether the regions are countries, which a world map can show."""
+        return self.settings.regions == "countries"
 
-    @property
-    def work(self) -> dict[str, int]:
-        """What this run had to compute; the rest was known."""
-        return {
-            name: sum(judgement.work[name] for judgement in self.judgements)
-            for name in ("texts_scored", "prefixed_texts_scored")
-        }
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each classifier, region and class: `frame`, tables/regions.csv. The control has no region id."""
+        return list(self._rows())
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row for each classifier, region and class; the control is a region without an id."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.rows()))
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows of `frame` and of tables/regions.csv."""
+    def _rows(self) -> Iterator[dict[str, Any]]:
         for entry in self.classifiers:
-            for region in (entry["control"], *entry["regions"]):
-                about = {"classifier": entry["model"]["name"]}
-                about |= {"region": region["id"], "name": region["name"], "country": region["country"]}
-                for label, found in region["classes"].items():
-                    row = {**about, "label": label, **{name: found[name] for name in BY_CLASS}}
-                    for name, estimate in found["inference"].items():
-                        row |= {f"{name}_{key}": estimate[key] for key in ("low", "high", "p", "p_adjusted")}
+            for place in (entry.control, *entry.regions):
+                about = {"classifier": entry.model.name, "region": place.id, "name": place.name}
+                about["country"] = place.country
+                for label, shift in place.classes.items():
+                    row = {**about, "label": label, **vars(shift)}
+                    del row["inference"]
+                    for name, estimate in vars(shift.inference).items():
+                        row |= {f"{name}_{key}": value for key, value in asdict(estimate).items() if key != "value"}
                     yield row
-
-    def to_dict(self) -> dict[str, Any]:
-        """The content of results.json: the same for the same question and models, whenever and wherever it is asked."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "audit": "downstream",
-            "settings": self.settings,
-            "models": self.models,
-            "versions": versions(),
-            "counts": self.counts,
-            "classifiers": self.classifiers,
-        }
-
-    def _entry(self, judged: Judgement) -> dict[str, Any]:
-        control, *regions = self._regions(judged)
-        entry: dict[str, Any] = {
-            "model": judged.model,
-            "labels": list(judged.labels),
-            "multi_label": judged.multi_label,
-            "threshold": judged.threshold,
-            "shown": judged.labels[judged.shown],
-            "counts": judged.counts,
-            "notes": list(judged.notes),
-        }
-        if judged.truth is not None:
-            tested = {
-                "original": judged.original[:, None],
-                "control": judged.prefixed[:, :1],
-                "regions": judged.prefixed[:, 1:],
-            }
-            entry["performance"] = {
-                name: {
-                    measure: number(np.float64(value))
-                    for measure, value in asdict(performance(judged.truth, said, judged.threshold)).items()
-                }
-                for name, said in tested.items()
-            }
-        return entry | {"worst": self._worst(judged), "control": control, "regions": regions}
-
-    def _worst(self, judged: Judgement) -> dict[str, Any]:
-        """For every class the region farthest from the control, with bounds that hold for all regions at once."""
-        worst = {}
-        for k, label in enumerate(judged.labels):
-            value, low, high, which = farthest(judged.prefixed[:, 1:, k] - judged.prefixed[:, :1, k])
-            bounds = {"low": number(np.float64(low)), "high": number(np.float64(high))}
-            worst[label] = {"value": value, **bounds, "region": self.places[which].id}
-        return worst
-
-    def _regions(self, judged: Judgement) -> list[dict[str, Any]]:
-        """The control, then every region: what it does to each class, and which texts change theirs."""
-        moved = shift(judged.original, judged.prefixed, judged.threshold)
-        against = moved.mean_difference - moved.mean_difference[0]
-        against[0] = np.nan  # the control has nothing to stand against
-        values = vars(moved) | {
-            "against_control": against,
-            "share_before": np.broadcast_to(moved.share_before, against.shape),
-            "share_change": (moved.gained - moved.lost) / len(self.texts),
-        }
-        named: list[dict[str, Any]] = [{"id": None, "name": self.control, "country": None}]
-        named += [asdict(place) for place in self.places]
-        turned = self._flips(judged, moved)
-        differences = judged.prefixed - judged.original[:, None]
-        plain, beyond = text_estimates(differences), text_estimates(differences - differences[:, :1])
-        return [
-            {
-                **about,
-                "classes": {
-                    label: {name: number(values[name][i, k]) for name in BY_CLASS}
-                    | {
-                        "inference": {
-                            "mean_difference": plain.at(i, k),
-                            "against_control": beyond.at(i, k) if i else Estimates.unknown(np.array(np.nan)).at(),
-                        }
-                    }
-                    for k, label in enumerate(judged.labels)
-                },
-                "flips": turned[i],
-            }
-            for i, about in enumerate(named)
-        ]
-
-    def _flips(self, judged: Judgement, moved: Shift) -> list[list[dict[str, Any]]]:
-        """For each prefix, how many texts went from which class to which; pairs without any are left out.
-
-        Where a text may have several classes or none, every class comes and goes by itself: its other side is None.
-        """
-        labels: tuple[str | None, ...] = judged.labels
-        if judged.threshold is None:
-            tables = flips(judged.original, judged.prefixed)
-        else:
-            labels = (*labels, None)
-            tables = np.zeros((len(moved.gained), len(labels), len(labels)), dtype=np.int64)
-            tables[:, -1, :-1], tables[:, :-1, -1] = moved.gained, moved.lost
-        return [
-            [{"from": labels[i], "to": labels[k], "texts": int(table[i, k])} for i, k in np.argwhere(table)]
-            for table in tables
-        ]

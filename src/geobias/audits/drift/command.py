@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -48,27 +48,28 @@ def drift(
     after every epoch. The trained model is left beside the results; the one you name is only read. Stopped, the
     same command with the same --out goes on.
     """
-    from geobias.audits.drift.run import run_drift
+    from geobias.audits.drift.audit import audit_drift
+    from geobias.audits.drift.terminal import show
+    from geobias.audits.study import output_folder
+    from geobias.models.scorer import EMBEDDED_LM
+    from geobias.report.tables import print_json
 
-    run_drift(
-        model,
-        {
-            "texts": texts,
-            "column": column,
-            "levels": levels,
-            "top": top,
-            "epochs": epochs,
-            "rate": rate,
-            "batch": batch,
-            "seed": seed,
-            "score": score,
-            "cities": cities,
-            "continents": () if continents is None else continents,
-            "countries": () if countries is None else countries,
-            "words": words,
-            "templates": template or DEFAULT_TEMPLATE,
-            "device": device,
-        },
-        out=out,
-        as_json=json,
-    )
+    options: dict[str, Any] = {
+        "texts": texts,
+        "column": column,
+        "levels": levels,
+        "top": top,
+        "epochs": epochs,
+        "rate": rate,
+        "batch": batch,
+        "seed": seed,
+        "score": score,
+        "cities": cities,
+        "continents": continents or (),
+        "countries": countries or (),
+        "words": words,
+        "templates": template or DEFAULT_TEMPLATE,
+    }
+    folder = output_folder(out, "drift", [model or EMBEDDED_LM])
+    result = audit_drift(model, **options, device=device, out=folder)
+    print_json(result) if json else show(result, folder)

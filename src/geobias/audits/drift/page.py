@@ -1,16 +1,16 @@
-"""A drifting model on the page: its scores against the epochs of its training."""
+"""The drift audit on the page: a model's scores against the epochs of its training."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import asdict
 
-from geobias.audits.country_map.values import model_name
-from geobias.audits.drift.corpus import TOXIC
+from geobias.audits.drift.result import DriftResult
+from geobias.audits.drift.terminal import describe_corpus, notes
 from geobias.audits.regions.page import PAPER
 from geobias.report.page.parts import Chart, Choice, Number, Section, Table
 from geobias.report.page.theme import lines
+from geobias.report.runs import FinishedRun
 from geobias.report.tables import interval, signed
 
 LEAD = (
@@ -26,61 +26,62 @@ READING = {
 }
 
 
-def drift_section(folder: Path, results: Mapping[str, Any], name: str) -> Section:
+def describe(result: DriftResult) -> str:
+    """What was done with the model, in a sentence."""
+    settings = result.settings
+    return (
+        f"{result.model.short_name} was trained on {describe_corpus(result)} for {settings.epochs} epochs (plain SGD, "
+        f"learning rate {settings.rate:g}, batches of {settings.batch}), and asked about "
+        f"{result.counts.regions - 1:,} regions before and after each, scored by {result.model.score}."
+    )
+
+
+def section(run: FinishedRun[DriftResult], name: str) -> Section:
+    result = run.result
     return Section(
         id=name,
-        title=f"Drift: how {model_name(results)} changes by training",
+        title=f"Drift: how {result.model.short_name} changes by training",
         lead=LEAD,
-        blocks=[forms(name, results), _table(name, results)],
-        numbers=list(_numbers(results)),
-        notes=list(_notes(results)),
+        blocks=[Choice(f"{name}-form", "Form", form_charts(name, result)), _trend_table(name, result)],
+        numbers=list(_numbers(result)),
+        notes=list(notes(result)),
     )
 
 
-def asked(results: Mapping[str, Any]) -> str:
-    """What was done with the model, in a sentence."""
-    settings, counts = results["settings"], results["counts"]
-    return (
-        f"{model_name(results)} was trained on {_corpus(results)} for {settings['epochs']} epochs (plain SGD, learning "
-        f"rate {settings['rate']:g}, batches of {settings['batch']}), and asked about {counts['regions'] - 1:,} "
-        f"regions before and after each, scored by {results['model']['score']}."
-    )
-
-
-def forms(name: str, results: Mapping[str, Any]) -> Choice:
-    """Balanced first; the paper's form one click away, with the reason."""
-    first = results["epochs"][0]["regions"][0]["name"]
-    options = {}
-    for form, key in (("balanced", "balanced"), (PAPER, "paper")):
+def form_charts(name: str, result: DriftResult) -> dict[str, Chart]:
+    """A chart for each form of C_w, the balanced one first."""
+    top = result.epochs[0].regions[0].name
+    charts = {}
+    for title, form in (("balanced", "balanced"), (PAPER, "paper")):
         rows = [
-            {"epoch": epoch["epoch"], "region": region["name"], **region[key]}
-            for epoch in results["epochs"]
-            for region in epoch["regions"]
+            {"epoch": epoch.epoch, "region": region.name, **asdict(getattr(region, form))}
+            for epoch in result.epochs
+            for region in epoch.regions
         ]
-        ends = [row["value"] for row in rows if row["region"] == first]
-        options[form] = Chart(
-            f"{name}-{key}",
-            f"C_w of {first} and its parts against epochs, {form}",
-            READING[form],
-            f"Lines over {results['settings']['epochs']} epochs; {first} goes from {ends[0]:.3g} to {ends[-1]:.3g}.",
-            lines(rows, across="epoch", label="region", title=f"C_w, {form}", band=first),
+        values = [row["value"] for row in rows if row["region"] == top]
+        charts[title] = Chart(
+            f"{name}-{form}",
+            f"C_w of {top} and its parts against epochs, {title}",
+            READING[title],
+            f"Lines over {result.settings.epochs} epochs; {top} goes from {values[0]:.3g} to {values[-1]:.3g}.",
+            lines(rows, across="epoch", label="region", title=f"C_w, {title}", band=top),
             rows,
         )
-    return Choice(f"{name}-form", "Form", options)
+    return charts
 
 
-def _table(name: str, results: Mapping[str, Any]) -> Table:
-    last = results["epochs"][-1]["epoch"]
+def _trend_table(name: str, result: DriftResult) -> Table:
+    last = result.epochs[-1].epoch
     rows = []
-    for region in results["inference"]["regions"]:
-        found, order = region["balanced"]["difference"], region["balanced"]["spearman"]
+    for region in result.inference.regions:
+        difference, spearman = region.balanced.difference, region.balanced.spearman
         rows.append(
             {
-                "region": region["name"],
-                f"epoch {last} minus epoch 0": signed(found["value"], 4),
-                "95 % interval": interval(found, 4),
-                "adjusted p": "" if found["p_adjusted"] is None else f"{found['p_adjusted']:.2g}",
-                "Spearman with epochs": "" if order is None else f"{order:+.2f}",
+                "region": region.name,
+                f"epoch {last} minus epoch 0": signed(difference.value, 4),
+                "95 % interval": interval(difference, 4),
+                "adjusted p": "" if difference.p_adjusted is None else f"{difference.p_adjusted:.2g}",
+                "Spearman with epochs": "" if spearman is None else f"{spearman:+.2f}",
             }
         )
     return Table(
@@ -92,30 +93,12 @@ def _table(name: str, results: Mapping[str, Any]) -> Table:
     )
 
 
-def _numbers(results: Mapping[str, Any]) -> Iterator[Number]:
-    top, last = results["inference"]["regions"][0], results["epochs"][-1]["epoch"]
-    found = top["balanced"]["difference"]
+def _numbers(result: DriftResult) -> Iterator[Number]:
+    top, last = result.inference.regions[0], result.epochs[-1].epoch
+    difference = top.balanced.difference
     yield Number(
-        f"{top['name']}: what {last} epochs of training changed",
-        signed(found["value"], 4),
-        f"{interval(found, 4)} (95 %)" if found["low"] is not None else "",
-        f"Balanced C_w by {results['model']['score']}, after the training minus before.",
+        f"{top.name}: what {last} epochs of training changed",
+        signed(difference.value, 4),
+        "" if difference.low is None else f"{interval(difference, 4)} (95 %)",
+        f"Balanced C_w by {result.model.score}, after the training minus before.",
     )
-
-
-def _notes(results: Mapping[str, Any]) -> Iterator[str]:
-    counts = results["counts"]
-    said = {
-        "sentences_cut": "sentences longer than the model takes, and cut",
-        "names_with_unknown_tokens": "names with characters that the model does not know",
-        "corpus_sentences_cut": "sentences to train on that the model cuts before their region, left out",
-        "texts_blank": "rows without text, left out",
-    }
-    yield from (f"{counts[key]:,} {what}." for key, what in said.items() if counts.get(key))
-
-
-def _corpus(results: Mapping[str, Any]) -> str:
-    corpus, counts = results["settings"]["corpus"], results["counts"]
-    if corpus["kind"] == TOXIC:
-        return f"the {counts['corpus_sentences']:,} sentences that it finds likeliest itself, their regions masked,"
-    return f"{counts['texts']:,} texts of {corpus['source']}"

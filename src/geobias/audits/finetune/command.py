@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from geobias.options import Column, Continents, Countries, Debug, Device, Json, Out
+from geobias.texts.defaults import DEFAULT_PREFIX
 
 
 def finetune(
@@ -21,7 +22,7 @@ def finetune(
     rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 2e-5,
     max_length: Annotated[int, typer.Option(help="Tokens of a text that are read in training.")] = 128,
     seed: Annotated[int, typer.Option(help="Of the order, the new head, and what is held out.")] = 0,
-    prefix: Annotated[str, typer.Option(help="The sentence that names a region.")] = "I am from {region}.",
+    prefix: Annotated[str, typer.Option(help="The sentence that names a region.")] = DEFAULT_PREFIX,
     continents: Continents = None,
     countries: Countries = None,
     without: Annotated[
@@ -37,18 +38,26 @@ def finetune(
     The best epoch is kept, the starting model stays as it is, and a stopped training goes on with the same --out.
     Beside the flips stands each model's own HERB score.
     """
-    from geobias.audits.finetune.run import run_finetune
-    from geobias.models.training.finetuning import How
+    from geobias.audits.finetune.audit import audit_finetune
+    from geobias.audits.finetune.terminal import show
+    from geobias.audits.study import output_folder
+    from geobias.report.tables import print_json
 
-    options = {
+    options: dict[str, Any] = {
         "texts": texts,
         "label": label,
         "column": column,
         "test": test,
+        "epochs": epochs,
+        "batch": batch,
+        "rate": rate,
+        "max_length": max_length,
+        "seed": seed,
         "prefix": prefix,
         "continents": continents or (),
         "countries": countries or (),
         "without": without,
-        "how": How(epochs=epochs, batch=batch, rate=rate, max_length=max_length, seed=seed),
     }
-    run_finetune(models, options, device=device, out=out, as_json=json)
+    folder = output_folder(out, "finetune", models)
+    result = audit_finetune(models, **options, device=device, out=folder)
+    print_json(result) if json else show(result, folder)

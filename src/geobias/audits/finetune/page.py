@@ -1,59 +1,59 @@
-"""Fine-tuned classifiers on the page: how many labels flip by country, beside each model's own score (Table 5)."""
+"""The finetune audit on the page: how many labels flip by country, beside each model's own score (HERB, Table 5)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import altair as alt
 
-from geobias.audits.finetune.terminal import flip_rows, left_out, ranked
-from geobias.report.page.parts import Block, Chart, Number, Row, Section, Table
+from geobias.audits.finetune.result import ALL, ANY, FinetunedModel, FinetuneResult
+from geobias.audits.finetune.terminal import describe_correlation, notes
+from geobias.report.page.parts import Block, Chart, Number, Section, Table
 from geobias.report.page.theme import BLUE, bare_spec, dots
+from geobias.report.runs import FinishedRun
 from geobias.report.tables import digits, listed
 
 
-def finetune_section(_folder: Path, results: Mapping[str, Any], name: str) -> Section:
-    rows = results["fine_tuned"]
-    blocks: list[Block] = [_flips(name, results), _table(name, rows), *_against_herb(name, results)]
+def describe(result: FinetuneResult) -> str:
+    """What was asked, in a sentence."""
+    counts = result.counts
+    return (
+        f"{listed([model.name for model in result.models])} learned {len(result.labels)} labels from "
+        f"{counts.training_texts:,} texts; then “{result.settings.prefix}” was put before {counts.test_texts:,} "
+        f"others, for {counts.regions:,} countries."
+    )
+
+
+def section(run: FinishedRun[FinetuneResult], name: str) -> Section:
+    result = run.result
+    blocks: list[Block] = [_flips_chart(name, result), _models_table(name, result.fine_tuned)]
     return Section(
         id=name,
         title="Fine-tuned: labels that flip by country",
         lead="A label should not change because a text is said to come from another country. Any prefix flips some: "
         "the control, which names no country, says how many.",
-        blocks=blocks,
-        numbers=list(_numbers(rows)),
-        notes=[*left_out(results), ranked(results["rank_correlation"])],
+        blocks=[*blocks, *_score_chart(name, result)],
+        numbers=list(_numbers(result.fine_tuned)),
+        notes=list(notes(result)),
     )
 
 
-def asked(results: Mapping[str, Any]) -> str:
-    counts = results["counts"]
-    return (
-        f"{listed([model['name'] for model in results['models']])} learned {len(results['labels'])} labels from "
-        f"{counts['training_texts']:,} texts; then “{results['settings']['prefix']}” was put before "
-        f"{counts['test_texts']:,} others, for {counts['regions']:,} countries."
-    )
-
-
-def _numbers(rows: Sequence[Row]) -> Iterator[Number]:
-    for row in sorted(rows, key=lambda row: -row["flips"]["all"]["any"]["value"]):
-        found = row["flips"]["all"]["any"]
-        sure = "" if found["low"] is None else f"{found['low']:.2f} to {found['high']:.2f} % (95 %)"
+def _numbers(entries: Sequence[FinetunedModel]) -> Iterator[Number]:
+    for entry in sorted(entries, key=lambda entry: -(entry.flips[ALL][ANY].value or 0)):
+        flips = entry.flips[ALL][ANY]
         yield Number(
-            f"Labels of {row['model']['name']} that flip",
-            f"{found['value']:.2f} %",
-            sure,
-            f"Of test texts x countries; the control, which names none, flips {row['control']['any']['value']:.2f} %.",
+            f"Labels of {entry.model.name} that flip",
+            f"{flips.value:.2f} %",
+            "" if flips.low is None else f"{flips.low:.2f} to {flips.high:.2f} % (95 %)",
+            f"Of test texts x countries; the control, which names none, flips {entry.control[ANY].value:.2f} %.",
         )
 
 
-def _flips(name: str, results: Mapping[str, Any]) -> Chart:
+def _flips_chart(name: str, result: FinetuneResult) -> Chart:
     rows = [
         {**row, "marked": True, "p_adjusted": None}
-        for row in flip_rows(results["fine_tuned"])
-        if row["regions"] == "all" and (row["direction"] != "any" or len(results["labels"]) > 2)
+        for row in result.rows()
+        if row["regions"] == ALL and (row["direction"] != ANY or len(result.labels) > 2)
     ]
     return Chart(
         f"{name}-flips",
@@ -64,45 +64,41 @@ def _flips(name: str, results: Mapping[str, Any]) -> Chart:
             rows,
             label="model",
             title="% of texts x countries",
-            order=[row["model"]["name"] for row in results["fine_tuned"]],
+            order=[model.name for model in result.models],
             colour="direction",
         ),
-        list(flip_rows(results["fine_tuned"])),
+        result.rows(),
     )
 
 
-def _table(name: str, rows: Sequence[Row]) -> Table:
-    shown = []
-    for row in rows:
-        shown.append(
-            {
-                "model": row["model"]["name"],
-                "C_w, balanced": "none" if row["herb"] is None else digits(row["herb"]["c_w"]["balanced"]),
-                "accuracy": f"{row['performance']['original']['accuracy']:.3f}",
-                "macro-F1": f"{row['performance']['original']['macro_f1']:.3f}",
-                "best epoch": f"{row['best_epoch']} of {len(row['epochs'])}",
-                **{f"flips, {regions}": f"{found['any']['value']:.2f} %" for regions, found in row["flips"].items()},
-                "flips, control": f"{row['control']['any']['value']:.2f} %",
-            }
-        )
+def _models_table(name: str, entries: Sequence[FinetunedModel]) -> Table:
+    rows = [
+        {
+            "model": entry.model.name,
+            "C_w, balanced": "none" if entry.herb is None else digits(entry.herb.c_w.balanced),
+            "accuracy": f"{entry.performance.original.accuracy:.3f}",
+            "macro-F1": f"{entry.performance.original.macro_f1:.3f}",
+            "best epoch": f"{entry.best_epoch} of {len(entry.epochs)}",
+            **{f"flips, {regions}": f"{flips[ANY].value:.2f} %" for regions, flips in entry.flips.items()},
+            "flips, control": f"{entry.control[ANY].value:.2f} %",
+        }
+        for entry in entries
+    ]
     return Table(
         f"{name}-table",
         "The models, trained and measured",
         "Accuracy and macro-F1 are on the test texts as they are. Flips are per cent of texts x countries, all of them "
         "or without one; the control names none.",
-        shown,
+        rows,
     )
 
 
-def _against_herb(name: str, results: Mapping[str, Any]) -> Iterator[Chart]:
+def _score_chart(name: str, result: FinetuneResult) -> Iterator[Chart]:
+    """Flips against C_w, where at least two models have a score."""
     points = [
-        {
-            "model": row["model"]["name"],
-            "c_w": row["herb"]["c_w"]["balanced"],
-            "flips": row["flips"]["all"]["any"]["value"],
-        }
-        for row in results["fine_tuned"]
-        if row["herb"] is not None
+        {"model": entry.model.name, "c_w": entry.herb.c_w.balanced, "flips": entry.flips[ALL][ANY].value}
+        for entry in result.fine_tuned
+        if entry.herb is not None
     ]
     if len(points) < 2:
         return
@@ -115,7 +111,7 @@ def _against_herb(name: str, results: Mapping[str, Any]) -> Iterator[Chart]:
     yield Chart(
         f"{name}-herb",
         "Does the language model's score go with its classifier's flips?",
-        f"A dot for each model. {ranked(results['rank_correlation'])} A handful of models cannot show more.",
+        f"A dot for each model. {describe_correlation(result.rank_correlation)} A handful of models cannot show more.",
         "; ".join(f"{point['model']}: C_w {point['c_w']:.3g}, flips {point['flips']:.2f} %" for point in points) + ".",
         bare_spec(alt.layer(marks, names).properties(width="container", height=260)),
         points,

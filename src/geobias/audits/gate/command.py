@@ -25,7 +25,12 @@ def gate(
     Paths: names.CLASSIFIER.delta.worst, regions.REGION.c_w.balanced, downstream.CLASSIFIER.LABEL.worst and more
     (docs/gate.md).
     """
-    from geobias.audits.gate.run import run_gate
+    from json import dumps
 
-    if not run_gate(runs, rule or (), rules, junit_file=junit, as_json=json):
+    from geobias.audits.gate.audit import gate as judge_runs
+    from geobias.audits.gate.terminal import show
+
+    report = judge_runs(runs, rule or (), rules=rules, junit=junit)
+    print(dumps(report.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)) if json else show(report.judgements)
+    if not report.passed:
         raise typer.Exit(1)

@@ -1,23 +1,25 @@
 """Gates: rules about a run's numbers, each judged on the worse end of its interval.
 
-A rule is PATH OP NUMBER, such as `names.sentiment.delta.worst < 2.0`; `gate_paths` says where paths lead.
+A rule is PATH OP NUMBER, such as `names.sentiment.delta.worst < 2.0`; `gate_numbers` of each audit holds its paths.
 """
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from geobias.audits.gate.paths import Measured, Names, Results, numbers_of
+from geobias.audits.registry import get_audit
+from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.files import read_text
+from geobias.report.number_tree import NumberTree, TreeNumber
+from geobias.report.results import AuditResult
 
 OPS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -61,19 +63,19 @@ class Judgement:
     passed: bool
     why: str
 
-    def to_dict(self) -> dict[str, Any]:
-        found = {key: value for key, value in asdict(self).items() if key != "rule"}
-        return {"rule": str(self.rule), "reason": self.rule.reason, **found}
+    def explain(self) -> str:
+        """Why the rule does not hold, with the reason that its author gave for it."""
+        return self.why + (f" ({self.rule.reason})" if self.rule.reason else "")
 
 
 def parse_rule(text: str, reason: str = "") -> Rule:
     """PATH OP NUMBER; a part of the path that has a dot of its own stands in quotes."""
-    found = _RULE.fullmatch(text)
-    if not found:
+    match = _RULE.fullmatch(text)
+    if not match:
         raise InputError(
             f"The rule {text!r} is not PATH OP NUMBER with OP one of {' '.join(OPS)}; such as {EXAMPLE!r}."
         )
-    return Rule(found["path"].strip(), found["op"], _number(found["value"], text), reason)
+    return Rule(match["path"].strip(), match["op"], _number(match["value"], text), reason)
 
 
 def _number(text: Any, rule: str) -> float:
@@ -107,31 +109,34 @@ def read_rules(path: Path) -> list[Rule]:
 
 
 def _from_table(table: Mapping[str, Any], what: str) -> Rule:
-    asked, known = {"path", "op", "value"}, {"path", "op", "value", "reason"}
-    if not asked <= table.keys() <= known:
+    required, allowed = {"path", "op", "value"}, {"path", "op", "value", "reason"}
+    if not required <= table.keys() <= allowed:
         raise InputError(f"{what} has a [[rule]] of {', '.join(table) or 'nothing'}: it takes path, op, value, reason.")
     text = f"{table['path']} {table['op']} {table['value']}"
     _number(table["value"], text)
     return parse_rule(text, str(table.get("reason", "")))
 
 
-def judge(runs: Mapping[str, Results], rules: Sequence[Rule]) -> list[Judgement]:
+def judge(results: Mapping[str, AuditResult], rules: Sequence[Rule]) -> list[Judgement]:
     """Every rule in every run of the audit that it is about. An unknown path is refused, before anything is judged."""
     if not rules:
         raise InputError(f"No rule was given; for example: {EXAMPLE!r}.")
-    trees = {name: {results["audit"]: numbers_of(results)} for name, results in runs.items()}
+    trees = {
+        name: {result.audit: get_audit(result.audit).load("summary", "gate_numbers")(result)}
+        for name, result in results.items()
+    }
     audits = {audit: None for tree in trees.values() for audit in tree}
-    asked = []
+    numbers = []
     for rule in rules:
         if rule.parts[0] not in audits:
             raise InputError(_unknown(rule, 0, audits))
-        asked += [(rule, name, _find(tree, rule)) for name, tree in trees.items() if rule.parts[0] in tree]
-    return [_judged(rule, name, measured) for rule, name, measured in asked]
+        numbers += [(rule, name, _find(tree, rule)) for name, tree in trees.items() if rule.parts[0] in tree]
+    return [_judge_number(rule, name, number) for rule, name, number in numbers]
 
 
-def _judged(rule: Rule, run: str, found: Measured) -> Judgement:
-    bound = found.high if rule.op.startswith("<") else found.low
-    if found.value is None:
+def _judge_number(rule: Rule, run: str, number: TreeNumber) -> Judgement:
+    bound = number.high if rule.op.startswith("<") else number.low
+    if number.value is None:
         passed, why = False, "it has no value in this run"
     elif bound is None:
         passed, why = False, "it has no interval in this run: run the audit again, with more texts if it stays so"
@@ -139,32 +144,32 @@ def _judged(rule: Rule, run: str, found: Measured) -> Judgement:
         passed = OPS[rule.op](bound, rule.value)
         end = "high" if rule.op.startswith("<") else "low"
         why = "" if passed else f"the {end} end of its interval, {bound:.4g}, is not {rule.op} {rule.value}"
-    return Judgement(rule, run, found.value, found.low, found.high, bound, passed, why)
+    return Judgement(rule, run, number.value, number.low, number.high, bound, passed, why)
 
 
-def _find(tree: Mapping[str, Any], rule: Rule) -> Measured:
-    """Walk down the path; the sentence about a wrong step names what is near, or what there is."""
+def _find(tree: Mapping[str, Any], rule: Rule) -> TreeNumber:
+    """Walk down the path; the message about a wrong step names what is near, or what there is."""
     below: Any = tree[rule.parts[0]]
-    for at, part in enumerate(rule.parts[1:], start=1):
-        if isinstance(below, Measured):
-            raise InputError(f"The path {rule.path} goes on too long: it could end with {rule.parts[at - 1]!r}.")
+    for depth, part in enumerate(rule.parts[1:], start=1):
+        if isinstance(below, TreeNumber):
+            raise InputError(f"The path {rule.path} goes on too long: it could end with {rule.parts[depth - 1]!r}.")
         if part.casefold() not in below:
-            raise InputError(_unknown(rule, at, below))
+            raise InputError(_unknown(rule, depth, below))
         below = below[part.casefold()]
-    if not isinstance(below, Measured):
-        raise InputError(f"The path {rule.path} does not end at a number: it goes on with {_listed(below)}.")
+    if not isinstance(below, TreeNumber):
+        raise InputError(f"The path {rule.path} does not end at a number: it goes on with {_list_names(below)}.")
     return below
 
 
-def _unknown(rule: Rule, at: int, known: Mapping[str, Any]) -> str:
-    part = rule.parts[at]
-    near = difflib.get_close_matches(part.casefold(), known, n=1)
-    spelled = [near[0] if k == at and near else one for k, one in enumerate(rule.parts)]
-    path = ".".join(f'"{one}"' if "." in one else one for one in spelled)
-    hint = f"did you mean {path}?" if near else f"there is {_listed(known)}."
+def _unknown(rule: Rule, depth: int, names: Mapping[str, Any]) -> str:
+    part = rule.parts[depth]
+    near = suggest(part.casefold(), names)
+    corrected = [near[0] if k == depth and near else name for k, name in enumerate(rule.parts)]
+    path = ".".join(f'"{name}"' if "." in name else name for name in corrected)
+    hint = f"did you mean {path}?" if near else f"there is {_list_names(names)}."
     return f"The path {rule.path} is not in these runs, since {part!r} is unknown: {hint}"
 
 
-def _listed(known: Mapping[str, Any]) -> str:
-    names = known.shown if isinstance(known, Names) else list(known)
+def _list_names(tree: Mapping[str, Any]) -> str:
+    names = tree.names if isinstance(tree, NumberTree) else list(tree)
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -103,59 +103,51 @@ def names(
     that goes with what a language model finds strange, is measured. It says something of the models, nothing of people.
     """
     from geobias.audits.consent import served_by
-    from geobias.audits.inputs import sources
-    from geobias.audits.names.design import Asked
-    from geobias.audits.names.run import run_names
-    from geobias.models.classifiers.prompted import asked_for
+    from geobias.audits.inputs import parse_text_files
+    from geobias.audits.names.audit import NamesStudy, audit_names
+    from geobias.audits.names.design import design_names
+    from geobias.audits.names.terminal import show, show_preview
+    from geobias.audits.study import RunOptions, choose_classifiers, output_folder
+    from geobias.report.tables import print_json
 
-    run_names(
-        classifiers or [],
-        {
-            "texts": sources(texts),
-            "column": column,
-            "spans": spans,
-            "label": label,
-            "subsets": subset or (),
-            "limit": limit,
-            "finder": finder,
-            "entity": entity,
-            "countries": countries,
-            "draws": draws,
-            "seed": seed,
-            "scripts": scripts,
-            "names": gazetteer,
-        },
-        Asked(
-            positive=_listed(positive),
-            negative=_listed(negative),
-            threshold=threshold,
-            lm=lm,
-            perplexity=perplexity,
-            form=perplexity_form,
-            perplexity_draws=perplexity_draws,
-            perplexity_texts=perplexity_texts,
-            names=names_are,
-            prompt=asked_for(labels, prompt, calibrate),
-        ),
-        device=device,
-        dtype=dtype,
-        out=out,
-        as_json=json,
-        preview=preview,
-        plan=plan,
-        served=served_by(
-            endpoint,
-            model,
-            classifiers,
-            begin=begin,
-            yes=yes,
-            max_calls=max_calls,
-            rate=rate,
-            concurrency=concurrency,
-        ),
-        ray=ray,
+    served = served_by(
+        endpoint, model, classifiers, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
-
-
-def _listed(names: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (names or "").split(",") if name.strip())
+    audited = choose_classifiers(classifiers, served)
+    options: dict[str, Any] = {
+        "texts": parse_text_files(texts),
+        "column": column,
+        "spans": spans,
+        "label": label,
+        "subsets": subset or (),
+        "limit": limit,
+        "finder": finder,
+        "entity": entity,
+        "countries": countries,
+        "draws": draws,
+        "seed": seed,
+        "scripts": scripts,
+        "gazetteer": gazetteer,
+        "names": names_are,
+        "positive": () if positive is None else positive,
+        "negative": () if negative is None else negative,
+        "threshold": threshold,
+        "labels": labels,
+        "prompt": prompt,
+        "calibrate": calibrate,
+        "lm": lm,
+        "perplexity": perplexity,
+        "perplexity_form": perplexity_form,
+        "perplexity_draws": perplexity_draws,
+        "perplexity_texts": perplexity_texts,
+        "device": device,
+    }
+    if preview is not None:
+        show_preview(design_names(**options), preview)
+        return
+    if plan:
+        NamesStudy(design_names(**options), audited, RunOptions(device, dtype)).plan().show()
+        return
+    folder = output_folder(out, "names", audited)
+    result = audit_names(audited, **options, dtype=dtype, ray=ray, out=folder)
+    print_json(result) if json else show(result, folder)

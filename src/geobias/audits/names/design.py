@@ -1,7 +1,6 @@
-"""The names study: rename the people in real texts, country after country, and see how a classifier changes its mind.
+"""The design of a names audit: which texts, who is renamed in them, from which countries, and how models are asked.
 
-After Barriere and Cifuentes 2024. `question()` settles whom to rename and how, `answer()` asks classifiers and language
-models; what follows from their answers is in `names_result`.
+After Barriere and Cifuentes 2024.
 """
 
 from __future__ import annotations
@@ -9,28 +8,31 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from geobias.audits.inputs import given_texts
-from geobias.audits.labels import toned_labels, true_labels
-from geobias.audits.model_identity import model_identity
-from geobias.audits.names.perplexity import Perplexity, language_models, take_perplexity
-from geobias.audits.names.result import Judgement, NamesResult
+from geobias.audits.inputs import TextsSettings, load_texts, split_list
+from geobias.audits.names.result import NamesSettings
 from geobias.checks import HIGHEST_SEED, MOST_ROWS, check_number, check_probability, check_size
-from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.classifiers.prompted import Prompt, refuse_unused
+from geobias.models.classifiers.prompted import Prompt, read_prompt_options
 from geobias.models.finders import EMBEDDED_FINDER, load_finder
 from geobias.models.functions import function_name
-from geobias.models.scorer import LabelScorer, Scorer
+from geobias.models.scorer import Scorer
 from geobias.texts.counterfactuals import Counterfactuals
-from geobias.texts.people import people, places
+from geobias.texts.people import Person, find_people, find_places
 from geobias.texts.user_texts import Texts
-from geobias.world.gazetteer import ENOUGH, PAPER_COUNTRIES, Gazetteer, city_gazetteer, gazetteer, read_gazetteer
+from geobias.world.gazetteer import (
+    ENOUGH,
+    PAPER_COUNTRIES,
+    Gazetteer,
+    load_city_gazetteer,
+    load_gazetteer,
+    read_gazetteer,
+)
 
 ENTITIES = ("person", "place")
 PERPLEXITIES = ("pll", "pll-word")
@@ -39,72 +41,60 @@ NAMES_ARE = ("random", "fixed")
 MOST_DRAWS = 10_000
 
 
-@dataclass(frozen=True)
-class NamesQuestion:
-    """What is asked of every classifier alike: the texts, and those of them in which somebody is renamed."""
+@dataclass(frozen=True, kw_only=True)
+class NamesDesign:
+    """What every classifier is asked alike, and how its answers are read."""
 
     texts: Texts = field(repr=False)
     named: np.ndarray = field(repr=False)  # positions of the texts that name somebody
-    renamed: Counterfactuals = field(repr=False)
-    left_out: tuple[str, ...]  # countries with too few names
-    settings: dict[str, Any] = field(repr=False)
-
-    def settings_for(self, classifiers: Sequence[str], how: Asked) -> dict[str, Any]:
-        """What tells a run from another: this question, put to these classifiers in that way."""
-        return {**self.settings, **how.settings, "classifiers": list(classifiers)}
-
-
-@dataclass(frozen=True)
-class Asked:
-    """How the classifiers are asked, and how their answers are read."""
-
-    positive: tuple[str, ...] = ()
+    counterfactuals: Counterfactuals = field(repr=False)
+    countries_left_out: tuple[str, ...]  # codes of those with too few names
+    finder: str
+    entity: str
+    scripts: str
+    positive: tuple[str, ...] = ()  # labels; without any they are known by their names
     negative: tuple[str, ...] = ()
     threshold: float | None = None
-    lm: Any = None  # a name or a loaded model; None: each classifier's own base model, else the embedded one
-    perplexity: str | None = None  # pll or pll-word of a masked LM; None: what fits the kind of model
-    form: str = "mean"
-    perplexity_draws: int = 5
-    perplexity_texts: int | None = None  # of those that name somebody; None: all of them
-    names: str = "random"  # in intervals and tests: these names stand for others like them; or "fixed", for themselves
     prompt: Prompt | None = None  # how language models among the classifiers are asked for a label
-
-    def __post_init__(self) -> None:
-        check_probability("--threshold", self.threshold)
-        if self.perplexity not in (None, *PERPLEXITIES):
-            raise InputError(f"Unknown perplexity {self.perplexity!r}: choose {' or '.join(PERPLEXITIES)}.")
-        if self.form not in FORMS:
-            raise InputError(f"--perplexity-form is {' or '.join(FORMS)}, not {self.form!r}.")
-        check_number("--perplexity-draws", self.perplexity_draws, 0, MOST_DRAWS)
-        if isinstance(self.lm, str) and not self.lm.strip():
-            raise InputError("--lm is empty: leave it out, or name a language model.")
-        if self.names not in NAMES_ARE:
-            raise InputError(f"--names is {' or '.join(NAMES_ARE)}, not {self.names!r}.")
-        if self.perplexity_texts is not None:
-            check_number("--perplexity-texts", self.perplexity_texts, 1, MOST_ROWS)
+    lm: Any = None  # name of a language model, or a loaded one; None: the base model of each classifier
+    perplexity: str | None = None  # pll or pll-word of a masked LM; None: what fits the kind of model
+    perplexity_form: str = "mean"
+    perplexity_draws: int = 5
+    perplexity_texts: int | None = None  # how many of the texts that name somebody; None: all
+    names_are: str = "random"
 
     @property
-    def settings(self) -> dict[str, Any]:
-        return {
-            "positive": list(self.positive) or "by name",
-            "negative": list(self.negative) or "by name",
-            "threshold": self.threshold,
-            "lm": None if self.lm is None else str(self.lm) if isinstance(self.lm, str | Path) else model_name(self.lm),
-            "perplexity": self.perplexity or "by kind of model",
-            "perplexity_form": self.form,
-            "perplexity_draws": self.perplexity_draws,
-            "perplexity_texts": self.perplexity_texts or "all",
-            "names_are": self.names,
-        } | ({"prompt": self.prompt.settings} if self.prompt else {})
+    def names_fixed(self) -> bool:
+        """Whether intervals and tests take the names as they are, and not as a sample of more."""
+        return self.names_are == "fixed"
+
+    def settings_for(self, classifiers: Sequence[str]) -> NamesSettings:
+        counterfactuals = self.counterfactuals
+        return NamesSettings(
+            texts=TextsSettings.describe(self.texts),
+            finder=self.finder,
+            mentions=_digest_mentions(counterfactuals.people),
+            entity=self.entity,
+            countries=list(counterfactuals.countries),
+            draws=counterfactuals.draws,
+            seed=counterfactuals.seed,
+            scripts=self.scripts,
+            names=counterfactuals.gazetteer.digest,
+            positive=list(self.positive) or "by name",
+            negative=list(self.negative) or "by name",
+            threshold=self.threshold,
+            lm=_model_name(self.lm),
+            perplexity=self.perplexity or "by kind of model",
+            perplexity_form=self.perplexity_form,
+            perplexity_draws=self.perplexity_draws,
+            perplexity_texts=self.perplexity_texts or "all",
+            names_are=self.names_are,
+            prompt=self.prompt.settings if self.prompt else None,
+            classifiers=list(classifiers),
+        )
 
 
-def model_name(model: Any) -> str:
-    if callable(model) and not isinstance(model, Scorer):
-        return function_name(model)
-    return str(getattr(model, "name", None) or type(model).__name__)
-
-
-def question(
+def design_names(
     *,
     texts: Any = None,
     column: str = "text",
@@ -118,159 +108,137 @@ def question(
     draws: int = 50,
     seed: int = 0,
     scripts: str = "latin",
-    names: str | Path | None = None,
+    gazetteer: str | Path | None = None,
+    names: str = "random",
+    positive: str | Sequence[str] = (),
+    negative: str | Sequence[str] = (),
+    threshold: float | None = None,
+    labels: str | None = None,
+    prompt: str | None = None,
+    calibrate: bool = False,
+    lm: Any = None,
+    perplexity: str | None = None,
+    perplexity_form: str = "mean",
+    perplexity_draws: int = 5,
+    perplexity_texts: int | None = None,
     device: str = "auto",
-) -> NamesQuestion:
-    """Resolve the options into texts, people and countries; what is wrong with them is found here, before any work."""
-    if entity not in ENTITIES:
-        raise InputError(f"--entity is {' or '.join(ENTITIES)}, not {entity!r}.")
+) -> NamesDesign:
+    """Resolve the options into texts, people and countries; raise InputError for what is wrong with them.
+
+    The finder reads the texts here, on `device`; no classifier is asked.
+    """
+    _check_choice("--entity", entity, ENTITIES)
+    _check_choice("--perplexity-form", perplexity_form, FORMS)
+    _check_choice("--names", names, NAMES_ARE)
+    if perplexity not in (None, *PERPLEXITIES):
+        raise InputError(f"Unknown perplexity {perplexity!r}: choose {' or '.join(PERPLEXITIES)}.")
     check_number("--draws", draws, 1, MOST_DRAWS)
     check_number("--seed", seed, 0, HIGHEST_SEED)
+    check_number("--perplexity-draws", perplexity_draws, 0, MOST_DRAWS)
+    if perplexity_texts is not None:
+        check_number("--perplexity-texts", perplexity_texts, 1, MOST_ROWS)
+    check_probability("--threshold", threshold)
     if finder is not None and not finder.strip():
         raise InputError("--finder is empty: leave it out, or name one.")
-    listed = _gazetteer(entity, names, scripts)
-    chosen, left_out = _countries(listed, countries)
-    given = given_texts(texts, column=column, spans=spans, label=label, subsets=subsets, limit=limit, entity=entity)
-    if finder is not None and given.spans is not None:
+    if isinstance(lm, str) and not lm.strip():
+        raise InputError("--lm is empty: leave it out, or name a language model.")
+    label_prompt = read_prompt_options(labels, prompt, calibrate)
+    name_lists = _choose_gazetteer(entity, gazetteer, scripts)
+    codes, left_out = _choose_countries(name_lists, countries)
+    source = load_texts(texts, column=column, spans=spans, label=label, subsets=subsets, limit=limit, entity=entity)
+    if finder is not None and source.spans is not None:
         raise InputError("The texts bring spans of their own: leave out --finder, or --spans.")
-    found = given.spans
-    if found is None:
-        found = tuple(map(tuple, load_finder(finder or EMBEDDED_FINDER, entity=entity, device=device)(given.texts)))
-    persons = [
-        people(text, spans, listed) if entity == "person" else places(text, spans)
-        for text, spans in zip(given.texts, found, strict=True)
-    ]
-    named = np.flatnonzero([bool(somebody) for somebody in persons])
+    finder = finder or EMBEDDED_FINDER
+    persons = _find_people(source, finder, entity, name_lists, device)
+    named = np.flatnonzero([bool(row) for row in persons])
     if not len(named):
-        raise InputError(f"No {entity} was found in any of the {len(given)} texts of {given.source}.")
-    check_size(len(named) * len(chosen) * draws, "renamed texts", "use fewer --draws, --countries or texts (--limit)")
-    renamed = Counterfactuals(
-        [given.texts[i] for i in named], [persons[i] for i in named], listed, chosen, draws=draws, seed=seed
+        raise InputError(f"No {entity} was found in any of the {len(source)} texts of {source.source}.")
+    check_size(len(named) * len(codes) * draws, "renamed texts", "use fewer --draws, --countries or texts (--limit)")
+    counterfactuals = Counterfactuals(
+        [source.texts[i] for i in named], [persons[i] for i in named], name_lists, codes, draws=draws, seed=seed
     )
-    marked = [[mention[:2] for person in persons[i] for mention in map(astuple, person.mentions)] for i in named]
-    settings = {
-        "texts": {"source": given.source, "count": len(given), "digest": given.digest},
-        "finder": "given spans" if given.spans is not None else finder or EMBEDDED_FINDER,
-        "mentions": hashlib.blake2b(json.dumps(marked).encode(), digest_size=16).hexdigest(),
-        "entity": entity,
-        "countries": list(chosen),
-        "draws": draws,
-        "seed": seed,
-        "scripts": scripts,
-        "names": listed.digest,
-    }
-    return NamesQuestion(given, named, renamed, left_out, settings)
+    return NamesDesign(
+        texts=source,
+        named=named,
+        counterfactuals=counterfactuals,
+        countries_left_out=left_out,
+        finder=finder if source.spans is None else "given spans",
+        entity=entity,
+        scripts=scripts,
+        positive=tuple(split_list(positive, "--positive")),
+        negative=tuple(split_list(negative, "--negative")),
+        threshold=threshold,
+        prompt=label_prompt,
+        lm=lm,
+        perplexity=perplexity,
+        perplexity_form=perplexity_form,
+        perplexity_draws=perplexity_draws,
+        perplexity_texts=perplexity_texts,
+        names_are=names,
+    )
 
 
-def _gazetteer(entity: str, names: str | Path | None, scripts: str) -> Gazetteer:
+def _check_choice(option: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise InputError(f"{option} is {' or '.join(choices)}, not {value!r}.")
+
+
+def _find_people(
+    texts: Texts, finder: str, entity: str, name_lists: Gazetteer, device: str
+) -> list[tuple[Person, ...]]:
+    """The people (or places) of every text, by the spans that the texts bring or by the finder."""
+    spans = texts.spans
+    if spans is None:
+        spans = tuple(map(tuple, load_finder(finder, entity=entity, device=device)(texts.texts)))
     if entity == "place":
-        if names is not None:
+        return [find_places(text, row) for text, row in zip(texts.texts, spans, strict=True)]
+    return [find_people(text, row, name_lists) for text, row in zip(texts.texts, spans, strict=True)]
+
+
+def _choose_gazetteer(entity: str, file: str | Path | None, scripts: str) -> Gazetteer:
+    if entity == "place":
+        if file is not None:
             raise InputError("--gazetteer is a list of people's names: leave it out with --entity place.")
-        return city_gazetteer(scripts)
-    return gazetteer(scripts) if names is None else read_gazetteer(Path(names), scripts)
+        return load_city_gazetteer(scripts)
+    return load_gazetteer(scripts) if file is None else read_gazetteer(Path(file), scripts)
 
 
-def _countries(listed: Gazetteer, wanted: str | Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The countries to draw names from, and those left out of "all" for want of names."""
-    if wanted == "all" or (wanted is None and not set(PAPER_COUNTRIES) <= set(listed.codes)):
-        left_out = tuple(code for code in listed.codes if listed.lacking(code))
-        chosen = tuple(code for code in listed.codes if code not in left_out)
-        if not chosen:
-            raise InputError(f"No country has {ENOUGH} names of every kind ({', '.join(listed.kinds)}).")
-        return chosen, left_out
-    if isinstance(wanted, str):
-        wanted = [name for name in wanted.split(",") if name.strip()]
-    chosen = (
-        tuple(dict.fromkeys(listed.find(name.strip()) for name in wanted)) if wanted is not None else PAPER_COUNTRIES
-    )
-    if not chosen:
+def _choose_countries(
+    name_lists: Gazetteer, names: str | Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The codes of the countries to draw names from, and of those that "all" leaves out for lack of names."""
+    if names == "all" or (names is None and not set(PAPER_COUNTRIES) <= set(name_lists.codes)):
+        left_out = tuple(code for code in name_lists.codes if name_lists.find_short_lists(code))
+        codes = tuple(code for code in name_lists.codes if code not in left_out)
+        if not codes:
+            raise InputError(f"No country has {ENOUGH} names of every kind ({', '.join(name_lists.kinds)}).")
+        return codes, left_out
+    codes = PAPER_COUNTRIES
+    if names is not None:
+        codes = tuple(dict.fromkeys(name_lists.find(name.strip()) for name in split_list(names, "--countries")))
+    if not codes:
         raise InputError("--countries is empty: leave it out, or name at least one.")
-    for code in chosen:
-        for kind, count in listed.lacking(code):
+    for code in codes:
+        for kind, count in name_lists.find_short_lists(code):
             raise InputError(
-                f"{listed.country(code)} has {count} {kind} names in this script, and {ENOUGH} are needed: leave it "
-                "out, or try --scripts all."
+                f"{name_lists.country(code)} has {count} {kind} names in this script, and {ENOUGH} are needed: leave "
+                "it out, or try --scripts all."
             )
-    return chosen, ()
+    return codes, ()
 
 
-def answer(
-    asked: NamesQuestion,
-    classifiers: Sequence[LabelScorer],
-    how: Asked,
-    *,
-    device: str = "auto",
-    dtype: str = "auto",
-    progress: bool | None = None,
-) -> NamesResult:
-    """Put the question to every classifier, and to the language models that go with them.
-
-    What is wrong with labels or models is found before anything is scored.
-    """
-    names = [classifier.name for classifier in classifiers]
-    if not names or len(set(names)) < len(names):
-        raise InputError(
-            f"Give one classifier or several, each with a name of its own, not: {', '.join(names) or 'none'}."
-        )
-    refuse_unused(how.prompt, classifiers)
-    prepared = [_prepared(asked, classifier, how) for classifier in classifiers]
-    lms = language_models(classifiers, how, device, dtype) if how.perplexity_draws else {}
-    taken: dict[int, Perplexity] = {}
-    judgements = []
-    for classifier, reading in zip(classifiers, prepared, strict=True):
-        judgement = _judged(asked, classifier, reading, how, progress)
-        if lms:
-            scorer, note = lms[classifier.name]
-            if id(scorer) not in taken:
-                taken[id(scorer)] = take_perplexity(asked, scorer, how, progress)
-            judgement = replace(judgement, perplexity=taken[id(scorer)], notes=(*judgement.notes, *note))
-        judgements.append(judgement)
-    settings = asked.settings_for(names, how)
-    return NamesResult(
-        asked.texts, asked.named, asked.renamed, asked.left_out, settings, tuple(judgements), how.names == "fixed"
-    )
+def _digest_mentions(people_by_text: Sequence[Sequence[Person]]) -> str:
+    """What tells apart two ways of finding names in the same texts."""
+    spans = [
+        [(mention.start, mention.end) for person in persons for mention in person.mentions]
+        for persons in people_by_text
+    ]
+    return hashlib.blake2b(json.dumps(spans).encode(), digest_size=16).hexdigest()
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """How a classifier's labels are to be read."""
-
-    positive: list[int]
-    negative: list[int]
-    truth: np.ndarray | None
-    notes: tuple[str, ...]
-
-
-def _prepared(asked: NamesQuestion, classifier: LabelScorer, how: Asked) -> _Reading:
-    positive, negative = toned_labels(classifier.name, classifier.labels, how.positive, how.negative)
-    several_fit = classifier.multi_label or how.threshold is not None
-    return _Reading(
-        positive, negative, *true_labels(asked.texts, classifier.name, classifier.labels, several_fit=several_fit)
-    )
-
-
-def _judged(
-    asked: NamesQuestion, classifier: LabelScorer, reading: _Reading, how: Asked, progress: bool | None
-) -> Judgement:
-    labels = tuple(classifier.labels)
-    originals = ask(classifier, asked.texts.texts, label=classifier.name, progress=progress)
-    renamed = ask(classifier, asked.renamed, label=classifier.name, progress=progress)
-    return Judgement(
-        model=model_identity(classifier),
-        labels=labels,
-        multi_label=classifier.multi_label,
-        positive=reading.positive,
-        negative=reading.negative,
-        threshold=how.threshold if how.threshold is not None else 0.5 if classifier.multi_label else None,
-        original=originals.scores[:, : len(labels)],
-        renamed=renamed.scores[:, : len(labels)].reshape(*asked.renamed.shape, len(labels)),
-        truth=reading.truth,
-        counts={
-            "texts_cut": originals.cut,
-            "renamed_texts": len(renamed.scores),
-            "distinct_renamed_texts": renamed.distinct,
-            "renamed_texts_cut": renamed.cut,
-        },
-        work={"texts_scored": originals.scored, "renamed_texts_scored": renamed.scored},
-        notes=reading.notes,
-    )
+def _model_name(model: Any) -> str | None:
+    if model is None or isinstance(model, str | Path):
+        return None if model is None else str(model)
+    if callable(model) and not isinstance(model, Scorer):
+        return function_name(model)
+    return str(getattr(model, "name", None) or type(model).__name__)

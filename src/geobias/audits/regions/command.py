@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -91,37 +91,33 @@ def regions(
     sub-regions of a region is that region's score. It says something of the model, nothing of the people.
     """
     from geobias.audits.consent import served_by
-    from geobias.audits.regions.run import run_regions
+    from geobias.audits.regions.design import design_regions
+    from geobias.audits.regions.several import list_studies, plan_studies, print_runs, run_studies
+    from geobias.audits.regions.terminal import show_runs
+    from geobias.audits.study import RunOptions, output_folder
+    from geobias.models.scorer import EMBEDDED_LM
 
-    run_regions(
-        models or [None],
-        [name.strip() for given in score or [] for name in given.split(",")],
-        options={
-            "cities": cities,
-            "continents": () if continents is None else continents,
-            "countries": () if countries is None else countries,
-            "tree": tree,
-            "words": words,
-            "templates": template or DEFAULT_TEMPLATE,
-            "ablate": ablate or (),
-            "substitute": substitute,
-            "vectors": vectors,
-            "placebo": placebo,
-        },
-        device=device,
-        dtype=dtype,
-        out=out,
-        as_json=json,
-        plan=plan,
-        served=served_by(
-            endpoint,
-            model,
-            models,
-            begin=begin,
-            yes=yes,
-            max_calls=max_calls,
-            rate=rate,
-            concurrency=concurrency,
-        ),
-        ray=ray,
+    served = served_by(
+        endpoint, model, models, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
+    options: dict[str, Any] = {
+        "cities": cities,
+        "continents": () if continents is None else continents,
+        "countries": () if countries is None else countries,
+        "tree": tree,
+        "words": words,
+        "templates": template or DEFAULT_TEMPLATE,
+        "ablate": ablate or (),
+        "substitute": substitute,
+        "vectors": vectors,
+        "placebo": placebo,
+    }
+    audited = served or list(dict.fromkeys(models or [EMBEDDED_LM]))
+    scores = [name.strip() for text in score or [] for name in text.split(",")]
+    studies = list_studies(design_regions(**options), audited, scores, RunOptions(device, dtype, ray))
+    if plan:
+        plan_studies(studies).show()
+        return
+    folder = output_folder(out, "regions", [study.names()[0] for study in studies.values()])
+    runs = run_studies(studies, folder)
+    print_runs(runs) if json else show_runs(runs.results, runs.agreement, folder)

@@ -1,185 +1,182 @@
-"""How sure the regions audit is of its numbers: intervals, random regions, ranks, and what the names alone do.
-
-Nothing is asked for it but the sentences about invented places, and those only where a placebo was wanted.
-"""
+"""How sure the scores are: intervals over words, random regions, ranks, leave-one-out, and what names alone explain."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geobias.audits.numbers import number
-from geobias.audits.regions.placebo import ENOUGH, placebo
-from geobias.measures.estimates import RESAMPLES, Estimates
-from geobias.measures.herb import FORMS, Children, descriptive_vectors
-from geobias.measures.random_regions import PERMUTATIONS, LeftOut, Nulls, generations, leave_one_out, region_nulls
-from geobias.measures.region_intervals import (
-    FLAT,
-    SCORES,
-    Moved,
-    centroid_distances,
-    kendalls_w,
-    moved,
-    rank_correlations,
-    rank_intervals,
+from geobias.audits.regions.answers import RegionsAnswers
+from geobias.audits.regions.design import MIN_REGIONS, RegionsDesign
+from geobias.audits.regions.result import (
+    BALANCED,
+    InferenceSummary,
+    InfluentialRegion,
+    NullComparison,
+    Rank,
+    RegionInference,
+    RegionNull,
+    ScoreEstimates,
+    TemplateAgreement,
+    Tokenisation,
 )
+from geobias.measures.estimates import RESAMPLES, Estimate, Estimates
+from geobias.measures.herb import FORMS, Children, descriptive_vectors
+from geobias.measures.random_regions import (
+    PERMUTATIONS,
+    LeaveOneOut,
+    RandomRegionTests,
+    compare_with_random_regions,
+    leave_one_out,
+    rows_by_level,
+)
+from geobias.measures.ranks import bootstrap_rank_correlations, kendalls_w, rank_intervals
+from geobias.measures.region_intervals import FLAT, SCORES, RegionJackknife, centroid_distances, jackknife_regions
+from geobias.report.results import number
 
-if TYPE_CHECKING:
-    from geobias.audits.regions.design import RegionsResult
-
-FEWEST_RANKED = 3  # regions that templates put in an order
+MIN_RANKED = 3  # regions, for templates to agree on their order
 
 
 @dataclass(frozen=True)
-class Inference:
-    """Beside every score: its interval, what random regions give, its rank, the sub-region that it hangs on most."""
+class RegionTests:
+    """Intervals and tests of all regions, as arrays."""
 
-    intervals: dict[str, Estimates]  # by measure, each over all regions; the p of c_w.balanced is that of the null
-    nulls: Nulls
-    ranks: dict[int, dict[str, Any]]
-    left_out: dict[int, LeftOut | None]
-    tokenisation: list[dict[str, Any]]
-    placebo: dict[str, Any] | None
-    kendall_w: list[dict[str, Any]] | None
-    summary: dict[str, Any]  # how much was resampled, and what was not
-
-    def of(self, result: RegionsResult, region: int) -> dict[str, Any]:
-        """What is added to one region's entry; nothing for a region without a pair of sub-regions."""
-        tree = result.question.tree
-        if len(tree.children[region]) < 2:
-            return {}
-        entry: dict[str, Any] = {
-            "inference": {
-                variant: {form: self.intervals[f"{variant}.{form}"].at(region) for form in FORMS}
-                for variant in ("c_w", "c_z")
-            }
-            | {FLAT: self.intervals[FLAT].at(region)},
-            "null": self._null(result, region),
-        }
-        if region in self.ranks:
-            entry["rank"] = self.ranks[region]
-        if region in self.left_out:
-            entry["leave_one_out"] = _left_out(result, self.left_out[region], region)
-        return entry
-
-    def _null(self, result: RegionsResult, region: int) -> dict[str, Any] | None:
-        """What random regions give, for balanced C_w and, within, for plain sparseness (Eq. 3); None without them."""
-        if np.isnan(self.nulls.p["c_w"][region]):
-            return None
-        found = {}
-        for measure, name in (("c_w", "c_w.balanced"), ("sparseness", "sparseness")):
-            value, mean = result.measure(name)[region], self.nulls.mean[measure][region]
-            found[measure] = {
-                "mean": number(mean),
-                "ratio": number(value / mean) if mean > 0 else None,
-                "p": number(self.nulls.p[measure][region]),
-                "p_adjusted": number(self.nulls.p_adjusted[measure][region]),
-                "sparser": bool(value > mean),
-            }
-        return found["c_w"] | {"sparseness": None if region == 0 else found["sparseness"]}
+    vectors: list[np.ndarray]  # by template: regions x words
+    intervals: dict[str, Estimates]  # by measure, over all regions
+    nulls: RandomRegionTests
+    ranks: dict[int, Rank]
+    leave_one_out: dict[int, LeaveOneOut | None]
+    summary: InferenceSummary
 
 
-def infer(result: RegionsResult) -> Inference:
-    """Everything at once; what is too large for it is left out, and the summary says so."""
-    children, likelihoods = result.question.tree.children, result.likelihoods
-    vectors = [descriptive_vectors(of_template) for of_template in likelihoods]
-    c_w = result.by_template("c_w.balanced")
-    nulls = region_nulls(vectors, c_w, children)
-    by_words = moved(likelihoods, result.name_likelihoods, children)
+def run_tests(design: RegionsDesign, answers: RegionsAnswers, by_template: Mapping[str, np.ndarray]) -> RegionTests:
+    """Everything at once; what would take too long is left out, and the summary says so."""
+    children = design.tree.children
+    vectors = [descriptive_vectors(likelihoods) for likelihoods in answers.likelihoods]
+    c_w = list(by_template[BALANCED])
+    nulls = compare_with_random_regions(vectors, c_w, children)
+    jackknifes = jackknife_regions(answers.likelihoods, answers.name_likelihoods, children)
     intervals = {
-        name: by_words[name].estimates(name, len(children))
-        if name in by_words
-        else Estimates.unknown(result.measure(name))
+        name: jackknifes[name].estimates(name, len(children))
+        if name in jackknifes
+        else Estimates.unknown(by_template[name].mean(axis=0))
         for name in (*SCORES, FLAT)
     }
-    balanced = intervals["c_w.balanced"]
-    intervals["c_w.balanced"] = Estimates(
+    balanced = intervals[BALANCED]
+    intervals[BALANCED] = Estimates(
         balanced.value, balanced.low, balanced.high, nulls.p["c_w"], nulls.p_adjusted["c_w"]
     )
-    return Inference(
+    return RegionTests(
+        vectors=vectors,
         intervals=intervals,
         nulls=nulls,
-        ranks=_ranks(balanced.value, by_words.get("c_w.balanced"), children),
-        left_out=leave_one_out(vectors, c_w, children),
-        tokenisation=_tokenisation(result, vectors),
-        placebo=None if result.invented is None else placebo(result, result.invented),
-        kendall_w=_agreement(result, c_w) if len(likelihoods) > 1 else None,
-        summary={
-            "words_left_out": len(result.question.words) if by_words else 0,
-            "resamples": RESAMPLES,
-            "permutations": PERMUTATIONS,
-            "left_out": _left_out_notes(by_words, nulls),
-        },
+        ranks=_rank_regions(balanced.value, jackknifes.get(BALANCED), children),
+        leave_one_out=leave_one_out(vectors, c_w, children),
+        summary=InferenceSummary(
+            words_left_out=len(design.words) if jackknifes else 0,
+            resamples=RESAMPLES,
+            permutations=PERMUTATIONS,
+            left_out=_list_omissions(jackknifes, nulls),
+        ),
     )
 
 
-def _ranks(value: np.ndarray, by_words: Moved | None, children: Children) -> dict[int, dict[str, Any]]:
-    """The ranks of the inner regions directly below the root."""
-    rows = np.array([row for row in children[0] if len(children[row]) > 1], dtype=np.int64)
-    if by_words is None or len(rows) < 2:
-        return {}
-    found = rank_intervals(value[rows], by_words.resampled("c_w.balanced", rows))
-    names = ("value", "low", "high")
-    return {
-        int(row): {name: int(rank[k]) for name, rank in zip(names, found, strict=True)} for k, row in enumerate(rows)
-    }
+def region_inference(tests: RegionTests, row: int) -> RegionInference:
+    """The scores of one region with their intervals."""
+
+    def estimates(variant: str) -> ScoreEstimates:
+        return ScoreEstimates(**{form: tests.intervals[f"{variant}.{form}"].at(row) for form in FORMS})
+
+    return RegionInference(c_w=estimates("c_w"), c_z=estimates("c_z"), flat=tests.intervals[FLAT].at(row))
 
 
-def _left_out(result: RegionsResult, left_out: LeftOut | None, region: int) -> dict[str, Any] | None:
+def region_null(tests: RegionTests, scores: Mapping[str, np.ndarray], row: int) -> RegionNull | None:
+    """One region against random ones; None where there are none to compare with."""
+    if np.isnan(tests.nulls.p["c_w"][row]):
+        return None
+    c_w = _compare_with_null(tests.nulls, "c_w", scores[BALANCED][row], row)
+    sparseness = None if row == 0 else _compare_with_null(tests.nulls, "sparseness", scores["sparseness"][row], row)
+    return RegionNull(**vars(c_w), sparseness=sparseness)
+
+
+def _compare_with_null(nulls: RandomRegionTests, measure: str, value: np.ndarray, row: int) -> NullComparison:
+    mean = nulls.mean[measure][row]
+    return NullComparison(
+        mean=number(mean),
+        ratio=number(value / mean) if mean > 0 else None,
+        p=number(nulls.p[measure][row]),
+        p_adjusted=number(nulls.p_adjusted[measure][row]),
+        sparser=bool(value > mean),
+    )
+
+
+def region_leave_one_out(
+    design: RegionsDesign, tests: RegionTests, scores: Mapping[str, np.ndarray], row: int
+) -> InfluentialRegion | None:
+    """The sub-region whose absence changes the score of one region most."""
+    left_out = tests.leave_one_out.get(row)
     if left_out is None:
         return None
-    other = result.question.tree.regions[left_out.region]
-    change = left_out.value - result.measure("c_w.balanced")[region]
-    return {"id": other.id, "name": other.name, "value": left_out.value, "change": float(change)}
+    sub_region = design.tree.regions[left_out.region]
+    change = float(left_out.value - scores[BALANCED][row])
+    return InfluentialRegion(sub_region.id, sub_region.name, left_out.value, change)
 
 
-def _tokenisation(result: RegionsResult, vectors: Sequence[np.ndarray]) -> list[dict[str, Any]]:
-    """Level by level: does a region's distance to its siblings go with its name's tokens or f, or with its norm?"""
-    children, regions = result.question.tree.children, result.question.tree.regions
-    distance = np.mean([centroid_distances(v, children) for v in vectors], axis=0)
-    about = {
-        "tokens": result.name_tokens,
-        "name_likelihood": result.name_likelihoods,
-        "norm": np.linalg.norm(result.likelihoods, axis=2).mean(axis=0),
+def _rank_regions(value: np.ndarray, jackknife: RegionJackknife | None, children: Children) -> dict[int, Rank]:
+    """The ranks of the inner regions directly below the root."""
+    rows = np.array([row for row in children[0] if len(children[row]) > 1], dtype=np.int64)
+    if jackknife is None or len(rows) < 2:
+        return {}
+    ranks, low, high = rank_intervals(value[rows], jackknife.bootstrap_values(BALANCED, rows))
+    return {int(row): Rank(int(ranks[k]), int(low[k]), int(high[k])) for k, row in enumerate(rows)}
+
+
+def correlate_with_names(design: RegionsDesign, answers: RegionsAnswers, tests: RegionTests) -> list[Tokenisation]:
+    """Level by level: whether a region's distance to its siblings goes with traits of its name alone."""
+    children = design.tree.children
+    distance = np.mean([centroid_distances(vectors, children) for vectors in tests.vectors], axis=0)
+    traits = {
+        "name_likelihood": answers.name_likelihoods,
+        "norm": np.linalg.norm(answers.likelihoods, axis=2).mean(axis=0),
     }
-    known = {name: values for name, values in about.items() if values is not None}
-    found = []
-    for level in generations(children)[1:]:
+    if answers.name_tokens is not None:
+        traits = {"tokens": answers.name_tokens, **traits}
+    levels = []
+    for level in rows_by_level(children)[1:]:
         rows = level[~np.isnan(distance[level])]
-        if len(rows) < ENOUGH:
+        if len(rows) < MIN_REGIONS:
             continue
-        correlations = rank_correlations(distance[rows], {name: values[rows] for name, values in known.items()})
-        entry: dict[str, Any] = {"level": regions[rows[0]].level, "regions": len(rows)}
-        found.append(entry | {name: None for name in about} | {n: correlations.at(k) for k, n in enumerate(known)})
-    return found
+        correlations = bootstrap_rank_correlations(
+            distance[rows], {name: values[rows] for name, values in traits.items()}
+        )
+        estimates: dict[str, Estimate | None] = {"tokens": None}
+        estimates |= {name: correlations.at(k) for k, name in enumerate(traits)}
+        levels.append(Tokenisation(level=design.tree.regions[rows[0]].level, regions=len(rows), **estimates))
+    return levels
 
 
-def _agreement(result: RegionsResult, c_w: Sequence[np.ndarray]) -> list[dict[str, Any]]:
-    """Do the templates put the regions of a level in one order? Inner regions and leaves, whose C differs, apart."""
-    tree = result.question.tree
-    scores = np.array(c_w)
-    found = []
-    for level in generations(tree.children)[1:]:
-        below = np.array([len(tree.children[row]) for row in level])
-        for by, rows in (("c_w", level[below > 1]), ("distance", level[below == 0])):
-            if len(rows) >= FEWEST_RANKED:
-                w, p = kendalls_w(scores[:, rows])
-                entry = {"level": tree.regions[rows[0]].level, "by": by, "regions": len(rows)}
-                found.append(entry | {"w": number(np.float64(w)), "p": number(np.float64(p))})
-    return found
+def measure_template_agreement(design: RegionsDesign, by_template: Mapping[str, np.ndarray]) -> list[TemplateAgreement]:
+    """Whether the templates rank the regions of a level alike; inner regions and leaves, whose C differs, apart."""
+    tree, scores = design.tree, by_template[BALANCED]
+    levels = []
+    for level in rows_by_level(tree.children)[1:]:
+        children = np.array([len(tree.children[row]) for row in level])
+        for measure, rows in (("c_w", level[children > 1]), ("distance", level[children == 0])):
+            if len(rows) >= MIN_RANKED:
+                w, p = (number(np.float64(value)) for value in kendalls_w(scores[:, rows]))
+                levels.append(TemplateAgreement(tree.regions[rows[0]].level, measure, len(rows), w, p))
+    return levels
 
 
-def _left_out_notes(by_words: Collection[str], nulls: Nulls) -> list[str]:
-    """What the size of the question forbids, in words."""
+def _list_omissions(jackknifes: Mapping[str, RegionJackknife], nulls: RandomRegionTests) -> list[str]:
+    """What the size of the design forbids, in words."""
     notes = []
-    if SCORES[0] not in by_words:
+    if SCORES[0] not in jackknifes:
         notes.append(
             "No intervals: the words are too few, or the tree is too large to measure it without each of them."
         )
-    elif FLAT not in by_words:
+    elif FLAT not in jackknifes:
         notes.append("No intervals of flat: it has too many pairs to measure it without each word.")
     if nulls.too_large:
         notes.append(f"No random regions beside {nulls.too_large:,} region(s): their level is too large.")

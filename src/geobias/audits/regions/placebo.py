@@ -1,122 +1,97 @@
-"""A placebo: places that exist nowhere, asked about like real ones. How far apart they lie is what names alone do.
+"""A placebo: places that exist nowhere, scored like real ones. How far apart they lie is what names alone do.
 
 Names of more tokens lie further apart whatever they name, so invented names are chosen to have as many as real ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from geobias.audits.regions.answers import InventedPlaces, RegionsAnswers
+from geobias.audits.regions.design import PLACEBO_PLACES, RegionsDesign, main_level
+from geobias.audits.regions.result import Placebo, PlaceboMeasure
 from geobias.engine.ask import ask
 from geobias.measures.estimates import Estimates
-from geobias.measures.herb import Children, descriptive_vectors, herb_scores, sparseness
-from geobias.measures.random_regions import generations
-from geobias.measures.word_influence import FEWEST_WORDS, word_influence
+from geobias.measures.herb import descriptive_vectors, herb_scores, sparseness
+from geobias.measures.word_jackknife import FEWEST_WORDS, jackknife_words
 from geobias.models.scorer import Scorer
 from geobias.texts.templates import Sentences, mark
-from geobias.world.invented import invented_places
-from geobias.world.regions import RegionTree
-from geobias.world.words import Word
 
-if TYPE_CHECKING:
-    from geobias.audits.regions.design import Question, RegionsResult
-
-PLACES, CANDIDATES = 60, 600  # as many are invented, so that those with as many tokens as real names can be chosen
 MEASURES = ("c_w", "sparseness")
-ENOUGH = 10  # regions of a level, to say something of it
 
 
-@dataclass(frozen=True)
-class Invented:
-    """What was said of invented places."""
+def match_tokens(candidate_tokens: np.ndarray, real_tokens: np.ndarray, count: int) -> np.ndarray:
+    """Positions of `count` candidates whose numbers of tokens are together as near as can be to those of real names.
 
-    names: tuple[str, ...]
-    likelihoods: np.ndarray = field(repr=False)  # templates x places x words
-    tokens: np.ndarray | None = field(repr=False)  # of each bare name
-    candidate_tokens: np.ndarray | None = field(repr=False)  # of all names that they were chosen from
-
-
-def main_level(children: Children) -> np.ndarray:
-    """The rows of the level that the names are studied at: the highest of ten regions or more, else the largest."""
-    levels = generations(children)[1:]
-    return next((rows for rows in levels if len(rows) >= ENOUGH), max(levels, key=len))
-
-
-def invented_names(tree: RegionTree, words: Sequence[Word]) -> tuple[str, ...]:
-    """Candidates as long as the names of that level, none of which is a region or a word of the question."""
-    like = [tree.regions[row].name for row in main_level(tree.children)]
-    avoid = [*(region.name for region in tree.regions), *(word.word for word in words)]
-    return invented_places(like, CANDIDATES, avoid=avoid)
-
-
-def matched(tokens: np.ndarray, real: np.ndarray, count: int) -> np.ndarray:
-    """Positions of as many candidates, whose numbers of tokens are together as near as can be to those of real names.
-
-    Each chosen one stands for a quantile of the real names; the sum of what they are off is the smallest possible.
+    Each stands for a quantile of the real names; the sum of the differences is the smallest possible.
     """
-    wanted = np.quantile(real, (np.arange(count) + 0.5) / count, method="inverted_cdf")
-    return np.sort(linear_sum_assignment(np.abs(wanted[:, None] - tokens))[1])
+    quantiles = np.quantile(real_tokens, (np.arange(count) + 0.5) / count, method="inverted_cdf")
+    return np.sort(linear_sum_assignment(np.abs(quantiles[:, None] - candidate_tokens))[1])
 
 
 def ask_invented(
-    asked: Question, scorer: Scorer, name_tokens: np.ndarray | None, label: str, *, progress: bool | None
-) -> tuple[Invented, int]:
-    """The same question about places that exist nowhere, and how many sentences of it were new.
+    design: RegionsDesign, scorer: Scorer, name_tokens: np.ndarray | None, label: str, *, progress: bool | None
+) -> tuple[InventedPlaces, int]:
+    """The answers about invented places, and how many sentences had to be scored for them.
 
-    The bare candidates are asked first, for their tokens, and the chosen ones with all words. Where the scorer counts
-    no tokens, the first candidates are taken.
+    The bare candidates come first, for their tokens, then the chosen ones with all words. Where the scorer counts no
+    tokens, the first candidates are taken.
     """
-    marked = getattr(scorer, "needs_mark", False)
-    candidates = [mark(name) for name in asked.invented] if marked else asked.invented
+    marked = scorer.needs_mark
+    candidates = [mark(name) for name in design.placebo_candidates] if marked else design.placebo_candidates
     tokens = None if name_tokens is None else ask(scorer, candidates, label=label, progress=progress).column("tokens")
-    chosen = np.arange(PLACES)
+    rows = np.arange(PLACEBO_PLACES)
     if tokens is not None and name_tokens is not None:
-        chosen = matched(tokens, name_tokens[main_level(asked.tree.children)], PLACES)
-    names = tuple(asked.invented[k] for k in chosen)
-    sentences = Sentences(asked.templates, names, [word.word for word in asked.words], marked=marked)
-    said = ask(scorer, sentences, label=f"{label} placebo", progress=progress)
-    likelihoods = said.scores[:, 0].reshape(sentences.shape)
-    return Invented(names, likelihoods, None if tokens is None else tokens[chosen], tokens), said.scored
+        rows = match_tokens(tokens, name_tokens[main_level(design.tree.children)], PLACEBO_PLACES)
+    names = tuple(design.placebo_candidates[row] for row in rows)
+    sentences = Sentences(design.templates, names, [word.word for word in design.words], marked=marked)
+    answers = ask(scorer, sentences, label=f"{label} placebo", progress=progress)
+    likelihoods = answers.scores[:, 0].reshape(sentences.shape)
+    return InventedPlaces(names, likelihoods, None if tokens is None else tokens[rows], tokens), answers.scored
 
 
-def placebo(result: RegionsResult, invented: Invented) -> dict[str, Any]:
+def measure_placebo(design: RegionsDesign, answers: RegionsAnswers, invented: InventedPlaces) -> Placebo:
     """Invented places as one cluster of leaves, beside the real ones of a level as another, on the same words."""
-    rows = main_level(result.question.tree.children)
-    real = result.likelihoods[:, rows]
+    rows = main_level(design.tree.children)
+    real = answers.likelihoods[:, rows]
 
-    def both(words: np.ndarray) -> np.ndarray:
-        """measures x (invented, real, the first in shares of the second)."""
-        measured = np.stack([_one_cluster(f[..., words]) for f in (invented.likelihoods, real)], axis=1)
-        ratio = np.divide(measured[:, 0], measured[:, 1], out=np.full(len(MEASURES), np.nan), where=measured[:, 1] > 0)
-        return np.column_stack([measured, ratio])
+    def measure(words: np.ndarray) -> np.ndarray:
+        """measures x (invented, real, the first divided by the second)."""
+        values = np.stack([_measure_cluster(f[..., words]) for f in (invented.likelihoods, real)], axis=1)
+        ratio = np.divide(values[:, 0], values[:, 1], out=np.full(len(MEASURES), np.nan), where=values[:, 1] > 0)
+        return np.column_stack([values, ratio])
 
-    words = result.likelihoods.shape[2]
-    found: dict[str, Any] = {
-        "level": result.question.tree.regions[rows[0]].level,
-        "names": list(invented.names),
-        "tokens": None if invented.tokens is None else float(invented.tokens.mean()),
-        "candidate_tokens": None if invented.candidate_tokens is None else float(invented.candidate_tokens.mean()),
-        "real_tokens": None if result.name_tokens is None else float(result.name_tokens[rows].mean()),
-    }
-    known = words >= FEWEST_WORDS
-    estimates = word_influence(both, words).distances() if known else Estimates.unknown(both(np.arange(words)))
-    for k, measure in enumerate(MEASURES):
-        found[measure] = {"invented": estimates.at(k, 0), "real": estimates.at(k, 1)}
-        if not np.isnan(estimates.value[k, 2]):
-            found[measure]["ratio"] = estimates.at(k, 2)
-    return found
+    words = len(design.words)
+    estimates = (
+        jackknife_words(measure, words).estimate_distances()
+        if words >= FEWEST_WORDS
+        else Estimates.unknown(measure(np.arange(words)))
+    )
+
+    def placebo_measure(k: int) -> PlaceboMeasure:
+        ratio = None if np.isnan(estimates.value[k, 2]) else estimates.at(k, 2)
+        return PlaceboMeasure(invented=estimates.at(k, 0), real=estimates.at(k, 1), ratio=ratio)
+
+    return Placebo(
+        level=design.tree.regions[rows[0]].level,
+        names=list(invented.names),
+        tokens=_mean(invented.tokens),
+        candidate_tokens=_mean(invented.candidate_tokens),
+        real_tokens=None if answers.name_tokens is None else _mean(answers.name_tokens[rows]),
+        **{name: placebo_measure(k) for k, name in enumerate(MEASURES)},
+    )
 
 
-def _one_cluster(likelihoods: np.ndarray) -> np.ndarray:
-    """Balanced C_w and sparseness of these rows as the leaves below one root, the mean over templates."""
+def _measure_cluster(likelihoods: np.ndarray) -> np.ndarray:
+    """Balanced C_w and sparseness of these places as the leaves below one root, the mean over templates."""
     templates, count, words = likelihoods.shape
-    f = np.concatenate([np.full((templates, 1, words), np.nan), likelihoods], axis=1)
+    with_root = np.concatenate([np.full((templates, 1, words), np.nan), likelihoods], axis=1)
     children = [np.arange(1, count + 1), *[np.array([], dtype=np.int64)] * count]
-    vectors = [descriptive_vectors(of_template) for of_template in f]
+    vectors = [descriptive_vectors(of_template) for of_template in with_root]
     c_w = [herb_scores(v, np.zeros(count + 1), children).c_w["balanced"][0] for v in vectors]
     return np.array([np.mean(c_w), np.mean([sparseness(v, children)[0] for v in vectors])])
+
+
+def _mean(values: np.ndarray | None) -> float | None:
+    return None if values is None else float(values.mean())

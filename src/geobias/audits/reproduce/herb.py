@@ -21,10 +21,10 @@ from geobias.audits.reproduce.result import (
     published_only,
     result,
 )
-from geobias.measures.agreement import rank_correlation
 from geobias.measures.herb import FORMS
 from geobias.measures.pairs import pair_count
-from geobias.models.scorer import load
+from geobias.measures.ranks import rank_correlation
+from geobias.models.load import load
 from geobias.texts.defaults import DEFAULT_TEMPLATE
 
 ALBERT = "albert-base-v2"

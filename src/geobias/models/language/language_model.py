@@ -18,13 +18,13 @@ from geobias.models.batching import equal_length_batches
 from geobias.models.fast.layers import MOST_BYTES, replaced
 from geobias.models.fast.projection import Projection, log_sum
 from geobias.models.pretrained import LoadedModel
-from geobias.models.scorer import PROBE, Scorer
+from geobias.models.scorer import PROBE, AnyLanguageModel, Scorer
 from geobias.models.token_arrays import Tokens
 
 LOGITS_HELD = {"cpu": 2**21, "cuda": 2**29}  # numbers of the projection at once: what a cache holds, or a GPU wants
 
 
-class LanguageModel(LoadedModel):
+class LanguageModel(LoadedModel, AnyLanguageModel):
     """A loaded language model; `scorer(method)` gives the ways of asking it."""
 
     methods: ClassVar[tuple[str, ...]]

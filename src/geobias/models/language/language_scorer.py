@@ -13,16 +13,17 @@ from geobias.models.fast.composing import SAMPLED, Composed, OfTemplate, compose
 from geobias.models.fast.gpu_queue import read_late
 from geobias.models.language.language_model import LanguageModel
 from geobias.models.language.template_words import TemplateWords
-from geobias.models.scorer import LIKELIHOOD_COLUMNS, StreamingScorer
-from geobias.texts.lazy_texts import SomeTexts
+from geobias.models.scorer import LIKELIHOOD_COLUMNS, MethodScorer
+from geobias.texts.lazy_texts import TextSelection
 from geobias.texts.templates import Sentences
 
 Answered = tuple[np.ndarray, np.ndarray]
 
 
-class LanguageScorer(StreamingScorer):
+class LanguageScorer(MethodScorer):
     """One way of asking one language model; columns beside the score: tokens counted, unknown ones, tokens cut off."""
 
+    lm: LanguageModel
     columns = LIKELIHOOD_COLUMNS
     takes_everything = True
     attention: str | None = None  # the one that this way of asking needs
@@ -80,17 +81,17 @@ class LanguageScorer(StreamingScorer):
 
     def _composed(self, texts: Sequence[str]) -> list[OfTemplate] | None:
         """Template sentences as parts, template by template; None where they cannot be put together."""
-        if not (self.composes and isinstance(texts, SomeTexts) and isinstance(texts.of, Sentences)):
+        if not (self.composes and isinstance(texts, TextSelection) and isinstance(texts.block, Sentences)):
             return None
-        known = self._parts if self._parts_of is texts.of else {}
-        if not known and len(texts) <= sum(texts.of.shape) + SAMPLED:  # few of many, and as soon tokenised
+        known = self._parts if self._parts_of is texts.block else {}
+        if not known and len(texts) <= sum(texts.block.shape) + SAMPLED:  # few of many, and as soon tokenised
             return None
-        self._parts_of, self._parts = texts.of, known
+        self._parts_of, self._parts = texts.block, known
         template, region, word = texts.coordinates
         found = []
         for one in np.unique(template).tolist():
             if one not in known:
-                known[one] = self._parts_of_template(texts.of, one)
+                known[one] = self._parts_of_template(texts.block, one)
             parts = known[one]
             if parts is None:
                 return None

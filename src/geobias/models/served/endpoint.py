@@ -1,16 +1,13 @@
-"""An OpenAI-compatible server (vLLM, llama.cpp, Ollama, ...): how it is called, again where that helps.
+"""An OpenAI-compatible server (vLLM, llama.cpp, Ollama, ...): concurrent calls, retries and limits.
 
-Calls run side by side, `concurrency` of them at most; answers are handed on as they come. A busy server (429), a
-failing one (5xx), a late answer and a cut connection are tried again, each time after a longer pause; whatever else
-the server refuses is told at once, in its own words.
-
-The key comes from the environment (`GEOBIAS_API_KEY`) and goes into the header of the calls, nowhere else.
+At most `concurrency` calls run at the same time; answers are yielded as they come. A busy server (429), a failing one
+(5xx), a late answer and a cut connection are retried, each time after a longer pause. Whatever else the server refuses
+is reported at once, in its own words.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import ssl
 import time
@@ -21,49 +18,47 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from itertools import count, islice
 from typing import Any, TypeAlias, TypeVar
-from urllib.parse import urlsplit
 
 import httpx
 
 from geobias.errors import GeobiasError, InputError
+from geobias.models.served.address import check_url, read_key
 
-KEY_VARIABLE = "GEOBIAS_API_KEY"
-OPENAI_HOST, OPENAI_KEY_VARIABLE = "api.openai.com", "OPENAI_API_KEY"
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds; doubled from try to try
-LONGEST_WAIT = 300.0  # seconds that a server may ask to wait for before it is better to come back later
-SAID = 300  # characters of a server's message
+LONGEST_WAIT = 300.0  # seconds that a server may ask to wait; above it the run ends
+MESSAGE_LENGTH = 300  # characters of a server's message
 
 T = TypeVar("T")
-Question: TypeAlias = "Callable[[Line], Coroutine[Any, Any, T]]"  # one call, or several that build on each other
+Query: TypeAlias = "Callable[[Connection], Coroutine[Any, Any, T]]"  # one call, or several that build on each other
 Body = dict[str, Any]
-pause = asyncio.sleep  # one name, so that tests need not wait
+pause = asyncio.sleep  # a name of its own, so that tests need not wait
 
 
-class Refused(InputError):
-    """The server refuses a call, and would refuse it again; `status` says how."""
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-class Failed(GeobiasError):
-    """The server failed, again and again; `status` says how, 0 where there was no answer."""
+class CallRefused(InputError):
+    """The server refuses a call, and would refuse it again; `status` is that of its answer."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.status = status
 
 
-class Spent(InputError):
-    """The calls allowed are made."""
+class ServerFailed(GeobiasError):
+    """The server failed at every try; `status` is that of its last answer, 0 without one."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class CallLimitReached(InputError):
+    """All calls that the user allows have been made."""
 
 
 class Endpoint:
     """A model behind a URL, and how hard it may be asked.
 
-    `rate` is the number of calls a second, `max_calls` that of all calls of this object, with those tried again, but
-    without those that ask the model for nothing (see `Line.post`).
+    `rate` limits the calls per second, `max_calls` all calls of this object. Retries count; calls that do not ask the
+    model do not (see `Connection.post`).
     """
 
     def __init__(
@@ -77,7 +72,7 @@ class Endpoint:
         timeout: float = 60.0,
         retries: int = 5,
     ) -> None:
-        self.url = checked_url(url)
+        self.url = check_url(url)
         self.model = model
         if not model.strip():
             raise InputError("A server's model needs its name: give it with --model.")
@@ -86,78 +81,79 @@ class Endpoint:
         self.concurrency, self.rate, self.max_calls = concurrency, rate, max_calls
         self.timeout, self.retries = timeout, retries
         self.calls = 0
-        self._answered = False  # whether anything came of the calls but what the server can
+        self._has_answered = False  # whether any text was answered; probes of the server do not count
         self._next_call = 0.0
 
     def __repr__(self) -> str:
         return f"Endpoint({self.url!r}, {self.model!r})"
 
-    def answers(self, questions: Iterable[Question[T]]) -> Iterator[T]:
-        """What each question finds out through its line, as it comes. When one fails, those under way are heard first.
+    def ask_all(self, queries: Iterable[Query[T]]) -> Iterator[T]:
+        """Yield the answers of the queries as they come. If one fails, those under way are finished first.
 
-        The event loop turns only while somebody waits for the next answer, so this is an ordinary generator.
+        The event loop runs only while the next answer is awaited, so this is an ordinary generator.
         """
-        steps = self._counted(self._steps(iter(questions)))
+        answers = self._explain_limit(self._run_loop(iter(queries)))
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            yield from steps
+            yield from answers
             return
-        with ThreadPoolExecutor(1) as thread:  # a notebook has a loop of its own, and a thread has one at most
+        with ThreadPoolExecutor(1) as thread:  # a notebook has a loop already, and a thread can have only one
             try:
-                while answer := thread.submit(lambda: [*islice(steps, 1)]).result():
+                while answer := thread.submit(lambda: [*islice(answers, 1)]).result():
                     yield answer[0]
             finally:
-                thread.submit(steps.close).result()
+                thread.submit(answers.close).result()
 
-    def ask(self, question: Question[T]) -> T:
-        """The answer to one question, which finds out something about the server: it is kept by nobody."""
-        before = self._answered
-        [answer] = self.answers([question])
-        self._answered = before
+    def ask(self, query: Query[T]) -> T:
+        """Return the answer of a query that probes the server."""
+        before = self._has_answered
+        [answer] = self.ask_all([query])
+        self._has_answered = before
         return answer
 
-    def _counted(self, steps: Generator[T]) -> Generator[T]:
+    def _explain_limit(self, answers: Generator[T]) -> Generator[T]:
+        """Say more if the limit of calls is reached before any text was answered."""
         try:
-            for answer in steps:
-                self._answered = True
+            for answer in answers:
+                self._has_answered = True
                 yield answer
-        except Spent:
-            if self._answered:
+        except CallLimitReached:
+            if self._has_answered:
                 raise
-            raise Spent(
+            raise CallLimitReached(
                 f"The {self.max_calls:,} calls allowed are made before any text was answered: the first calls only "
                 "find out what the server can, and a text may take several, so allow more."
             ) from None
 
-    def _steps(self, questions: Iterator[Question[T]]) -> Generator[T]:
-        line = Line(self)
+    def _run_loop(self, queries: Iterator[Query[T]]) -> Generator[T]:
+        connection = Connection(self)
         loop = asyncio.new_event_loop()
         pending: set[asyncio.Task[T]] = set()
         failure: BaseException | None = None
         try:
             while True:
                 if failure is None:
-                    for question in islice(questions, self.concurrency - len(pending)):
-                        pending.add(loop.create_task(question(line)))
+                    for query in islice(queries, self.concurrency - len(pending)):
+                        pending.add(loop.create_task(query(connection)))
                 if not pending:
                     break
                 done, pending = loop.run_until_complete(asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED))
                 for task in done:
                     if task.exception() is not None:
-                        failure, line.closing = failure or task.exception(), True
+                        failure, connection.closing = failure or task.exception(), True
                     else:
                         yield task.result()
             if failure is not None:
                 raise failure
         finally:
-            loop.run_until_complete(line.close(pending))
+            loop.run_until_complete(connection.close(pending))
             loop.close()
 
-    async def turn(self, *, counts: bool = True) -> None:
+    async def wait_for_turn(self, *, counts: bool = True) -> None:
         """Wait until the next call may be made, and count it."""
         if counts and self.max_calls is not None and self.calls >= self.max_calls:
-            raise Spent(
+            raise CallLimitReached(
                 f"The {self.max_calls:,} calls allowed are made: answers so far are kept, and the same command goes on "
                 "from there."
             )
@@ -168,134 +164,110 @@ class Endpoint:
             await pause(self._next_call - 1 / self.rate - now)
 
 
-class Line:
+class Connection:
     """An open connection to the server."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
-        self.closing = False  # something failed: what is under way may end, nothing is tried again
-        self._variable, self._key = _key(endpoint.url)
+        self.closing = False  # something failed: calls under way may end, nothing is retried
+        self._key_variable, self._key = read_key(endpoint.url)
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         limits = httpx.Limits(max_connections=endpoint.concurrency)
-        self._client = httpx.AsyncClient(headers=headers, timeout=endpoint.timeout, limits=limits, verify=_trusted())
+        self._client = httpx.AsyncClient(
+            headers=headers, timeout=endpoint.timeout, limits=limits, verify=_trusted_certificates()
+        )
 
     async def post(self, path: str, body: Body, *, final: Sequence[int] = ()) -> Any:
-        """The server's answer. A status in `final` is not tried again.
+        """Return the server's answer. A status in `final` is not retried.
 
-        A path that begins with / stands beside /v1: what is there only cuts texts into tokens and puts them together,
-        so these calls are not among those that may be limited.
+        A path that begins with / is beside /v1. Such calls only split texts into tokens and join them, so they are not
+        counted.
         """
-        endpoint, beside = self.endpoint, path.startswith("/")
-        url = endpoint.url.removesuffix("/v1") + path if beside else f"{endpoint.url}/{path}"
-        for tried in count():
-            await endpoint.turn(counts=not beside)
-            status, wait = 0, min(FIRST_PAUSE * 2**tried, LONGEST_PAUSE) * random.uniform(0.5, 1)
+        endpoint, is_beside = self.endpoint, path.startswith("/")
+        url = endpoint.url.removesuffix("/v1") + path if is_beside else f"{endpoint.url}/{path}"
+        for retry in count():
+            await endpoint.wait_for_turn(counts=not is_beside)
+            status, wait = 0, min(FIRST_PAUSE * 2**retry, LONGEST_PAUSE) * random.uniform(0.5, 1)
             try:
                 response = await self._client.post(url, json={"model": endpoint.model, **body})
             except httpx.TimeoutException:
-                why = f"did not answer within {endpoint.timeout:g} s"
+                problem = f"did not answer within {endpoint.timeout:g} s"
             except httpx.RequestError as error:
-                why = f"cannot be reached or cut the connection ({self._shown(str(error) or type(error).__name__)})"
+                problem = f"cannot be reached or cut the connection ({self._clean(str(error) or type(error).__name__)})"
             else:
                 status = response.status_code
                 if status < 300:
-                    return self._content(response)
+                    return self._read_json(response)
                 if status != 429 and status < 500:
-                    raise Refused(self._refusal(response, url), status)
-                why = f"failed with status {status}: {self._said(response)}"
+                    raise CallRefused(self._explain_refusal(response, url), status)
+                problem = f"failed with status {status}: {self._server_message(response)}"
                 wait = max(wait, _retry_after(response))
-            if self.closing or tried >= endpoint.retries or wait > LONGEST_WAIT or status in final:
-                tries = "" if tried == 0 else f", {tried + 1} times"
+            if self.closing or retry >= endpoint.retries or wait > LONGEST_WAIT or status in final:
+                times = "" if retry == 0 else f", {retry + 1} times"
                 later = f" It asks to wait for {wait:.0f} s." if wait > LONGEST_WAIT else ""
-                raise Failed(
-                    f"The server at {endpoint.url} {why}{tries}.{later} Answers so far are kept: the same command goes "
-                    "on from there.",
+                raise ServerFailed(
+                    f"The server at {endpoint.url} {problem}{times}.{later} Answers so far are kept: the same command "
+                    "goes on from there.",
                     status,
                 )
             await pause(wait)
 
     async def close(self, pending: Iterable[asyncio.Task[Any]]) -> None:
-        """Hang up, also on questions that still wait."""
+        """Close the connection, and cancel the queries that still wait."""
         for task in pending:
             task.cancel()
         await asyncio.gather(*pending, return_exceptions=True)
         await self._client.aclose()
 
-    def _content(self, response: httpx.Response) -> Any:
+    def _read_json(self, response: httpx.Response) -> Any:
         try:
             return response.json()
         except ValueError:
-            said = self._shown(response.text)
-            raise GeobiasError(f"The server at {self.endpoint.url} answered something else than JSON: {said}") from None
+            raise GeobiasError(
+                f"The server at {self.endpoint.url} answered something else than JSON: {self._clean(response.text)}"
+            ) from None
 
-    def _refusal(self, response: httpx.Response, url: str) -> str:
-        status, said = response.status_code, self._said(response)
+    def _explain_refusal(self, response: httpx.Response, url: str) -> str:
+        status, message, address = response.status_code, self._server_message(response), self.endpoint.url
         if status in (401, 403):
             state = "was refused" if self._key else "is not set"
-            return f"The server at {self.endpoint.url} wants a key (status {status}): {self._variable} {state}. {said}"
+            return f"The server at {address} wants a key (status {status}): {self._key_variable} {state}. {message}"
         if status == 404:
-            return f"The server has no {url} or no model {self.endpoint.model!r} (does the URL end with /v1?): {said}"
-        return f"The server at {self.endpoint.url} refuses the call (status {status}): {said}"
+            model = self.endpoint.model
+            return f"The server has no {url} or no model {model!r} (does the URL end with /v1?): {message}"
+        return f"The server at {address} refuses the call (status {status}): {message}"
 
-    def _said(self, response: httpx.Response) -> str:
-        """The server's own message, where it gives one."""
+    def _server_message(self, response: httpx.Response) -> str:
+        """Return the error message in the server's answer, or the whole answer."""
         try:
             content = response.json()
         except ValueError:
-            return self._shown(response.text)
+            return self._clean(response.text)
         error = content.get("error", content) if isinstance(content, dict) else content
         message = error.get("message", error) if isinstance(error, dict) else error
-        return self._shown(str(message))
+        return self._clean(str(message))
 
-    def _shown(self, text: str) -> str:
-        """A server's text in one line, cut, and never with the key in it."""
+    def _clean(self, text: str) -> str:
+        """Return a server's text in one line, shortened, and never with the key in it."""
         if self._key:
             text = text.replace(self._key, "***")
-        return " ".join(text.split())[:SAID]
-
-
-def checked_url(url: str) -> str:
-    """The URL without a slash at its end; one that could hold a secret is refused, and not repeated."""
-    try:
-        parts = urlsplit(url.strip())
-        port = parts.port
-    except ValueError:
-        raise InputError("The endpoint is no URL: write it as http://localhost:8000/v1.") from None
-    if parts.username is not None or parts.query or parts.fragment:
-        raise InputError(
-            f"The endpoint's URL must hold no user, password, query or fragment: a key goes into {KEY_VARIABLE}."
-        )
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        shown = "" if set(url) & set("@?#") else f" {url!r}"  # a mistyped URL may hold a password all the same
-        raise InputError(f"The endpoint{shown} is no URL: write it as http://localhost:8000/v1.")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
+        return " ".join(text.split())[:MESSAGE_LENGTH]
 
 
 @lru_cache
-def _trusted() -> ssl.SSLContext:
-    """The certificates that this machine trusts: reading them takes longer than a call."""
+def _trusted_certificates() -> ssl.SSLContext:
+    """Return the certificates that this machine trusts. Reading them takes longer than a call."""
     return httpx.create_ssl_context()
 
 
-def _key(url: str) -> tuple[str, str]:
-    """The variable that is read, and the key in it; empty where there is none. OpenAI's own goes to OpenAI alone."""
-    openai = urlsplit(url).hostname == OPENAI_HOST and KEY_VARIABLE not in os.environ
-    variable = OPENAI_KEY_VARIABLE if openai else KEY_VARIABLE
-    key = os.environ.get(variable, "").strip()
-    if not (key.isascii() and key.isprintable()):
-        raise InputError(f"{variable} holds characters that no key has: set it anew.")
-    return variable, key
-
-
 def _retry_after(response: httpx.Response) -> float:
-    """How many seconds the server asks to wait for: as a number, or as the time to come back."""
-    asked = response.headers.get("Retry-After", "").strip()
+    """Return how many seconds the server asks to wait: its header holds a number, or the time to come back."""
+    header = response.headers.get("Retry-After", "").strip()
     try:
-        return float(asked)
+        return float(header)
     except ValueError:
         pass
     try:
-        return (parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds()
-    except (ValueError, TypeError):  # nothing, or a date that is none
+        return (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError):  # no header, or not a date
         return 0.0

@@ -1,7 +1,6 @@
-"""Training, for studies that look again afterwards: plain loops, seeded, resumed after any epoch that was finished.
+"""Training loops that are seeded and can resume after any finished epoch.
 
-An epoch depends on the seed, its number and the weights before it, on nothing else: resumed or not, the same weights
-come out.
+An epoch depends only on the seed, its number and the weights before it: resumed or not, the weights are the same.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Tokens = Sequence[int] | np.ndarray
 
 
 class Checkpoint:
-    """What a training has come to, kept between epochs: the weights, the optimiser's state, and what was measured."""
+    """The state of a training between epochs, on disk: weights, the optimiser's state, and the measures so far."""
 
     def __init__(self, folder: Path, settings: Mapping[str, Any]) -> None:
         self.folder = folder
@@ -39,16 +38,16 @@ class Checkpoint:
         if path.is_file():
             try:
                 state = json.loads(path.read_text(encoding="utf-8"))
-                self.epochs, held = list(state["epochs"]), state["settings"]
+                self.epochs, saved_settings = list(state["epochs"]), state["settings"]
             except (OSError, ValueError, KeyError, TypeError):
                 raise InputError(f"{path} is damaged: remove {folder}, and the training begins anew.") from None
-            if held != self.settings:
+            if saved_settings != self.settings:
                 raise InputError(
                     f"{folder} holds a training of other settings, data or model: choose another --out, or remove it."
                 )
 
     def restore(self, model: torch.nn.Module, optimiser: torch.optim.Optimizer | None = None, epoch: int = -1) -> None:
-        """The weights (and the optimiser's state) after the last finished epoch, or after another that was kept."""
+        """Load the weights (and the optimiser's state) of the last finished epoch, or of another that was kept."""
         if not self.epochs:
             return
         number = self.epochs[epoch]["epoch"]
@@ -61,14 +60,14 @@ class Checkpoint:
                 f"The checkpoint of epoch {number} in {self.folder} cannot be read: remove the folder to begin anew."
             ) from error
 
-    def keep(
+    def save(
         self,
         model: torch.nn.Module,
         optimiser: torch.optim.Optimizer,
-        measured: Mapping[str, Any],
+        measures: Mapping[str, Any],
         keep: Sequence[int] = (),
     ) -> None:
-        """The state after an epoch; of the earlier ones only those named in `keep` stay."""
+        """Save the state after an epoch, and delete the weights of earlier epochs that are not in `keep`."""
         number = len(self.epochs) + 1
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -77,7 +76,7 @@ class Checkpoint:
                 torch.save(optimiser.state_dict(), self._file(number, "optimiser"))
             except (RuntimeError, SafetensorError) as error:  # the libraries' own words for a full disk
                 raise OSError(None, " ".join(str(error).split())[:200]) from error
-            self.epochs.append({"epoch": number, **measured})
+            self.epochs.append({"epoch": number, **measures})
             state = {"settings": self.settings, "epochs": self.epochs}
             write_whole(self.folder / STATE, json.dumps(state, indent=1).encode())
             for old in range(1, number):
@@ -85,8 +84,8 @@ class Checkpoint:
                 if old not in keep:
                     self._file(old, "safetensors").unlink(missing_ok=True)
 
-    def finished(self) -> None:
-        """Nothing will go on from here: the optimiser's state, twice as large as the weights, is of no more use."""
+    def remove_optimiser_states(self) -> None:
+        """Delete what only resuming needs: it is twice as large as the weights."""
         for file in self.folder.glob("epoch-*.optimiser"):
             file.unlink()
 
@@ -106,9 +105,10 @@ def train_epoch(
     label: str,
     progress: bool | None = None,
 ) -> float:
-    """One pass over the batches; the mean loss. `rate` gives the share of the learning rate at each step of all.
+    """Train on every batch once and return the mean loss.
 
-    Gradients longer than `clip` are shortened; None leaves them as they are.
+    `rate` gives the share of the learning rate at each step, counted over all epochs. Gradients are clipped to the
+    norm `clip`; None leaves them as they are.
     """
     torch.manual_seed(seed * 100_003 + epoch)  # dropout
     model.train()
@@ -136,24 +136,24 @@ def train_epoch(
     return float(np.mean(losses))
 
 
-def shuffled_batches(count: int, size: int, *, seed: int, epoch: int) -> Iterator[np.ndarray]:
-    """Positions of the examples of each batch, in an order that seed and epoch alone decide."""
+def shuffle_batches(count: int, size: int, *, seed: int, epoch: int) -> Iterator[np.ndarray]:
+    """The positions of the examples of each batch, in an order that depends on seed and epoch alone."""
     order = np.random.default_rng([seed, epoch]).permutation(count)
     for start in range(0, count, size):
         yield order[start : start + size]
 
 
-def padded(tokenizer: Any, ids: Sequence[Tokens], labels: Sequence[Tokens] | None = None) -> Batch:
-    """Token ids of different lengths as one batch; labels of tokens, where given, are padded with what is ignored."""
+def pad_batch(tokenizer: Any, ids: Sequence[Tokens], labels: Sequence[Tokens] | None = None) -> Batch:
+    """Token ids of different lengths as one batch; labels of tokens, if any, are padded with the ignored label."""
     longest = max(map(len, ids))
-    filled = torch.full((len(ids), longest), tokenizer.pad_token_id or 0)
+    input_ids = torch.full((len(ids), longest), tokenizer.pad_token_id or 0)
     mask = torch.zeros((len(ids), longest), dtype=torch.long)
     for row, tokens in enumerate(ids):
-        filled[row, : len(tokens)] = torch.tensor(tokens)
+        input_ids[row, : len(tokens)] = torch.tensor(tokens)
         mask[row, : len(tokens)] = 1
-    batch = {"input_ids": filled, "attention_mask": mask}
+    batch = {"input_ids": input_ids, "attention_mask": mask}
     if labels is not None:
         batch["labels"] = torch.full((len(ids), longest), -100)
-        for row, of_tokens in enumerate(labels):
-            batch["labels"][row, : len(of_tokens)] = torch.tensor(of_tokens)
+        for row, token_labels in enumerate(labels):
+            batch["labels"][row, : len(token_labels)] = torch.tensor(token_labels)
     return batch

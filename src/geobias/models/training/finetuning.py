@@ -1,7 +1,7 @@
-"""A pre-trained model becomes a classifier: plain fine-tuning with the usual settings, the best epoch kept.
+"""Fine-tune a pre-trained model as a classifier, with the usual settings, and keep its best epoch.
 
-AdamW, a learning rate that rises over the first tenth of the steps and then falls in a straight line, and after every
-epoch a look at texts that were held out.
+AdamW; the learning rate rises linearly over the first tenth of the steps, then falls linearly. After every epoch the
+classifier is evaluated on held-out texts.
 """
 
 from __future__ import annotations
@@ -15,72 +15,53 @@ import numpy as np
 import torch
 import transformers
 
-from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number
-from geobias.errors import InputError
 from geobias.files import writing
-from geobias.models.classifiers.huggingface import Classifier
-from geobias.models.pretrained import fingerprint, longest_input, pretrained, quiet_transformers, resolve_device
-from geobias.models.training.epochs import Batch, Checkpoint, padded, shuffled_batches, train_epoch
+from geobias.models.classifiers.huggingface import HuggingFaceClassifier
+from geobias.models.fingerprint import compute_fingerprint
+from geobias.models.model_files import load_pretrained, quiet_transformers
+from geobias.models.pretrained import longest_input, resolve_device
+from geobias.models.training.epochs import Batch, Checkpoint, pad_batch, shuffle_batches, train_epoch
+from geobias.models.training.hyperparameters import Hyperparameters
 
 WARM_UP, WEIGHT_DECAY = 0.1, 0.01
-LONGEST_INPUT = 1_000_000  # tokens
 
 
 @dataclass(frozen=True)
-class How:
-    """The usual settings of a fine-tuning."""
-
-    epochs: int = 3
-    batch: int = 32
-    rate: float = 2e-5
-    max_length: int = 128
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_number("--epochs", self.epochs, 1, MOST_EPOCHS)
-        check_number("--batch", self.batch, 1, LARGEST_BATCH)
-        check_number("--max-length", self.max_length, 8, LONGEST_INPUT)
-        check_number("--seed", self.seed, 0, HIGHEST_SEED)
-        if not 0 < self.rate < 1:
-            raise InputError(f"--rate is a learning rate between 0 and 1, not {self.rate}.")
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """Texts with the number of the class of each; `digest` tells them from others."""
+class LabelledTexts:
+    """Texts with the index of the class of each; `digest` tells them from others."""
 
     texts: Sequence[str]
     classes: np.ndarray
     digest: str
 
 
-Measure = Callable[[Classifier], Mapping[str, float]]
-"""What a classifier is worth on texts that were held out; "macro_f1" decides which epoch is the best."""
+Evaluate = Callable[[HuggingFaceClassifier], Mapping[str, float]]
+"""How good a classifier is on held-out texts; "macro_f1" decides which epoch is the best."""
 
 
-def finetune(
+def train_classifier(
     name: str,
     source: str,
-    train: Labelled,
+    train: LabelledTexts,
     labels: Sequence[str],
-    how: How,
+    hyperparameters: Hyperparameters,
     folder: Path,
     *,
-    measure: Measure,
+    evaluate: Evaluate,
     device: str = "auto",
     progress: bool | None = None,
 ) -> list[dict[str, Any]]:
-    """Train, or go on after the last finished epoch, and leave the best epoch's model in folder/model.
+    """Train, or resume after the last finished epoch, and save the best epoch's model in folder/model.
 
-    What was measured after each epoch comes back.
+    Returns the loss and the evaluation of every epoch.
     """
-    torch.manual_seed(how.seed)  # the new head
+    torch.manual_seed(hyperparameters.seed)  # the new head
     head = {
         "num_labels": len(labels),
         "id2label": dict(enumerate(labels)),
         "label2id": {label: k for k, label in enumerate(labels)},
     }
-    model, tokenizer = pretrained(
+    model, tokenizer = load_pretrained(
         transformers.AutoModelForSequenceClassification,
         name,
         source,
@@ -88,43 +69,45 @@ def finetune(
         kind="model with a classifier's form",
         new_head=head,
     )
-    body = fingerprint(model.base_model, tokenizer)  # the head is new, and random
-    settings = asdict(how) | {"model": body, "labels": list(labels), "train": train.digest}
+    body = compute_fingerprint(model.base_model, tokenizer)  # the head is new, and random
+    settings = asdict(hyperparameters) | {"model": body, "labels": list(labels), "train": train.digest}
     checkpoint = Checkpoint(folder / "training", settings)
-    with writing(folder):  # found out now, not after an epoch
+    with writing(folder):  # fails now, not after an epoch
         folder.mkdir(parents=True, exist_ok=True)
     if tokenizer.pad_token_id is None:  # causal models have none: their end of text serves
         tokenizer.pad_token = tokenizer.eos_token
     model.config.pad_token_id = tokenizer.pad_token_id
     model.config.problem_type = "single_label_classification"
     model.to(resolve_device(device))
-    optimiser = torch.optim.AdamW(model.parameters(), lr=how.rate, weight_decay=WEIGHT_DECAY)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=hyperparameters.rate, weight_decay=WEIGHT_DECAY)
     for group in optimiser.param_groups:
-        group["initial_lr"] = how.rate
-    if len(checkpoint.epochs) < how.epochs:
+        group["initial_lr"] = hyperparameters.rate
+    if len(checkpoint.epochs) < hyperparameters.epochs:
         checkpoint.restore(model, optimiser)
-    longest = min(how.max_length, longest_input(model, tokenizer))
+    longest = min(hyperparameters.max_length, longest_input(model, tokenizer))
     ids = tokenizer(list(train.texts), truncation=True, max_length=longest)["input_ids"]
-    steps = how.epochs * -(-len(ids) // how.batch)
-    while len(checkpoint.epochs) < how.epochs:
+    steps = hyperparameters.epochs * -(-len(ids) // hyperparameters.batch)
+    while len(checkpoint.epochs) < hyperparameters.epochs:
         epoch = len(checkpoint.epochs) + 1
-        some = shuffled_batches(len(ids), how.batch, seed=how.seed, epoch=epoch)
-        batches = [_batch(tokenizer, ids, train.classes, positions) for positions in some]
+        batches = [
+            _make_batch(tokenizer, ids, train.classes, positions)
+            for positions in shuffle_batches(len(ids), hyperparameters.batch, seed=hyperparameters.seed, epoch=epoch)
+        ]
         loss = train_epoch(
             model,
             batches,
             optimiser,
             epoch=epoch,
-            seed=how.seed,
-            rate=lambda step: _rate(step, steps),
+            seed=hyperparameters.seed,
+            rate=lambda step: _rate_factor(step, steps),
             label=name,
             progress=progress,
         )
-        measured = {"loss": loss, **measure(Classifier(name, model, tokenizer, fingerprint="in training"))}
-        best = best_epoch([*checkpoint.epochs, measured])
-        checkpoint.keep(model, optimiser, measured, keep=[best + 1])
+        measures = {"loss": loss, **evaluate(HuggingFaceClassifier(name, model, tokenizer, fingerprint="in training"))}
+        best = best_epoch([*checkpoint.epochs, measures])
+        checkpoint.save(model, optimiser, measures, keep=[best + 1])
     checkpoint.restore(model, epoch=best_epoch(checkpoint.epochs))
-    checkpoint.finished()
+    checkpoint.remove_optimiser_states()
     with writing(folder / "model"), quiet_transformers():
         model.cpu().save_pretrained(folder / "model")
         tokenizer.save_pretrained(folder / "model")
@@ -132,16 +115,17 @@ def finetune(
 
 
 def best_epoch(epochs: Sequence[Mapping[str, Any]]) -> int:
-    """The first with the highest macro-F1 on what was held out."""
+    """The position of the first epoch with the highest macro-F1 on the held-out texts."""
     return max(range(len(epochs)), key=lambda k: (epochs[k]["macro_f1"], -k))
 
 
-def _batch(tokenizer: Any, ids: Sequence[Sequence[int]], classes: np.ndarray, positions: np.ndarray) -> Batch:
-    batch = padded(tokenizer, [ids[k] for k in positions])
+def _make_batch(tokenizer: Any, ids: Sequence[Sequence[int]], classes: np.ndarray, positions: np.ndarray) -> Batch:
+    batch = pad_batch(tokenizer, [ids[k] for k in positions])
     batch["labels"] = torch.from_numpy(classes[positions])
     return batch
 
 
-def _rate(step: int, steps: int) -> float:
-    warm = max(1, round(WARM_UP * steps))
-    return (step + 1) / warm if step < warm else max(0.0, (steps - step) / max(1, steps - warm))
+def _rate_factor(step: int, steps: int) -> float:
+    """The share of the highest learning rate at a step: linear warm-up, then linear decay."""
+    warm_up = max(1, round(WARM_UP * steps))
+    return (step + 1) / warm_up if step < warm_up else max(0.0, (steps - step) / max(1, steps - warm_up))

@@ -1,12 +1,9 @@
-"""The page's closing part: how it was made, how to repeat and cite it, and what it does not say."""
+"""The page's title, and its closing part: limits, sources, citations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-from geobias.report.page.parts import Section
 
 LIMITS = (
     "Every number speaks of a model and of words or names put before it. None says anything of the people of a place.",
@@ -34,63 +31,13 @@ CITATIONS = (
     "Pre-trained Language Models.",
     "Names: Barriere and Cifuentes (2024), whose method the names audit follows.",
 )
-LONG = 400  # characters of a setting that are shown
 
 
-def title(found: Sequence[Mapping[str, Any]]) -> str:
+def title(models: Sequence[str]) -> str:
     """The models that the page is about."""
-    names = list(dict.fromkeys(_short(model["name"]) for results in found for model in models_of(results)))
+    names = list(dict.fromkeys("/".join(Path(model).parts[-2:]) for model in models))
     if not names:
         return "Published numbers"
     if len(names) == 1:
         return f"How {names[0]} treats the world"
     return f"How {names[0]} and {names[1] if len(names) == 2 else f'{len(names) - 1} other models'} treat the world"
-
-
-def models_of(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return list(results["models"] if "models" in results else [results["model"]])
-
-
-def account(results: Mapping[str, Any], run: Mapping[str, Any], section: Section) -> dict[str, Any]:
-    """Everything needed to repeat a run, and all that it left out."""
-    models = {
-        f"{model['name']}, {model['score']}": ", ".join(  # one model may be asked in two ways
-            f"{key} {_shown(value)}"
-            for key, value in model.items()
-            if key not in ("name", "score") and value is not None
-        )
-        for model in models_of(results)
-    }
-    when = {"finished": run["finished"], "seconds": run["seconds"]}
-    return {
-        "title": section.title,
-        "command": run.get("command"),
-        "notes": section.notes,
-        "tables": {
-            name: [(key, _shown(value)) for key, value in rows.items()]
-            for name, rows in (
-                ("Settings", results["settings"]),
-                ("Models", models),
-                ("Counts", results.get("counts", {})),
-                ("Run", when),
-                ("Versions", results["versions"]),
-            )
-            if rows
-        },
-    }
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, Mapping):
-        text = ", ".join(f"{key} {_shown(each)}" for key, each in value.items())
-    elif isinstance(value, list):
-        text = ", ".join(map(_shown, value)) or "none"
-    elif isinstance(value, int) and not isinstance(value, bool):
-        text = f"{value:,}"
-    else:
-        text = "none" if value is None else str(value)
-    return text if len(text) <= LONG else f"{text[:LONG]} …"
-
-
-def _short(name: str) -> str:
-    return "/".join(Path(name).parts[-2:])

@@ -1,36 +1,19 @@
-"""`report.html`: finished runs, read from their folders, as one page. No model is needed for it."""
+"""`report.html`: sections of finished runs as one page."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import geobias
-from geobias.audits.compare.page import asked as asked_of_comparisons
-from geobias.audits.compare.page import compare_section
-from geobias.audits.downstream.page import asked as asked_downstream
-from geobias.audits.downstream.page import downstream_section
-from geobias.audits.drift.page import asked as asked_of_drift
-from geobias.audits.drift.page import drift_section
-from geobias.audits.finetune.page import asked as asked_of_finetuning
-from geobias.audits.finetune.page import finetune_section
-from geobias.audits.names.page import asked as asked_of_names
-from geobias.audits.names.page import names_section
-from geobias.audits.regions.page import asked as asked_of_regions
-from geobias.audits.regions.page import regions_section
-from geobias.audits.reproduce.page import asked as asked_of_papers
-from geobias.audits.reproduce.page import reproduce_section
 from geobias.files import write_whole, writing
-from geobias.report import runs
 from geobias.report.page import about
+from geobias.report.page.account import RunAccount
 from geobias.report.page.parts import Block, Chart, Choice, Number, Section, Table, WorldMap
-from geobias.report.page.side_by_side import Run, beside_section, short_names
 from geobias.report.page.theme import THEMES
 from geobias.report.page.world import shared_shapes
 from geobias.report.tables import csv_text
@@ -39,52 +22,16 @@ NUMBERS = 3
 FIGURE_WIDTH = 640
 
 
-class Shown(NamedTuple):
-    """How an audit is shown: its section of the page, and what was asked, in a sentence."""
-
-    section: Callable[[Path, Mapping[str, Any], str], Section]
-    asked: Callable[[Mapping[str, Any]], str]
-
-
-AUDITS = {
-    "regions": Shown(regions_section, asked_of_regions),
-    "names": Shown(names_section, asked_of_names),
-    "downstream": Shown(downstream_section, asked_downstream),
-    "finetune": Shown(finetune_section, asked_of_finetuning),
-    "compare": Shown(compare_section, asked_of_comparisons),
-    "reproduce": Shown(reproduce_section, asked_of_papers),
-    "drift": Shown(drift_section, asked_of_drift),
-}
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A finished run: where it lies, and what it says."""
-
-    folder: Path
-    results: Mapping[str, Any]
-    about: Mapping[str, Any]  # run.json
-
-
-def write_page(path: Path, found: Sequence[Finished]) -> None:
-    page = render(found).encode()
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, page)
-
-
 def is_page(text: str) -> bool:
     """Whether a text is a page of geobias."""
     return '<meta name="generator" content="geobias ' in text[:4096]
 
 
-def render(found: Sequence[Finished]) -> str:
-    """The page of these runs: a section for each, one summary, one account of how it was made."""
+def render(sections: Sequence[Section], accounts: Sequence[RunAccount], description: str) -> str:
+    """The page: one summary, the sections, one account of how each run was made."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    own = sections_of(found)
-    sections = [*side_by_side(found), *own]
     loader = PackageLoader("geobias.report.page")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
 
@@ -92,11 +39,11 @@ def render(found: Sequence[Finished]) -> str:
         return Markup(loader.get_source(environment, name)[0])
 
     return environment.get_template("page.html").render(
-        title=about.title([run.results for run in found]),
-        asked=" ".join(AUDITS[run.results["audit"]].asked(run.results) for run in found),
+        title=about.title([model.name for account in accounts for model in account.result.model_identities]),
+        asked=description,
         sections=sections,
-        numbers=_three(sections),
-        runs=[about.account(run.results, run.about, section) for run, section in zip(found, own, strict=True)],
+        numbers=_first_numbers(sections),
+        runs=accounts,
         limits=about.LIMITS,
         sources=about.SOURCES,
         citations=about.CITATIONS,
@@ -109,33 +56,11 @@ def render(found: Sequence[Finished]) -> str:
     )
 
 
-def sections_of(found: Sequence[Finished]) -> list[Section]:
-    """A section for each run; where an audit has several, a number in their ids and the run in their titles."""
-    times = Counter(run.results["audit"] for run in found)
-    seen: Counter[str] = Counter()
-    sections = []
-    for run, called in zip(found, short_names([run.folder for run in found]), strict=True):
-        audit = run.results["audit"]
-        seen[audit] += 1
-        name = audit if seen[audit] == 1 else f"{audit}-{seen[audit]}"
-        section = AUDITS[audit].section(run.folder, run.results, name)
-        several = times[audit] > 1
-        sections.append(replace(section, title=f"{section.title} ({called})") if several else section)
-    return sections
-
-
-def side_by_side(found: Sequence[Finished]) -> list[Section]:
-    """The section that comes before those of the runs, where an audit has several."""
-    called = short_names([run.folder for run in found])
-    section = beside_section([Run(name, run.results) for name, run in zip(called, found, strict=True)])
-    return [section] if section else []
-
-
-def _three(sections: Sequence[Section]) -> list[Number]:
+def _first_numbers(sections: Sequence[Section]) -> list[Number]:
     """The first number of every section, then the second ones, and so on: three in all."""
-    most = max((len(section.numbers) for section in sections), default=0)
-    turns = [section.numbers[k] for k in range(most) for section in sections if k < len(section.numbers)]
-    return turns[:NUMBERS]
+    longest = max((len(section.numbers) for section in sections), default=0)
+    in_turn = [section.numbers[k] for k in range(longest) for section in sections if k < len(section.numbers)]
+    return in_turn[:NUMBERS]
 
 
 def _data(sections: Sequence[Section]) -> dict[str, Any]:
@@ -177,9 +102,8 @@ def _bundle() -> str:
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").replace("</script", "<\\/script")
 
 
-def save_figures(folder: Path, found: Sequence[Finished]) -> list[str]:
-    """Every chart that stands still as SVG and PNG; maps are `geobias map`'s."""
-    sections = (*side_by_side(found), *sections_of(found))
+def save_figures(folder: Path, sections: Sequence[Section]) -> list[str]:
+    """Every chart as SVG and PNG, except the interactive map, which `geobias map` draws; returns their names."""
     charts = [chart for section in sections for chart in _charts(section)]
     for chart in charts:
         save_figure(folder / chart.id, chart)
@@ -208,8 +132,3 @@ def _charts(section: Section) -> Iterator[Chart]:
             yield from block.options.values()
         elif isinstance(block, Chart):
             yield block
-
-
-def read(folder: Path, audits: Iterable[str] = AUDITS) -> list[Finished]:
-    """The finished run in a folder, or all of them where it holds several; of these audits, or refused."""
-    return [Finished(each, runs.read_run(each, *audits), runs.read_about(each)) for each in runs.runs_in(folder)]

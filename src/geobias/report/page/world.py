@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from geobias.report.charts import CIRCLE, SMALL
-from geobias.world.shapes import countries, shapes, topology
+from geobias.world.shapes import load_countries, load_shapes, load_topology
 
 CHOSEN = "#D55E00"
 
@@ -41,13 +41,13 @@ def shared_shapes() -> dict[str, Any]:
     """The shapes as TopoJSON with codes and names, and points for countries that are too small or have no shape."""
     geometries = [
         shape.geometry | {"properties": {"code": shape.code, "name": shape.name}, "id": shape.code or shape.name}
-        for shape in shapes()
+        for shape in load_shapes()
     ]
-    kept = {key: topology()[key] for key in ("type", "arcs", "transform")}
+    kept = {key: load_topology()[key] for key in ("type", "arcs", "transform")}
     kept["objects"] = {"countries": {"type": "GeometryCollection", "geometries": geometries}}
     dots = [
         {"code": country.code, "name": country.name, "x": round(country.point[0], 3), "y": round(country.point[1], 3)}
-        for country in countries().values()
+        for country in load_countries().values()
         if country.area < SMALL and country.point is not None
     ]
     return {"topology": json.loads(json.dumps(kept)), "dots": dots}

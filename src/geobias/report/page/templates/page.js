@@ -103,7 +103,7 @@
       const select = this.role("word"), topic = this.about.words.topics[this.role("topic").value];
       select.replaceChildren();
       option(select, "", `all ${topic.words.length} words of it`);
-      topic.words.forEach(([position, word]) => option(select, position, word));
+      topic.words.forEach((position) => option(select, position, this.about.words.names[position]));
     }
 
     changed(role) {
@@ -121,15 +121,11 @@
     shown() {
       // What is on the map now: its values by country, and what to call them.
       if (this.role("measure").value !== "words") return this.about.measures[this.role("measure").value];
-      const words = this.about.words, topic = words.topics[this.role("topic").value], one = this.role("word").value;
-      const positions = one === "" ? topic.words.map(([position]) => position) : [Number(one)];
-      const values = {};
-      for (const [code, f] of Object.entries(words.f)) {
-        const some = positions.map((position) => f[position]);
-        if (some.every((value) => value !== null)) values[code] = some.reduce((a, b) => a + b, 0) / some.length;
-      }
+      const words = this.about.words, topic = words.topics[this.role("topic").value], word = this.role("word").value;
       const several = `How likely the ${topic.words.length} words of “${topic.topic}” are`;
-      const title = areHidden() ? "How likely the chosen words are" : one === "" ? several : `How likely “${this.sentence("…", positions[0])}” is`;
+      const values = word === "" ? topic.values : {};
+      if (word !== "") for (const [code, f] of Object.entries(words.f)) if (f[word] !== null) values[code] = f[word];
+      const title = areHidden() ? "How likely the chosen words are" : word === "" ? several : `How likely “${this.sentence("…", word)}” is`;
       return { title, legend: "mean log-probability", reading: words.reading, centre: null, values };
     }
 
@@ -203,23 +199,19 @@
     }
 
     listSentences(columns, code, name) {
-      // Compared with what is said of other countries, given how likely the model finds anything that is said of this one.
-      const { f, means } = this.about.words, own = f[code];
-      if (!own || own.some((value) => value === null)) return void make("p", "No likelihoods.", columns);
-      const level = own.reduce((sum, value, k) => sum + value - means[k], 0) / own.length;
-      const ranked = own.map((value, k) => [value - means[k] - level, k]).sort((a, b) => b[0] - a[0]);
-      const most = (some) => some.slice(0, 6);
+      const { f, salient } = this.about.words, own = f[code], words = salient[code];
+      if (!words) return void make("p", "No likelihoods.", columns);
       const lists = [
-        [`Likelier, among what is said of ${name}, than of other countries`, most(ranked.filter(([difference]) => difference > 0))],
-        [`Less likely, among what is said of ${name}, than of other countries`, most(ranked.filter(([difference]) => difference < 0).reverse())],
+        [`Likelier, among what is said of ${name}, than of other countries`, words.likelier],
+        [`Less likely, among what is said of ${name}, than of other countries`, words.less_likely],
       ];
       const note = `f: ${this.about.words.reading} The second number: how much likelier than of other countries, once it is allowed for that the model finds anything likelier or less likely of ${name}.`;
       make("p", note, columns).className = "reading";
-      for (const [title, some] of lists) {
+      for (const [title, sentences] of lists) {
         const column = make("div", undefined, columns);
         make("h5", title, column);
         const list = make("ul", undefined, column);
-        for (const [difference, k] of some) make("li", `“${this.sentence(name, k)}” f\u00a0${fixed(own[k])}, ${difference < 0 ? "" : "+"}${fixed(difference)}`, list);
+        for (const [k, difference] of sentences) make("li", `“${this.sentence(name, k)}” f\u00a0${fixed(own[k])}, ${difference < 0 ? "" : "+"}${fixed(difference)}`, list);
       }
     }
   }

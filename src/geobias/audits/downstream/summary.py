@@ -1,0 +1,46 @@
+"""The downstream audit in other tools: rows of a model card, numbers of a gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
+from geobias.report.number_tree import WORST, NumberTree, model_names, tree_number, worst_number
+from geobias.report.tables import MARKED_COLUMN, format_interval, is_marked
+
+
+def card_rows(result: DownstreamResult) -> Iterator[dict[str, str]]:
+    for entry in result.classifiers:
+        worst = entry.worst[entry.shown]
+        place = next(place for place in entry.regions if place.id == worst.region)
+        marked = sum(is_marked(region.classes[entry.shown].inference.against_control) for region in entry.regions)
+        yield {
+            "Classifier": entry.model.name,
+            "Class": entry.shown,
+            "Largest shift of p beyond the control": f"{worst.value:.3f}",
+            "95 %, all places at once": format_interval(worst, ".3f"),
+            "Place": place_name(result, place),
+            MARKED_COLUMN.format("Places"): f"{marked} of {len(entry.regions)}",
+        }
+
+
+def gate_numbers(result: DownstreamResult) -> NumberTree:
+    """downstream.CLASSIFIER.LABEL.REGION, or `worst` for a region: against the control."""
+    return NumberTree((model_names(entry.model.name), _classifier_numbers(entry)) for entry in result.classifiers)
+
+
+def _classifier_numbers(entry: ClassifierShifts) -> NumberTree:
+    labels = []
+    for label in entry.labels:
+        numbers = [
+            ((place.id or "", place.name), tree_number(place.classes[label].inference.against_control).absolute())
+            for place in entry.regions
+        ]
+        worst = worst_number(entry.worst[label], (number for _, number in numbers))
+        labels.append(((label,), NumberTree([((WORST,), worst), *numbers])))
+    return NumberTree(labels)
+
+
+def place_name(result: DownstreamResult, place: PlaceShift) -> str:
+    """Cities of one name are told apart by their countries."""
+    return place.name if result.is_mapped else f"{place.name} ({place.country})"

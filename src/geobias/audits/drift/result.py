@@ -1,0 +1,143 @@
+"""What a drift audit measures: how a model's regional bias moves from epoch to epoch of a training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from geobias.audits.regions.answers import RegionsCounts
+from geobias.audits.regions.result import RegionsSettings
+from geobias.measures.estimates import Estimate
+from geobias.models.scorer import ModelIdentity
+from geobias.report.results import NOT_SAVED, AuditResult, Interval
+
+
+@dataclass(frozen=True)
+class CorpusSettings:
+    """What the model is trained on."""
+
+    kind: Literal["toxic", "texts"]
+    """"toxic" for the sentences that the model itself finds likeliest, "texts" for the user's."""
+    levels: list[str] | None = None
+    """Of toxic sentences: the levels of their regions."""
+    top: int | None = None
+    """Of toxic sentences: how many of each word."""
+    source: str | None = None
+    digest: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriftSettings(RegionsSettings):
+    """What makes two runs the same: the settings of the regions audit, and those of the training."""
+
+    corpus: CorpusSettings
+    optimiser: str
+    rate: float
+    epochs: int
+    batch: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriftCounts(RegionsCounts):
+    """The counts of the regions audit before the training, and those of the corpus (null for the other kind)."""
+
+    corpus_sentences: int | None = None
+    corpus_sentences_cut: int | None = None
+    """Sentences that the model cuts before their region; they were left out."""
+    corpus_tokens_hidden: int | None = None
+    texts: int | None = None
+    texts_blank: int | None = None
+    parts: int | None = None
+    """Longer texts are read in parts."""
+    tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class RegionScore:
+    """C_w of one region after an epoch, in both forms, with intervals over words."""
+
+    id: str
+    name: str
+    level: str
+    balanced: Interval
+    paper: Interval
+
+
+@dataclass(frozen=True)
+class EpochScores:
+    """The model after one epoch; epoch 0 is the model before the training, which has no loss."""
+
+    epoch: int
+    loss: float | None
+    regions: list[RegionScore]
+
+
+@dataclass(frozen=True)
+class Trend:
+    """How one form of C_w moved."""
+
+    spearman: float | None
+    """Spearman's correlation of the score with the epoch; null with fewer than three epochs or a constant score."""
+    difference: Estimate
+    """The last epoch minus epoch 0, on the same words; p-values are adjusted over the regions."""
+
+
+@dataclass(frozen=True)
+class RegionTrend:
+    id: str
+    name: str
+    balanced: Trend
+    paper: Trend
+
+
+@dataclass(frozen=True)
+class DriftInference:
+    regions: list[RegionTrend]
+    words_left_out: int
+    """Words that were left out one at a time; 0 without intervals."""
+
+
+@dataclass(frozen=True)
+class CorpusSentence:
+    """A sentence that the model is trained on: a row of tables/corpus.csv."""
+
+    word: str
+    topic: str
+    region: str
+    level: str
+    f: float  # log-likelihood
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriftResult(AuditResult):
+    """How the scores moved while the model was trained."""
+
+    audit: Literal["drift"] = "drift"
+    settings: DriftSettings
+    model: ModelIdentity
+    """The model before the training."""
+    counts: DriftCounts
+    epochs: list[EpochScores] = field(repr=False)
+    inference: DriftInference = field(repr=False)
+    corpus: Annotated[list[CorpusSentence], *NOT_SAVED] = field(default_factory=list, repr=False, compare=False)
+    trained_model: Annotated[Any, *NOT_SAVED] = field(default=None, repr=False, compare=False)
+
+    @property
+    def model_identities(self) -> list[ModelIdentity]:
+        return [self.model]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each epoch and region: `frame`, tables/drift.csv."""
+        return list(self._rows())
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        for epoch in self.epochs:
+            for region in epoch.regions:
+                row: dict[str, Any] = {"epoch": epoch.epoch, "loss": epoch.loss}
+                row |= {"id": region.id, "name": region.name, "level": region.level}
+                for form, score in (("balanced", region.balanced), ("paper", region.paper)):
+                    row |= {form: score.value, f"{form}_low": score.low, f"{form}_high": score.high}
+                yield row

@@ -1,0 +1,41 @@
+"""The drift audit in other tools: rows of a model card, numbers of a gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from geobias.audits.drift.result import DriftResult, RegionScore, RegionTrend
+from geobias.report.number_tree import NumberTree, tree_number
+from geobias.report.tables import digits, interval, signed
+
+
+def card_rows(result: DriftResult) -> Iterator[dict[str, str]]:
+    first, last = result.epochs[0], result.epochs[-1]
+    for before, after, trend in zip(first.regions, last.regions, result.inference.regions, strict=True):
+        yield {
+            "Region": before.name,
+            "Balanced C_w before the training": digits(before.balanced.value),
+            f"After {last.epoch} epochs": digits(after.balanced.value),
+            "Change": signed(trend.balanced.difference.value, 4),
+            "95 % interval of the change": interval(trend.balanced.difference, 4),
+        }
+
+
+def gate_numbers(result: DriftResult) -> NumberTree:
+    """drift.REGION.c_w.balanced after the last epoch; drift.REGION.change.balanced: that minus epoch 0, as a size."""
+    pairs = zip(result.epochs[-1].regions, result.inference.regions, strict=True)
+    return NumberTree(((score.id, score.name), _region_numbers(score, trend)) for score, trend in pairs)
+
+
+def _region_numbers(score: RegionScore, trend: RegionTrend) -> NumberTree:
+    scores = {"balanced": score.balanced, "paper": score.paper}
+    trends = {"balanced": trend.balanced, "paper": trend.paper}
+    return NumberTree(
+        [
+            (("c_w",), NumberTree(((form,), tree_number(interval)) for form, interval in scores.items())),
+            (
+                ("change",),
+                NumberTree(((form,), tree_number(each.difference).absolute()) for form, each in trends.items()),
+            ),
+        ]
+    )

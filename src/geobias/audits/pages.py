@@ -1,0 +1,101 @@
+"""Finished runs, read from their folders, as pages: report.html. No model is needed for it."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from geobias.audits.registry import AUDITS, get_audit
+from geobias.audits.side_by_side import short_names, side_by_side_section
+from geobias.errors import InputError
+from geobias.files import write_whole, writing
+from geobias.report.page import build
+from geobias.report.page.account import RunAccount
+from geobias.report.page.parts import Section
+from geobias.report.results import SCHEMA_VERSION, from_json
+from geobias.report.run_folder import INDEX, RESULTS, RUN, read_json
+from geobias.report.runs import FinishedRun, RunDescription, runs_in
+
+log = logging.getLogger("geobias")
+
+
+def read_run(folder: Path, audits: Iterable[str] = ()) -> FinishedRun[Any]:
+    """The finished run in a folder, of one of these audits (of any if none is named)."""
+    names = list(audits) or [audit.name for audit in AUDITS]
+    needed = " or ".join(f"`geobias {name}`" for name in names)
+    if (folder / INDEX).is_file():
+        paths = ", ".join(map(str, runs_in(folder)))
+        raise InputError(f"{folder} holds several runs: name one of {paths}.")
+    if not (folder / RUN).is_file():
+        raise InputError(f"{folder} holds no finished run: give the folder that {needed} left.")
+    results = read_json(folder / RESULTS)
+    if results.get("audit") not in names:
+        raise InputError(f"{folder} is a run of `geobias {results.get('audit')}`: one of {needed} is needed.")
+    version = results.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise InputError(
+            f"{folder} holds results of version {version}; this geobias reads version {SCHEMA_VERSION}: run the same "
+            "audit again, with another --out."
+        )
+    try:
+        result = from_json(get_audit(results["audit"]).result_type, results)
+        return FinishedRun(folder, result, from_json(RunDescription, read_json(folder / RUN)))
+    except ValueError as error:
+        raise InputError(f"{folder / RESULTS} is damaged ({error}): run the same audit again.") from None
+
+
+def read_runs(folder: Path, audits: Iterable[str] = ()) -> list[FinishedRun[Any]]:
+    """The finished run in a folder, or all of them where it holds several."""
+    return [read_run(path, audits) for path in runs_in(folder)]
+
+
+def render_page(runs: Sequence[FinishedRun[Any]]) -> str:
+    """One page of these runs: a section for each, before them those that show several side by side."""
+    sections = run_sections(runs)
+    accounts = [RunAccount(run.result, run.description, part) for run, part in zip(runs, sections, strict=True)]
+    descriptions = [get_audit(run.result.audit).load("page", "describe")(run.result) for run in runs]
+    return build.render([*_comparisons(runs), *sections], accounts, " ".join(descriptions))
+
+
+def write_page(path: Path, runs: Sequence[FinishedRun[Any]]) -> None:
+    page = render_page(runs).encode()
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, page)
+
+
+def write_run_page(path: Path, folder: Path, runs: Sequence[FinishedRun[Any]]) -> None:
+    """The page of a new run. What was measured may have taken days: a page that fails costs a warning, not the run."""
+    try:
+        write_page(path, runs)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        log.warning("the run is saved, but not its page (%s); try `geobias report %s`", reason, folder)
+
+
+def save_figures(folder: Path, runs: Sequence[FinishedRun[Any]]) -> list[str]:
+    """Every chart of the page as SVG and PNG; returns their names."""
+    return build.save_figures(folder, [*_comparisons(runs), *run_sections(runs)])
+
+
+def run_sections(runs: Sequence[FinishedRun[Any]]) -> list[Section]:
+    """A section for each run; where an audit has several, with a number in their ids and the run in their titles."""
+    counts = Counter(run.result.audit for run in runs)
+    seen: Counter[str] = Counter()
+    sections = []
+    for run, name in zip(runs, short_names([run.folder for run in runs]), strict=True):
+        audit = run.result.audit
+        seen[audit] += 1
+        section_id = audit if seen[audit] == 1 else f"{audit}-{seen[audit]}"
+        section: Section = get_audit(audit).load("page", "section")(run, section_id)
+        sections.append(replace(section, title=f"{section.title} ({name})") if counts[audit] > 1 else section)
+    return sections
+
+
+def _comparisons(runs: Sequence[FinishedRun[Any]]) -> list[Section]:
+    section = side_by_side_section(runs)
+    return [section] if section else []

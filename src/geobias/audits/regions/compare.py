@@ -1,0 +1,48 @@
+"""Two runs of the regions audit on the same words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geobias.audits.compare.pairs import Comparison, list_differences
+from geobias.audits.regions.files import read_likelihoods
+from geobias.audits.regions.result import BALANCED, RegionsResult
+from geobias.errors import InputError
+from geobias.measures.herb import descriptive_vectors, herb_scores
+from geobias.measures.paired_differences import MeasureKey, word_differences
+from geobias.report.runs import FinishedRun
+
+SAME_SETTINGS = {  # what two runs must share to be compared
+    "regions_digest": "tree of regions",
+    "words": "words",
+    "templates": "templates",
+}
+
+
+def compare_runs(first: FinishedRun[RegionsResult], second: FinishedRun[RegionsResult]) -> Comparison:
+    """Balanced C_w of the root and of what lies directly below it."""
+    tree, words = first.result.tree, len(first.result.words)
+    rows = [row for row in (0, *map(int, tree.children[0])) if len(tree.children[row]) > 1]
+    if not rows or words < 2:
+        raise InputError(
+            "There is nothing to compare: it takes two words, and a region at the top with two sub-regions."
+        )
+    answers = [read_likelihoods(run) for run in (first, second)]
+
+    def measure(kept: np.ndarray) -> np.ndarray:
+        """templates x runs x regions, from the kept words only."""
+        by_run = [
+            [
+                herb_scores(descriptive_vectors(f[:, kept]), names, tree.children).c_w["balanced"][rows]
+                for f in by_template
+            ]
+            for by_template, names in answers
+        ]
+        return np.stack([np.stack(scores) for scores in by_run], axis=1)
+
+    models = [run.result.model.name for run in (first, second)]
+    places = [(tree.regions[row].id, tree.regions[row].name) for row in rows]
+    differences = list_differences(
+        models, MeasureKey(BALANCED, "sub-regions"), (), places, word_differences(measure, words)
+    )
+    return Comparison(str(first.folder), str(second.folder), [], list(differences))

@@ -1,0 +1,137 @@
+"""Several language models, or one by several scores: each a run of its own, below one folder with an index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from itertools import combinations, groupby
+from pathlib import Path
+from typing import Any
+
+from geobias.audits.consent import Served, Workload
+from geobias.audits.plan import Plan
+from geobias.audits.regions.audit import RegionsStudy, connect
+from geobias.audits.regions.design import RegionsDesign
+from geobias.audits.regions.result import RegionsResult
+from geobias.audits.study import IndexEntry, RankAgreement, RunIndex, RunOptions, save_index
+from geobias.engine.ask import compute_on
+from geobias.measures.ranks import mean_rank_correlation
+from geobias.models.load import load
+from geobias.models.scorer import check_method
+from geobias.report.results import SCHEMA_VERSION, to_json
+from geobias.report.run_folder import RESERVED
+from geobias.report.runs import index_folder, slug
+from geobias.report.tables import print_json
+
+
+@dataclass(frozen=True)
+class RegionsRuns:
+    """The results of several runs by their folders, and how far every two of them agree."""
+
+    results: dict[str, RegionsResult]
+    agreement: list[RankAgreement]
+
+
+def list_studies(
+    design: RegionsDesign, models: Sequence[str] | Served, scores: Sequence[str], options: RunOptions
+) -> dict[str, RegionsStudy]:
+    """A study of every model by every score (without any: its default), by their folders below that of all."""
+    methods: list[str | None] = [*dict.fromkeys(check_method(score) for score in scores)] or [None]
+    several = [models] if isinstance(models, Served) else dict.fromkeys(models)
+    studies = [RegionsStudy(design, model, method, options) for model in several for method in methods]
+    return dict(zip(_choose_paths([study.names() for study in studies]), studies, strict=True))
+
+
+def plan_studies(studies: Mapping[str, RegionsStudy]) -> Plan:
+    first, *_ = studies.values()
+    if isinstance(first.model, Served):
+        return Plan.of_served(_add_workloads(studies.values()))
+    loaded = _load_models(studies.values(), first.options.device, first.options.dtype)
+    plans = [study.plan() for study in loaded]
+    return Plan(
+        plans[0].about,
+        [step for plan in plans for step in plan.steps],
+        [effect for plan in plans for effect in plan.effects],
+    )
+
+
+def run_studies(studies: Mapping[str, RegionsStudy], folder: Path) -> RegionsRuns:
+    """Run one after the other, each model loaded once; every folder is checked before the first is loaded."""
+    index = index_folder(folder, list(studies)) if len(studies) > 1 else None
+    if index:
+        index.check()
+    for path, study in studies.items():
+        study.options = replace(study.options, out=folder / path)
+        with study.open_folder():
+            pass
+    options = next(iter(studies.values())).options
+    results = {}
+    with index.hold() if index else nullcontext():
+        with compute_on(options.ray, options.device, options.dtype) as (device, dtype):
+            for path, study in zip(studies, _load_models(studies.values(), device, dtype), strict=True):
+                results[path] = study.run()
+        runs = RegionsRuns(results, _compare_ranks(results))
+        if index:
+            entries = [IndexEntry(path, result.model.name, result.model.score) for path, result in results.items()]
+            save_index(index, RunIndex(runs=entries, agreement=runs.agreement))
+    return runs
+
+
+def print_runs(runs: RegionsRuns) -> None:
+    """The content of results.json; of several runs all of them, and how far they agree."""
+    first, *others = runs.results.values()
+    if not others:
+        print_json(first)
+        return
+    content = {
+        "schema_version": SCHEMA_VERSION,
+        "runs": [result.to_dict() for result in runs.results.values()],
+        "agreement": [to_json(agreement) for agreement in runs.agreement],
+    }
+    print(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def _load_models(studies: Iterable[RegionsStudy], device: str, dtype: str) -> Iterator[RegionsStudy]:
+    """The same studies with their models loaded, each model once and when it is needed."""
+    for name, group in groupby(studies, key=lambda study: study.model):
+        same_model = list(group)
+        model: Any = (
+            connect(name, _add_workloads(same_model))
+            if isinstance(name, Served)
+            else load(name, device=device, dtype=dtype)
+        )
+        for study in same_model:
+            yield RegionsStudy(study.design, model, study.score, replace(study.options, ray=None))
+
+
+def _add_workloads(studies: Iterable[RegionsStudy]) -> Workload:
+    return sum((study.workload() for study in studies), Workload(0, 0))
+
+
+def _choose_paths(names: Sequence[tuple[str, str]]) -> list[str]:
+    """The folder of every model and score: that of all for a single one, <model>/<score> for several."""
+    if len(names) == 1:
+        return ["."]
+    folders: dict[str, str] = {}
+    for model in dict.fromkeys(model for model, _ in names):
+        stem = folder = slug(model)
+        while folder in {*folders.values(), *RESERVED}:
+            folder = f"{stem}-{len(folders) + 1}"
+        folders[model] = folder
+    return [f"{folders[model]}/{score}" for model, score in names]
+
+
+def _compare_ranks(results: Mapping[str, RegionsResult]) -> list[RankAgreement]:
+    """For every two runs: whether they put the regions in the same order, word by word."""
+    return [
+        RankAgreement(
+            runs=[first, second],
+            regions=len(results[first].regions) - 1,
+            mean_spearman_over_words=mean_rank_correlation(
+                *(results[path].likelihoods[:, 1:].mean(axis=0) for path in (first, second))
+            ),
+        )
+        for first, second in combinations(results, 2)
+    ]

@@ -1,0 +1,216 @@
+"""The one path of every audit: resolve the design, ask, measure, save; the command then shows the result.
+
+The public function of an audit (`audit_names`) resolves its options into a design and runs a `Study` of it.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from geobias.audits.consent import Served, Workload, agree
+from geobias.audits.pages import read_runs, write_run_page
+from geobias.audits.registry import get_audit
+from geobias.audits.served_classifier import classification, served_classifier
+from geobias.engine.ask import compute_on
+from geobias.models.classifiers.prompted import Prompt, require_prompt
+from geobias.models.load import load_classifier
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier, Scorer
+from geobias.report.results import SCHEMA_VERSION, AuditResult, to_json
+from geobias.report.run_folder import PAGE, RESULTS, RunFolder, write_json
+from geobias.report.runs import FinishedRun, RunDescription, new_folder, place_for, slug, typed_command
+
+Models = TypeVar("Models", bound=Scorer)
+Result = TypeVar("Result", bound=AuditResult)
+Answers = TypeVar("Answers")
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options that every audit has: where it computes, where it saves, and whether it shows its progress."""
+
+    device: str = "auto"
+    dtype: str = "auto"
+    ray: str | None = None
+    out: str | Path | None = None
+    progress: bool | None = None
+
+
+@dataclass(frozen=True)
+class IndexEntry:
+    """One of several runs below a folder."""
+
+    path: str
+    model: str | None = None
+    score: str | None = None
+
+
+@dataclass(frozen=True)
+class RankAgreement:
+    """Whether two runs put the regions in the same order, word by word."""
+
+    runs: list[str]
+    regions: int
+    mean_spearman_over_words: float | None
+
+
+@dataclass(frozen=True)
+class RunIndex:
+    """What index.json holds: the runs below a folder, and how far every two of them agree."""
+
+    runs: list[IndexEntry]
+    agreement: list[RankAgreement] | None = None
+    schema_version: int = SCHEMA_VERSION
+
+
+class Study(ABC, Generic[Models, Answers, Result]):
+    """One design, put to some models. `run` reads top to bottom; the parts that differ are the abstract methods."""
+
+    audit: ClassVar[str]  # its row in the registry
+
+    def __init__(self, options: RunOptions) -> None:
+        self.options = options
+
+    def run(self) -> Result:
+        with self.open_folder() as folder:
+            began = time.perf_counter()
+            with compute_on(self.options.ray, self.options.device, self.options.dtype) as (device, dtype):
+                scorers = self.load(device, dtype)
+                answers = self.ask(scorers)
+            result = self.measure(answers)
+            if folder is not None:
+                save(folder, result, seconds=time.perf_counter() - began)
+        return result
+
+    @abstractmethod
+    def settings(self) -> Any:
+        """What makes two runs the same: a dataclass, compared before a folder is written again."""
+
+    @abstractmethod
+    def load(self, device: str, dtype: str) -> Sequence[Models]:
+        """The models, ready to be asked."""
+
+    @abstractmethod
+    def ask(self, scorers: Sequence[Models]) -> Answers:
+        """What the models answer, as arrays."""
+
+    @abstractmethod
+    def measure(self, answers: Answers) -> Result:
+        """Every number of the result."""
+
+    @contextmanager
+    def open_folder(self) -> Iterator[RunFolder | None]:
+        """The folder of the run, refused before any model is loaded if it holds something else; None without one."""
+        if self.options.out is None:
+            yield None
+            return
+        folder = RunFolder(place_for(self.options.out), to_json(self.settings()))
+        folder.check()
+        yield folder
+
+
+class TrainingStudy(Study[Models, Answers, Result]):
+    """A study that trains models in a subfolder of its run's folder, which no other process can write meanwhile."""
+
+    subfolder: ClassVar[str]
+
+    @property
+    def path(self) -> Path:
+        """The folder of the run."""
+        assert self.options.out is not None  # what trains models has to say where
+        return place_for(self.options.out)
+
+    @contextmanager
+    def open_folder(self) -> Iterator[RunFolder | None]:
+        with super().open_folder() as folder:
+            assert folder is not None
+            with folder.hold(self.subfolder):
+                yield folder
+
+
+class ClassifierStudy(Study[Classifier, Answers, Result]):
+    """A study of one or several classifiers: names, folders, functions, loaded ones, or one behind a server."""
+
+    def __init__(self, classifiers: Any, prompt: Prompt | None, options: RunOptions) -> None:
+        super().__init__(options)
+        self.prompt = prompt
+        self.served = classifiers if isinstance(classifiers, Served) else None
+        if self.served:
+            require_prompt(prompt, self.served.model)
+        several = classifiers if isinstance(classifiers, list | tuple) else [classifiers]
+        # What is no name is wrapped at once, which costs nothing; a name is loaded when the study runs.
+        self.classifiers = [
+            classifier if isinstance(classifier, str | Served) else load_classifier(classifier, prompt=prompt)
+            for classifier in (str(each) if isinstance(each, Path) else each for each in several)
+        ]
+
+    @property
+    def classifier_names(self) -> list[str]:
+        if self.served:
+            return [self.served.model]
+        return [str(getattr(classifier, "name", classifier)) for classifier in self.classifiers]
+
+    def load(self, device: str, dtype: str) -> list[Classifier]:
+        if self.served:
+            agree(self.served, self.workload(self.served))
+            return [served_classifier(self.served, require_prompt(self.prompt, self.served.model))]
+        return [
+            load_classifier(classifier, prompt=self.prompt, device=device, dtype=dtype)
+            for classifier in self.classifiers
+        ]
+
+    @abstractmethod
+    def texts_to_classify(self) -> list[Sequence[str]]:
+        """Blocks of texts that go to every classifier."""
+
+    def workload(self, served: Served) -> Workload:
+        """What would be sent to a server."""
+        return classification(served, require_prompt(self.prompt, served.model), *self.texts_to_classify())
+
+
+def choose_classifiers(names: Sequence[str] | None, served: Served | None) -> list[str] | Served:
+    """The classifiers that a command names, each once; the bundled ones where it names none."""
+    return served or list(dict.fromkeys(names or EMBEDDED_CLASSIFIERS))
+
+
+def output_folder(out: Path | None, audit: str, models: Sequence[str] | Served) -> Path:
+    """The folder that a command writes: `--out`, or a new one under runs/ named after the audit and its model."""
+    names = [models.model] if isinstance(models, Served) else models
+    label = f"{audit}-{slug(names[0])}" if len(names) == 1 else audit
+    return place_for(out or new_folder(label))
+
+
+def save(folder: RunFolder, result: AuditResult, *, seconds: float) -> None:
+    """Write the run's files and its page aside and move them into place, run.json last."""
+    description = RunDescription(
+        finished=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        seconds=round(seconds, 1),
+        work=result.work,
+        command=typed_command(),
+    )
+    results = result.to_dict()
+    folder.check([model.fingerprint for model in result.model_identities])
+    with folder.stage() as staging:
+        (staging / "tables").mkdir()
+        write_json(staging / RESULTS, results)
+        get_audit(result.audit).load("files", "write_files")(staging, result)
+        folder.move_in(staging)
+        write_run_page(staging / PAGE, folder.path, [FinishedRun(folder.path, result, description)])
+        folder.move_in(staging)
+        identity = ("schema_version", "audit", "settings", "model", "models", "versions")
+        folder.finish({key: results[key] for key in identity if key in results} | to_json(description))
+
+
+def save_index(folder: RunFolder, index: RunIndex) -> None:
+    """Write what ties several finished runs together, and the page of them all."""
+    runs = [run for entry in index.runs for run in read_runs(folder.path / entry.path)]
+    with folder.stage() as staging:
+        write_run_page(staging / PAGE, folder.path, runs)
+        folder.move_in(staging)
+        folder.finish(to_json(index))

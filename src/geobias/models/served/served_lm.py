@@ -1,0 +1,127 @@
+"""Language models behind a server, scored by the server's own log-probabilities.
+
+| method | score |
+|---|---|
+| mean | log P of each token given those before it, the mean over the text's tokens |
+| sum | their sum: log P of the whole text |
+| conditional | the mean over the tokens of the marked part, given all that stands before it |
+
+The first token has a log-probability only after another one: after `begin` (the token that begins a text, such as
+`<s>`, for models whose server adds none). Otherwise it is not counted; the column `tokens` says how many were.
+
+The server is probed at the first use: how it gives log-probabilities, whether they are at the right tokens, and which
+model answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from geobias.errors import InputError
+from geobias.models.scorer import LOG_LIKELIHOOD, AnyLanguageModel, MethodScorer, ModelIdentity, ScoreBlock
+from geobias.models.served.completions import ScoredToken
+from geobias.models.served.dictation import CallCache
+from geobias.models.served.endpoint import Connection, Endpoint, Query
+from geobias.models.served.probe import LikelihoodSource, Span, probe_server
+from geobias.models.served.recognition import known_models, recognise_model
+from geobias.texts.templates import unmark
+
+
+class ServedLM(AnyLanguageModel):
+    """A language model behind an endpoint. `begin` is sent before every text and never counts."""
+
+    methods = ("mean", "sum", "conditional")
+    default_method = "mean"
+    perplexity_method = "mean"
+    prompted_method = "conditional"
+
+    def __init__(self, endpoint: Endpoint, *, begin: str = "") -> None:
+        self.endpoint = endpoint
+        self.name = endpoint.model
+        self.begin = begin
+
+    def scorer(self, method: str | None = None) -> ServedScorer:
+        return ServedScorer(self, method or self.default_method)
+
+    @cached_property
+    def source(self) -> LikelihoodSource:
+        """How this server gives log-probabilities; probed at the first use."""
+        return probe_server(self.endpoint, self.begin)
+
+    @cached_property
+    def model_digest(self) -> str:
+        """Which model answers under this name."""
+        return recognise_model(self._address, self.source.probe_log_p)
+
+    @property
+    def _address(self) -> tuple[str, str, str]:
+        return self.endpoint.url, self.name, self.begin
+
+    def describe(self, score: str, fingerprint: str | None) -> ModelIdentity:
+        return ModelIdentity(
+            self.name, score, fingerprint, endpoint=self.endpoint.url, asked_by=self.source.name, begin=self.begin
+        )
+
+    def known_fingerprints(self, method: str) -> list[str]:
+        """Return the fingerprints of the models that answered here before, the last one first. No call is made."""
+        return [make_fingerprint(digest, method) for digest in known_models(self._address)]
+
+
+def make_fingerprint(model_digest: str, method: str) -> str:
+    return f"{model_digest}:{method}:served"
+
+
+class ServedScorer(MethodScorer):
+    """One scoring method of a served model. The column `tokens` says how many tokens counted."""
+
+    lm: ServedLM
+    columns = (LOG_LIKELIHOOD, "tokens")
+    paid = True
+
+    def __init__(self, lm: ServedLM, method: str) -> None:
+        if method not in lm.methods:
+            raise InputError(f"Unknown score {method!r} for a served model: choose one of {', '.join(lm.methods)}.")
+        self.lm = lm
+        self.method = method
+        self.needs_mark = self.looks_back_only = method == "conditional"
+
+    @property
+    def fingerprint(self) -> str:
+        return make_fingerprint(self.lm.model_digest, self.method)
+
+    def known_fingerprints(self) -> list[str]:
+        """Return the fingerprints of the models that answered here before, the last one first. No call is made."""
+        return self.lm.known_fingerprints(self.method)
+
+    def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
+        source, cache = self.lm.source, CallCache()
+        size = source.texts_per_call
+        shares = [range(start, min(start + size, len(texts))) for start in range(0, len(texts), size)]
+
+        def make_query(share: range) -> Query[ScoreBlock]:
+            async def score_share(connection: Connection) -> ScoreBlock:
+                spans = [self._span(texts[i]) for i in share]
+                tokens = await source.score_tokens(connection, spans, cache)
+                return np.array(share), np.array([self._row(*pair) for pair in zip(tokens, spans, strict=True)])
+
+            return score_share
+
+        yield from self.lm.endpoint.ask_all(make_query(share) for share in shares)
+
+    def _span(self, text: str) -> Span:
+        """Return the text as it is sent, and from where to where its tokens count."""
+        plain, start, end = unmark(text)
+        if not self.needs_mark:
+            start, end = 0, len(plain)
+        offset = len(self.lm.begin)
+        return self.lm.begin + plain, offset + start, offset + end
+
+    def _row(self, tokens: Sequence[ScoredToken], span: Span) -> tuple[float, int]:
+        _, start, end = span
+        log_p = [token.log_p for token in tokens if token.log_p is not None and token.start < end and token.end > start]
+        if not log_p:
+            return np.nan, 0  # no token, no score
+        return (sum(log_p) if self.method == "sum" else sum(log_p) / len(log_p)), len(log_p)

@@ -1,0 +1,23 @@
+"""The letters audit on the page."""
+
+from __future__ import annotations
+
+from geobias.report.page.parts import Number, Section, Table
+from geobias.report.runs import FinishedRun
+from tests.audits.letters.result import LettersResult
+
+
+def describe(result: LettersResult) -> str:
+    return f"The letters of {len(result.countries)} countries were counted."
+
+
+def section(run: FinishedRun[LettersResult], name: str) -> Section:
+    rows = [{"country": entry.country, "letters": str(entry.letters)} for entry in run.result.countries]
+    longest = max(run.result.countries, key=lambda entry: entry.letters)
+    return Section(
+        id=name,
+        title="Letters",
+        lead="A longer name is not a larger country.",
+        blocks=[Table(f"{name}-table", "All countries", "One row each.", rows)],
+        numbers=[Number("The longest name", str(longest.letters), "", longest.country)],
+    )

@@ -1,0 +1,323 @@
+"""Likelihoods from servers of several kinds, against the toy's own numbers; what a server lacks is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from geobias.engine.ask import ask
+from geobias.errors import GeobiasError, InputError
+from geobias.models.classifiers.prompted import PromptedClassifier, make_prompt
+from geobias.models.scorer import Scorer
+from geobias.models.served import endpoint as calls
+from geobias.models.served.completions import read_echo
+from geobias.models.served.endpoint import Endpoint, ServerFailed
+from geobias.models.served.probe import PROBES, NoLikelihoods
+from geobias.models.served.served_lm import ServedLM
+from geobias.texts.templates import mark
+from tests.conftest import posix_only
+from tests.servers import BEGIN, Toy, served, tokenise
+
+TEXTS = [
+    "People in France are kind.",
+    "People in Côte d'Ivoire are kind.",
+    "In Ḩalab, 北京",
+    "People in France are shy.",
+]
+ANSWERING = ("plain", "vllm", "llama-cpp-python")
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def pause(seconds: float) -> None:
+        pass
+
+    monkeypatch.setattr(calls, "pause", pause)
+
+
+def model(toy: Toy, begin: str = "", **limits: int) -> ServedLM:
+    return ServedLM(Endpoint(toy.url, "toy", **limits), begin=begin)
+
+
+def numbers(toy: Toy, text: str, begin: str = "") -> list[float]:
+    """By hand: log P of each token of the text given all before it; the first has none where nothing is before it."""
+    before = [*([BEGIN] if toy.like == "vllm" else []), *tokenise(begin)]
+    own = tokenise(text)
+    given = [[*before, *own[:i]] for i in range(len(own))]
+    return [toy.log_p(tokens, token) for tokens, token in zip(given, own, strict=True) if tokens]
+
+
+@pytest.mark.parametrize(
+    ("like", "begin"),
+    [("vllm", ""), *((like, begin) for like in ("plain", "llama-cpp-python") for begin in ("", "<s>", "Well:"))],
+)
+def test_log_likelihoods_are_the_models_own(like: str, begin: str) -> None:
+    with served(like) as toy:
+        lm = model(toy, begin)
+        mean, total = lm.scorer().score(TEXTS), lm.scorer("sum").score(TEXTS)
+        expected = [numbers(toy, text, begin) for text in TEXTS]
+    np.testing.assert_allclose(mean[:, 0], [np.mean(own) for own in expected])
+    np.testing.assert_allclose(total[:, 0], [np.sum(own) for own in expected])
+    np.testing.assert_array_equal(mean[:, 1], [len(own) for own in expected])
+    assert lm.source.scores_first_token == (like == "vllm" or begin != "")
+
+
+def test_a_server_that_begins_texts_by_itself_takes_no_beginning() -> None:
+    with served("vllm") as toy:
+        with pytest.raises(InputError, match="begins texts by itself: leave out --begin"):
+            model(toy, "<s>").scorer().score(TEXTS)
+        assert not set(toy.prompts()) & {f"<s>{text}" for text in TEXTS}
+
+
+@pytest.mark.parametrize("like", ANSWERING)
+def test_conditional_counts_the_marked_part_with_its_space(like: str) -> None:
+    texts = [f"People in {place} are {mark('very kind')}." for place in ("France", "Ḩalab")]
+    with served(like) as toy:
+        found = model(toy).scorer("conditional").score(texts)
+        expected = [numbers(toy, f"People in {place} are very kind.")[-3:-1] for place in ("France", "Ḩalab")]
+    np.testing.assert_allclose(found[:, 0], [np.mean(own) for own in expected])
+    np.testing.assert_array_equal(found[:, 1], [2, 2])
+
+
+def test_several_texts_a_call_where_the_server_answers_them_rightly() -> None:
+    texts = [f"Fox {'x' * n}" for n in range(40)]
+    for like, expected in (("plain", 3), ("llama-cpp-python", 40)):
+        with served(like) as toy:
+            scorer = model(toy).scorer()
+            assert scorer.fingerprint
+            before = len(toy.calls)
+            scorer.score(texts)
+            asked = [body for path, body, _ in toy.calls[before:] if path == "/v1/completions"]
+        assert len(asked) == expected
+
+
+def test_dictated_texts_share_their_beginning() -> None:
+    with served("llama-cpp-python") as toy:
+        scorer = model(toy).scorer()
+        assert scorer.lm.source.is_dictated
+        before = len(toy.calls)
+        scorer.score(["People in France are kind.", "People in France are shy."])
+        said = [body["prompt"] for path, body, _ in toy.calls[before:] if path == "/v1/completions"]
+    assert len(said) == 7  # in, France, are once; kind, shy, and a full stop each
+    assert len(set(said)) == 6  # kind and shy follow the same
+
+
+@pytest.mark.parametrize(
+    ("like", "message"),
+    [
+        ("no-logprobs", "gives no log-probabilities with its completions"),
+        ("no-echo", "does not echo the text .*Only no echo is supported"),
+        ("wrong", "echoed log-probabilities do not stand at their own tokens"),
+        ("chat", "need /completions; a server that only chats can be asked to classify"),
+    ],
+)
+def test_what_a_server_lacks_is_told_at_the_first_call(like: str, message: str) -> None:
+    with served(like) as toy:
+        with pytest.raises(NoLikelihoods, match=message):
+            model(toy).scorer().score(TEXTS)
+        assert not set(toy.prompts()) & set(TEXTS)
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 422, 501])
+def test_a_server_that_refuses_completions_may_still_chat(status: int) -> None:
+    with served() as toy:
+        toy.failures = lambda number: status
+        with pytest.raises(NoLikelihoods, match="can be asked to classify"):
+            model(toy).scorer().score(TEXTS)
+        assert len(toy.calls) == 1
+
+
+def test_a_server_that_cannot_be_dictated_to_is_refused() -> None:
+    with served("llama-cpp-python") as toy:
+        toy.deaf = True
+        with pytest.raises(NoLikelihoods, match="do not stand at their own tokens, and it cannot be made to say them"):
+            model(toy).scorer().score(TEXTS)
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    for bad in (float("nan"), 3.0, "x", None):
+        choice = {"logprobs": {"tokens": ["A", " fox", " ran"], "token_logprobs": [None, -1.0, bad]}}
+        with pytest.raises(GeobiasError, match="for a log-probability"):
+            read_echo(choice, "A fox ran")
+    assert read_echo({"logprobs": {"tokens": ["A", " dog"], "token_logprobs": [None, -1.0]}}, "A fox") is None
+    assert read_echo({"logprobs": None}, "A fox") is None
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text", "count"),
+    [
+        (["Text", " ", "积极"], "Text 积极", 3),  # nothing was generated
+        (["Text", " ", "积极", " dog"], "Text 积极", 3),
+        (["Text", " ", "积极", ""], "Text 积极", 3),  # what was generated shows nothing
+        (["Text", " \ufffd", "\ufffd", "\ufffd"], "Text 京", 4),
+        (["Text", " ", "", "", " dog"], "Text 京", 4),
+        (["Text", " "], "Text 积极", None),
+        (["Text", " ", ""], "Text 京 fox", None),
+    ],
+)
+def test_no_token_of_an_echo_is_lost(tokens: list[str], text: str, count: int | None) -> None:
+    found = read_echo({"logprobs": {"tokens": tokens, "token_logprobs": [None, *[-1.0] * (len(tokens) - 1)]}}, text)
+    assert (None if found is None else len(found)) == count
+
+
+def test_one_way_of_asking_that_is_none() -> None:
+    with pytest.raises(InputError, match="'aul' for a served model: choose one of mean, sum, conditional"):
+        ServedLM(Endpoint("http://localhost:1/v1", "toy")).scorer("aul")
+
+
+@pytest.mark.parametrize(("like", "asked_by"), [("plain", "echoed"), ("llama-cpp-python", "dictated")])
+def test_results_name_the_server_and_how_it_was_asked(like: str, asked_by: str) -> None:
+    with served(like) as toy:
+        identity = model(toy, "<s>").scorer("sum").identity()
+    assert identity == {
+        "name": "toy",
+        "score": "sum",
+        "fingerprint": identity["fingerprint"],
+        "endpoint": toy.url,
+        "asked_by": f"{asked_by} likelihoods",
+        "begin": "<s>",
+    }
+
+
+@pytest.mark.parametrize(("change", "same"), [("nothing", True), ("noise", True), ("weights", False)])
+def test_another_model_under_the_same_name_is_told_apart(change: str, same: bool) -> None:
+    with served() as toy:
+        first = model(toy).scorer().fingerprint
+        if change == "noise":
+            toy.noise = 0.01  # nats a token
+        if change == "weights":
+            toy.weights = "2"
+        lm = model(toy)
+        assert lm.known_fingerprints("mean") == [first]
+        assert (lm.scorer().fingerprint == first) is same
+        assert lm.scorer().fingerprint != lm.scorer("sum").fingerprint
+        toy.weights, toy.noise = "1", 0.0
+        assert model(toy).scorer().fingerprint == first  # the old one is still known when it comes back
+
+
+def test_the_model_that_answered_last_comes_first_and_a_damaged_file_is_no_model(own_store: Path) -> None:
+    with served() as toy:
+        first = model(toy).scorer().fingerprint
+        toy.weights = "2"
+        second = model(toy).scorer().fingerprint
+        for file in own_store.rglob("served/*/*.json"):
+            os.utime(file, (1, 1))
+        toy.weights = "1"
+        assert model(toy).scorer().fingerprint == first
+        assert model(toy).known_fingerprints("mean") == [first, second]
+        next(own_store.rglob(f"{first.split(':')[0]}.json")).write_text("{")
+        assert model(toy).scorer().fingerprint == first  # found again by the same numbers
+
+
+@pytest.mark.parametrize("like", ANSWERING)
+def test_a_server_that_dies_in_the_middle_is_read_prompt_options_no_text_twice(like: str) -> None:
+    texts = [f"Fox {'x' * n}" for n in range(50)]
+    with served(like) as toy:
+        scorer = model(toy, concurrency=3).scorer()
+        assert scorer.fingerprint
+        probed = len(toy.calls)
+        toy.failures = lambda number: 503 if number > probed + 2 + (60 if like == "llama-cpp-python" else 0) else None
+        with pytest.raises(ServerFailed):
+            ask(scorer, texts)
+        answered = toy.prompts()
+        toy.failures = lambda number: None
+        known = ask(model(toy).scorer(), texts)
+        assert 0 < known.scored < 50
+        np.testing.assert_allclose(known.scores[:, 0], [np.mean(numbers(toy, text)) for text in texts])
+        if like != "llama-cpp-python":  # a text was heard and kept, or failed and is sent once more
+            asked = toy.prompts() - answered
+            assert sum(asked[text] for text in texts) == known.scored
+
+
+def test_no_more_calls_than_allowed_then_the_rest() -> None:
+    texts = [f"Fox {'x' * n}" for n in range(100)]
+    with served() as toy:
+        with pytest.raises(InputError, match="10 calls allowed"):
+            ask(model(toy, max_calls=10).scorer(), texts)
+        assert len(toy.calls) == 10
+        ask(model(toy).scorer(), texts)
+        assert all(toy.prompts()[text] == 1 for text in texts)
+
+
+def test_too_few_calls_to_find_out_what_the_server_can() -> None:
+    with served() as toy:
+        for allowed in (2, 6):
+            with pytest.raises(InputError, match=r"only find out what the server can.*allow more"):
+                ask(model(toy, max_calls=allowed).scorer(), TEXTS)
+        with pytest.raises(InputError, match="goes on from there"):
+            ask(model(toy, max_calls=7).scorer(), [f"Fox {'x' * n}" for n in range(50)])
+
+
+SCRIPT = """
+import sys
+from geobias.engine.ask import ask
+from geobias.models.served.endpoint import Endpoint
+from geobias.models.served.served_lm import ServedLM
+
+ask(ServedLM(Endpoint(sys.argv[1], "toy", concurrency=2)).scorer(), [f"Fox {'x' * n}" for n in range(64)])
+"""
+
+
+@posix_only
+@pytest.mark.slow
+def test_killed_in_the_middle_nothing_that_was_kept_is_paid_again(tmp_path: Path, own_store: Path) -> None:
+    script = tmp_path / "asking.py"
+    script.write_text(SCRIPT)
+    with served() as toy:
+        toy.failures = lambda number: 503 if number > 8 else None  # two shares of sixteen, then in vain
+        command = [sys.executable, str(script), toy.url]
+        environment = os.environ | {"GEOBIAS_CACHE": str(own_store)}
+        first = subprocess.Popen(command, env=environment)
+        while len(list(own_store.rglob("*.parquet"))) < 2 and first.poll() is None:
+            time.sleep(0.01)
+        first.send_signal(signal.SIGKILL)
+        assert first.wait() == -signal.SIGKILL
+        kept = sum(pq.read_metadata(file).num_rows for file in own_store.rglob("*.parquet"))
+        toy.failures = lambda number: None
+        before = len(toy.calls)
+        subprocess.run(command, check=True, env=environment)
+        sent = [body["prompt"] for _, body, _ in toy.calls[before:]]
+        again = {text for prompt in sent if isinstance(prompt, list) for text in prompt} - set(PROBES)
+    assert 0 < kept < 64 and again == {f"Fox {'x' * n}" for n in range(kept, 64)}
+
+
+@pytest.mark.parametrize("like", ANSWERING)
+def test_a_served_model_is_prompted_for_labels(like: str) -> None:
+    prompt = make_prompt("bad,good", "Text: {text}\nAnswer:")
+    with served(like) as toy:
+        classifier = PromptedClassifier(model(toy), prompt)
+        p = classifier.score(["I ran."])
+        odds = [np.exp(numbers(toy, f"Text: I ran.\nAnswer: {word}")[-1]) for word in ("bad", "good")]
+    np.testing.assert_allclose(p, [[odds[0] / sum(odds), odds[1] / sum(odds), 0]])
+    assert classifier.paid
+
+
+def test_calibration_is_paid_once() -> None:
+    prompt = make_prompt("bad,good", "Text: {text}\nAnswer:", calibrate=True)
+    with served() as toy:
+        for text in ("I ran.", "I fell."):
+            classifier = PromptedClassifier(model(toy), prompt)
+            row = ask(classifier, [text]).scores[0]
+        assert toy.prompts()["Text: \nAnswer: good"] == toy.prompts()["Text: I fell.\nAnswer: good"] == 1
+        assert classifier.known_fingerprints() == [classifier.fingerprint]
+        own, prior = (
+            np.array([numbers(toy, f"Text: {text}\nAnswer: {word}")[-1] for word in ("bad", "good")])
+            for text in ("I fell.", "")
+        )
+    odds = np.exp(own - prior)
+    np.testing.assert_allclose(row, [*odds / odds.sum(), 0])
+
+
+def test_it_is_a_scorer() -> None:
+    with served() as toy:
+        scorer: Sequence[object] = [model(toy).scorer()]
+        assert all(isinstance(one, Scorer) for one in scorer)
