@@ -4,13 +4,16 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 
-.PHONY: audit test test-models bench calibrate docs schema picture soak lint clean
+.PHONY: audit test test-fast test-models bench calibrate docs schema picture soak lint clean
 
 audit: .venv/installed  ## both audits on the models that ship inside
 	@$(BIN)/geobias audit
 
-test: .venv/installed lint  ## every test
-	$(BIN)/pytest -n 2
+test: .venv/installed lint  ## the linters and every test
+	$(BIN)/pytest -n 2 --dist worksteal
+
+test-fast: .venv/installed  ## the tests that are not marked slow
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow and not models'
 
 bench: .venv/installed  ## its speed beside what people use today, into bench/RESULTS.md; three quarters of an hour on two cores
 	$(BIN)/pip install --quiet --editable '.[bench]'

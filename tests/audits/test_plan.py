@@ -49,6 +49,7 @@ def test_names(run: Run, here: Path, small_models: dict[str, Path]) -> None:
     assert code == 0 and "perplexity" not in more and points(more) < points(out)  # more texts find smaller effects
 
 
+@pytest.mark.slow
 def test_downstream_and_regions(run: Run, here: Path, small_models: dict[str, Path]) -> None:
     code, out, err = run("downstream", "planned:noisy", "--limit", "10", "--continents", "EU", "--plan")
     assert code == 0, err

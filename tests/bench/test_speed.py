@@ -49,6 +49,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("work", SIZES)
+@pytest.mark.slow
 def test_all_ways_give_the_same(work: str, folders: dict[str, Path]) -> None:
     texts = list(PARTS.texts(work))
     scores: dict[str, np.ndarray] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from geobias import cli
-from tests.conftest import Run
+from tests.conftest import Run, posix_only
 
 FEW = ("--cities", "0", "--countries", "FR,DE,NG,KE")
 
@@ -26,6 +25,7 @@ def words(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.figures
 def test_one_model_ends_in_a_folder_a_person_can_open(
     run: Run, small_models: dict[str, Path], words: Path, tmp_path: Path
 ) -> None:
@@ -172,6 +172,7 @@ def test_several_runs_go_only_where_nothing_else_is(run: Run, small_models: dict
     assert code == 2 and "several finished runs" in err
 
 
+@pytest.mark.slow
 def test_a_reader_who_leaves_early_is_no_failure(small_models: dict[str, Path], words: Path, tmp_path: Path) -> None:
     command = f"{sys.executable} -m geobias.cli regions {small_models['bert']} {' '.join(FEW)} --words {words}"
     piped = f"set -o pipefail; {command} --out {tmp_path / 'here'} | head -1"
@@ -261,11 +262,15 @@ assert not heavy, heavy
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
+@posix_only
 @pytest.mark.parametrize("full", ["store", "run"])
+@pytest.mark.slow
 def test_a_full_disk_is_one_line_and_leaves_nothing(
     full: str, small_models: dict[str, Path], words: Path, tmp_path: Path, own_store: Path
 ) -> None:
     """Files limited to a few bytes: what a full disk does to a writer."""
+    import resource
+
     out = tmp_path / "here"
     arguments = ("regions", small_models["bert"], *FEW, "--words", words)
     if full == "run":  # all scores are known already, so the run's own files are the first that do not fit

@@ -15,6 +15,9 @@ import pytest
 
 from tests.conftest import Run
 
+if os.name == "nt":
+    pytest.skip("Windows has no such signals", allow_module_level=True)
+
 COUNTRIES = ("--cities", "0", "--countries", "FR,DE,NG,KE,US,CN")
 MODEL = '''
 """A language model that stops in the middle of its work until the file `go` is there, and logs what it scores."""
@@ -97,6 +100,7 @@ def resume(command: list[str], folder: Path) -> None:
         (signal.SIGKILL, -signal.SIGKILL, ""),
     ],
 )
+@pytest.mark.slow
 def test_a_stopped_command_resumes(
     number: signal.Signals, code: int, said: str, command: list[str], tmp_path: Path
 ) -> None:
@@ -110,6 +114,7 @@ def test_a_stopped_command_resumes(
         resume(command, tmp_path)
 
 
+@pytest.mark.slow
 def test_nohup_is_obeyed(command: list[str], tmp_path: Path) -> None:
     process = start(["nohup", *command], tmp_path)
     process.send_signal(signal.SIGHUP)
@@ -178,6 +183,7 @@ def pooled(texts):
 '''
 
 
+@pytest.mark.slow
 def test_a_model_that_swallows_interrupts_is_stopped_in_the_end(tmp_path: Path, own_store: Path) -> None:
     (tmp_path / "stubborn.py").write_text(STUBBORN, encoding="utf-8")
     code = "import sys; from geobias.cli import early_exit, main; early_exit.SECONDS_BETWEEN_INTERRUPTS = 0.0; main()"
@@ -190,6 +196,7 @@ def test_a_model_that_swallows_interrupts_is_stopped_in_the_end(tmp_path: Path, 
     assert process.returncode == 143 and out == "" and err.strip() == f"geobias: {STOPPED.format(' by SIGTERM')}"
 
 
+@pytest.mark.slow
 def test_processes_of_a_model_end_silently(tmp_path: Path, own_store: Path) -> None:
     """A pool ends its processes by SIGTERM: they must not report an interrupt."""
     (tmp_path / "stubborn.py").write_text(STUBBORN, encoding="utf-8")

@@ -70,6 +70,7 @@ def test_a_wrong_command_would_be_found() -> None:
         _parse(["geobias", "regions", "--citys", "5"])
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme_run(run: Run) -> None:
     shell = [block for block in ALL if block.language == "sh"]
     assert [block.page.name for block in shell] == ["README.md"]
@@ -80,6 +81,7 @@ def test_the_commands_of_the_readme_run(run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", PYTHON_IS_RUN)
+@pytest.mark.slow
 def test_the_python_of_a_page_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     python = [block.text for block in blocks(ROOT / name) if block.language == "python"]

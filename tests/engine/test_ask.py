@@ -19,6 +19,7 @@ from geobias.engine.ask import ask
 from geobias.engine.store import FILES_BEFORE_MERGING
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import Scorer, StreamingScorer
+from tests.conftest import posix_only
 
 
 class Lengths(Scorer):
@@ -152,6 +153,7 @@ np.save(result, answers.scores)
 """
 
 
+@posix_only
 def test_killed_in_the_middle_it_resumes_and_ends_the_same(tmp_path: Path, own_store: Path) -> None:
     """kill -9 in the middle: the second run asks only what is not on disk yet."""
     script, log, result = tmp_path / "stopping.py", tmp_path / "asked.txt", tmp_path / "scores.npy"

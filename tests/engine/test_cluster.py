@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 import ray
 
+from geobias.engine import cluster as engine
 from geobias.engine import shards
 from geobias.engine.ask import ask, compute_on
 from geobias.engine.cluster import Cluster
@@ -22,15 +22,16 @@ from geobias.engine.store import stored
 from geobias.errors import GeobiasError, InputError
 from geobias.models.functions import FunctionClassifier
 from geobias.models.load import load, load_classifier
-from geobias.models.scorer import Scorer
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.defaults import DEFAULT_TEMPLATE
 from geobias.texts.lazy_texts import TextSelection
 from geobias.texts.people import find_people
 from geobias.texts.templates import Sentences
 from geobias.world.gazetteer import load_gazetteer
-from tests.conftest import Run
+from tests.conftest import Run, posix_only
+from tests.engine.scorers import Choosy, Deadly, Paid, rate_politeness
 
+pytestmark = [posix_only, pytest.mark.slow]
 LANDS = ("France", "Chad", "Peru", "Åland", "Fiji")
 REGIONS = [f"the {size} {land}" for size in ("old", "new", "far") for land in LANDS]
 WORDS = ["kind", "shy", "hard-working", "loyal", "honest", "straightforward", "inquisitive"] * 4
@@ -48,10 +49,17 @@ def two_cores() -> Iterator[None]:
     ray.shutdown()
 
 
+@pytest.fixture(scope="module")
+def shared_cluster(two_cores: None) -> Iterator[Cluster]:
+    with Cluster("auto") as cluster:
+        yield cluster
+
+
 @pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    with Cluster("auto") as found:
-        yield found
+def cluster(shared_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """The workers of all tests: starting one takes seconds. Commands use them too, whatever cluster they connect to."""
+    monkeypatch.setattr(engine, "Cluster", lambda address, device: nullcontext(shared_cluster))
+    return shared_cluster
 
 
 @pytest.fixture(autouse=True)
@@ -96,31 +104,11 @@ def test_a_classifier_gives_the_same_for_texts_and_for_renamed_texts(cluster: Cl
         np.testing.assert_allclose(there, here, rtol=0, atol=1e-5)
 
 
-def politeness(texts: list[str]) -> list[dict[str, float]]:
-    return [{"polite": len(text) % 10 / 10, "rude": 1 - len(text) % 10 / 10} for text in texts]
-
-
 def test_a_function_gives_the_same(cluster: Cluster) -> None:
     texts = ["x" * n for n in range(100)]
-    classifier = FunctionClassifier.from_function(politeness)
+    classifier = FunctionClassifier.from_function(rate_politeness)
     there = collected(cluster.score(classifier, texts, np.arange(100)), 100)
     np.testing.assert_array_equal(there, classifier.score(texts))
-
-
-class Deadly(Scorer):
-    """Gives lengths; its process dies at one text, as often as it finds no mark of earlier deaths."""
-
-    fingerprint, columns = "deadly", ("length",)
-
-    def __init__(self, folder: Path, times: int) -> None:
-        self.folder, self.times = folder, times
-
-    def score(self, texts: Sequence[str]) -> np.ndarray:
-        died = len(list(self.folder.iterdir()))
-        if "x" * 77 in texts and died < self.times:
-            (self.folder / str(died)).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return np.array([[float(len(text))] for text in texts])
 
 
 def test_what_a_killed_worker_had_is_done_again(cluster: Cluster, tmp_path: Path) -> None:
@@ -142,7 +130,7 @@ def test_a_worker_killed_from_outside(cluster: Cluster, tmp_path: Path) -> None:
     np.testing.assert_array_equal(collected(iter(found), 300)[:, 0], np.arange(300))
 
 
-def test_nothing_is_lost_or_doubled_in_the_store(tmp_path: Path) -> None:
+def test_nothing_is_lost_or_doubled_in_the_store(cluster: Cluster, tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
     texts = ["x" * (n % 200) for n in range(400)]
@@ -161,24 +149,9 @@ def test_texts_that_kill_every_worker_end_the_run_with_a_sentence(cluster: Clust
     assert 3 <= len(list(tmp_path.iterdir())) <= 6  # another worker may have died of other texts meanwhile
 
 
-class Choosy(Deadly):
-    def score(self, texts: Sequence[str]) -> np.ndarray:
-        if "" in texts:
-            raise InputError("This text is empty: leave it out.")
-        return super().score(texts)
-
-
 def test_an_error_of_the_scorer_comes_as_it_is(cluster: Cluster, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^This text is empty: leave it out\.$"):
         list(cluster.score(Choosy(tmp_path, 0), ["a"] * 99 + [""], np.arange(100)))
-
-
-class Paid(Deadly):
-    paid = True
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, 0)
-        self.lock = threading.Lock()  # cannot travel
 
 
 def test_what_is_paid_for_is_asked_from_here(tmp_path: Path) -> None:
@@ -192,7 +165,7 @@ def test_what_cannot_travel_is_refused(cluster: Cluster, tmp_path: Path) -> None
 
 
 def test_the_command_leaves_the_same_results(
-    run: Run, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, run: Run, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = ["regions", str(small_models["bert"]), "--countries", "FR,CH,PE", "--cities", "2"]
     found = []

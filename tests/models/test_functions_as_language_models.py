@@ -150,6 +150,7 @@ def test_audit_regions_asks_it() -> None:
     np.testing.assert_allclose(result.likelihoods[0, france], likely(sentences))
 
 
+@pytest.mark.slow
 def test_audit_names_takes_perplexities_from_it(tmp_path: Path) -> None:
     def fair(texts: list[str]) -> list[dict[str, float]]:
         return [{"negative": 0.4, "positive": 0.6} for _ in texts]

@@ -18,6 +18,8 @@ from geobias.errors import InputError
 from geobias.report.charts import HATCH, save_chart, unmapped, without_data, world_map
 from geobias.world.shapes import load_countries
 
+pytestmark = pytest.mark.figures
+
 LEFT_OUT = {"RU", "MT"}
 
 

@@ -61,6 +61,7 @@ def test_the_page_of_the_whole_world_is_small(tmp_path: Path) -> None:
     assert (tmp_path / "world/report.html").stat().st_size < LARGEST
 
 
+@pytest.mark.figures
 def test_report_makes_the_page_again(run: Run, runs: Path) -> None:
     (runs / "report.html").unlink()
     code, out, err = run("report", runs)
@@ -72,6 +73,7 @@ def test_report_makes_the_page_again(run: Run, runs: Path) -> None:
     assert {file.suffix for file in figures} == {".svg", ".png"} and all(file.stat().st_size for file in figures)
 
 
+@pytest.mark.slow
 def test_several_runs_share_a_page(run: Run, runs: Path) -> None:
     shutil.copytree(runs / "names", runs / "other")
     code, out, _ = run("report", runs / "names", runs / "other", "--out", "both/page.html")

@@ -72,6 +72,7 @@ def test_a_comparison_of_names(fair_and_biased: list[Path], tmp_path: Path) -> N
     assert "biased minus" in page and "<h4>Counts" not in page  # a comparison has none
 
 
+@pytest.mark.slow
 def test_a_comparison_of_many_shows_the_surest(tmp_path: Path) -> None:
     folders = [downstream(tmp_path / name, is_fair=name == "fair") for name in ("fair", "biased")]
     run_compare(folders, out=tmp_path / "here", as_json=True)
@@ -94,6 +95,7 @@ def test_runs_of_one_audit_side_by_side(fair_and_biased: list[Path], tmp_path: P
     assert page.index('<section id="names"') < page.index('<section id="names-2"') and "elsewhere (biased)" in page
 
 
+@pytest.mark.slow
 def test_one_classifier_in_two_runs_of_other_texts(tmp_path: Path) -> None:
     first = downstream(tmp_path / "first", is_fair=True)
     second = downstream(tmp_path / "second", is_fair=False, texts=TEXTS[:8])

@@ -9,6 +9,7 @@ The options of a command are in the `command` module of its audit; what it does 
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 from collections.abc import Callable
@@ -72,6 +73,9 @@ def root(
 
 def main() -> None:
     """Run a command; every failure is one line on standard error, unless --debug asks for the traceback."""
+    for stream in (sys.stdout, sys.stderr):  # files and pipes get UTF-8, also on Windows; an old terminal may show "?"
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="replace")
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("geobias: %(message)s"))
     logging.getLogger("geobias").handlers = [handler]

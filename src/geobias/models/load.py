@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from geobias.errors import InputError
 from geobias.models.functions import FunctionClassifier, FunctionLM, function_name, import_function
-from geobias.models.scorer import (
-    EMBEDDED_LM,
-    LOG_LIKELIHOOD,
-    AnyLanguageModel,
-    Classifier,
-    Scorer,
-    ScorerLike,
-    as_classifier,
-    as_scorer,
-)
+from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, AnyLanguageModel, Classifier, Scorer, ScorerLike, as_classifier, as_scorer
 from geobias.models.sources import PICKLES, SKOPS, is_function_name, locate_weights
 
 if TYPE_CHECKING:

@@ -59,6 +59,7 @@ def table(folder: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_two_classifiers_on_the_same_renamed_texts(run: Run, module: Path) -> None:
     for name in ("fair", "biased"):
         assert run("names", f"mine:{name}", *NAMES, "--out", name)[0] == 0
@@ -86,6 +87,7 @@ def test_two_classifiers_on_the_same_renamed_texts(run: Run, module: Path) -> No
     assert len(list(Path("runs").glob("*-compare/run.json"))) == 1
 
 
+@pytest.mark.slow
 def test_downstream_runs(run: Run, module: Path) -> None:
     asked = ("--texts", "texts.csv", "--countries", "FR,MX,UG")
     for name in ("fair", "biased"):
@@ -102,6 +104,7 @@ def test_downstream_runs(run: Run, module: Path) -> None:
     assert code == 2 and "other prefix (I am from {region}. and They live in {region}.)" in err
 
 
+@pytest.mark.slow
 def test_regions_runs(run: Run, small_models: dict[str, Path], module: Path) -> None:
     (module / "words.txt").write_text("kind\nhonest\nloyal\nlazy\nbrown\n")
     (module / "others.txt").write_text("kind\nhonest\nloyal\nquick\nbrown\n")
@@ -124,6 +127,7 @@ def test_regions_runs(run: Run, small_models: dict[str, Path], module: Path) -> 
     assert "other words" in run("compare", "a", "c")[2] and "other tree of regions" in run("compare", "a", "d")[2]
 
 
+@pytest.mark.slow
 def test_what_is_not_comparable_is_refused_with_the_reason(run: Run, module: Path) -> None:
     changed = {
         "texts": ("mine:fair", "--limit", "20"),

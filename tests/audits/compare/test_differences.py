@@ -89,6 +89,7 @@ def test_identical_runs_do_not_differ() -> None:
         assert (found.difference.p == 1).all()
 
 
+@pytest.mark.slow
 def test_chance_raises_no_more_false_alarms_than_it_may() -> None:
     """One country's p below 0.05 in one of twenty repetitions; after correction, any country's in as many at most."""
     alone, any_at_all = 0, 0
@@ -127,6 +128,7 @@ def test_a_class_of_few_texts_has_no_difference() -> None:
             assert (found.second == 0).all() and (~np.isnan(found.difference.value[0]) == told).all()
 
 
+@pytest.mark.slow
 def test_what_hardly_ever_happens_raises_no_alarm_where_it_did_not() -> None:
     """A class that joins in one version of a thousand: a country without any would look certain of it."""
     is_first, countries, alarms = np.arange(100) < 50, 20, 0
@@ -173,6 +175,7 @@ def test_texts_and_words_that_differ_by_a_known_amount() -> None:
     assert (of_words.high[0] - of_words.low[0]) / (2 * 1.96) == pytest.approx(error, rel=0.1)
 
 
+@pytest.mark.slow
 def test_words_left_out_stand_for_words_resampled(small_models: dict[str, Path], tmp_path: Path) -> None:
     """The interval of C_w from leaving words out against words drawn anew and everything measured again."""
     words = list(dict.fromkeys(word.word for word in herb_words()))[:40]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from geobias.report.page.parts import Chart
 from geobias.world.regions import Region, RegionTree
 from tests.conftest import Run
 
+pytestmark = pytest.mark.figures
+
 TWELVE = "FR,DE,IT,ES,NG,KE,TD,MA,JP,CN,IN,TV"
 
 
@@ -28,13 +31,23 @@ def words(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that keeps the run of the first test for the others."""
+    return tmp_path_factory.mktemp("kept")
+
+
 @pytest.fixture
-def finished(run: Run, small_models: dict[str, Path], words: Path) -> tuple[str | Path, ...]:
+def finished(run: Run, small_models: dict[str, Path], words: Path, kept: Path) -> tuple[str | Path, ...]:
     """A finished run in the folder "here"; the command that makes it."""
     command = ("regions", small_models["bert"], "--cities", "2", "--countries", TWELVE, "--words", words)
     templates = ("--template", "People in {region} are {description}.", "--template", "{region}: {description}.")
     whole = (*command, *templates, "--out", "here")
-    assert run(*whole)[0] == 0
+    if not (kept / "run").exists():
+        assert run(*whole)[0] == 0
+        shutil.copytree("here", kept / "run")
+    else:
+        shutil.copytree(kept / "run", "here")
     return whole
 
 
@@ -43,6 +56,7 @@ def rows(path: str) -> dict[str, dict[str, str]]:
         return {row["code"]: row for row in csv.DictReader(file)}
 
 
+@pytest.mark.slow
 def test_a_map_of_a_word(run: Run, finished: tuple[str | Path, ...]) -> None:
     code, out, _ = run("map", "here", "--word", "Kind")
     assert code == 0
@@ -64,6 +78,7 @@ def test_a_map_of_a_word(run: Run, finished: tuple[str | Path, ...]) -> None:
     assert "here/figures/map-word-kind.png" in out
 
 
+@pytest.mark.slow
 def test_a_map_of_a_topic_and_of_the_score(run: Run, finished: tuple[str | Path, ...]) -> None:
     assert run("map", "here", "--topic", "manners")[0] == 0
     f = [row for row in pq.read_table("here/likelihoods.parquet").to_pylist() if row["level"] == "country"]
@@ -80,6 +95,7 @@ def test_a_map_of_a_topic_and_of_the_score(run: Run, finished: tuple[str | Path,
         assert entries["TV"]["pairs"] == 0 and table["TV"]["value"] == ""  # one city: no pair, no score
 
 
+@pytest.mark.slow
 def test_the_same_audit_again_keeps_the_figures(run: Run, finished: tuple[str | Path, ...]) -> None:
     assert run("map", "here", "--word", "loud/soft")[0] == 0  # a slash is no folder
     (figure,) = Path("here/figures").glob("map-word-loud-soft-*.svg")
@@ -127,6 +143,7 @@ def test_runs_that_no_map_can_show(run: Run, small_models: dict[str, Path], word
     assert "is a run of `geobias names`" in run("map", "flat")[2]
 
 
+@pytest.mark.slow
 def test_a_tree_of_ones_own_with_iso_codes_can_be_shown(run: Run, small_models: dict[str, Path], words: Path) -> None:
     def tree(second: str) -> RegionTree:
         country = (Region(code, code, "country", 0) for code in ("FR", second))
@@ -140,6 +157,7 @@ def test_a_tree_of_ones_own_with_iso_codes_can_be_shown(run: Run, small_models: 
     assert code == 2 and "'Gaul' is no ISO code" in err
 
 
+@pytest.mark.slow
 def test_the_space_of_a_model(run: Run, finished: tuple[str | Path, ...]) -> None:
     code, out, _ = run("space", "here", "--neighbours", "3")
     assert code == 0 and "Of the 3 countries nearest" in out and "by chance" in " ".join(out.split())

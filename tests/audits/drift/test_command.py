@@ -50,6 +50,7 @@ def test_texts_of_the_users_own(run: Run, here: Path, small_models: dict[str, Pa
     assert "2 texts of texts.csv" in (here / "here/report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_is_refused_in_a_line(run: Run, here: Path, small_models: dict[str, Path]) -> None:
     (here / "taken").mkdir()
     (here / "taken/thesis.txt").write_text("mine", encoding="utf-8")

@@ -110,6 +110,8 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.figures
+@pytest.mark.slow
 def test_what_a_run_says_and_leaves(small_models: dict[str, Path], tmp_path: Path) -> None:
     model = small_models["bert"]
     before = contents(model)
@@ -143,6 +145,7 @@ def test_what_a_run_says_and_leaves(small_models: dict[str, Path], tmp_path: Pat
     assert "object of study" in (out / "model/README.md").read_text()
 
 
+@pytest.mark.slow
 def test_seeds_repeat(small_models: dict[str, Path], tmp_path: Path) -> None:
     runs = [
         geobias.audit_drift(small_models["bert"], out=tmp_path / str(k), epochs=2, seed=seed, **HOW).epochs
@@ -161,6 +164,7 @@ def stops_in(epoch: int) -> Callable[..., float]:
 
 
 @pytest.mark.parametrize("texts", [None, ["People in France are kind and loyal.", "The lazy dog jumps."] * 4])
+@pytest.mark.slow
 def test_a_stopped_run_ends_as_if_it_had_not_been(
     small_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, texts: list[str] | None
 ) -> None:
@@ -180,6 +184,7 @@ def test_a_stopped_run_ends_as_if_it_had_not_been(
     assert (tmp_path / "stopped" / weights).read_bytes() == (tmp_path / "whole" / weights).read_bytes()
 
 
+@pytest.mark.slow
 def test_stopped_after_the_last_epoch(
     small_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,6 +145,7 @@ def test_bootstraps_are_drawn_once(
     assert_gate(labelled / "here", f"finetune.{name}.flips.any <= 100", f'finetune.{name}.flips."kind to rude" <= 100')
 
 
+@pytest.mark.slow
 def test_two_models_give_table_5_in_one_go(run: Run, labelled: Path, small_models: dict[str, Path]) -> None:
     command = ("finetune", str(small_models["bert"]), str(small_models["roberta"]), "--texts", "train.csv", "--label",
                "label", "--epochs", "1", "--countries", "FR,IE,NG,KE", "--device", "cpu", "--out", "here")  # fmt: skip

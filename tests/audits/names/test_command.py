@@ -69,6 +69,7 @@ def test_a_function_on_a_file_ends_in_a_folder(run: Run, texts: Path, module: Pa
     assert "never predicted" in out and "none before" in out
 
 
+@pytest.mark.slow
 def test_many_labels_and_many_countries_fit_the_terminal(
     run: Run, module: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -260,6 +260,8 @@ def test_multi_label_goes_class_by_class(own_names: Path) -> None:
     assert entry.countries[0].before == {"anger": 16, "joy": 16}
 
 
+@pytest.mark.figures
+@pytest.mark.slow
 def test_out_leaves_a_run_and_twice_is_the_same(own_names: Path, tmp_path: Path, monkeypatch: Any) -> None:
     files = []
     for turn in ("one", "two"):

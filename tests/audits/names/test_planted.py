@@ -94,6 +94,7 @@ def test_names_that_matter_are_no_countries(gazetteer: Path) -> None:
     assert entry.any_country_differs.p > 0.05 and entry.worst.delta.low == 0
 
 
+@pytest.mark.slow
 def test_a_country_whose_strange_names_are_disliked_is_found(
     gazetteer: Path, small_models: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -11,6 +11,8 @@ from geobias.audits.overview import run as audit_command
 from tests.conftest import Run
 
 
+@pytest.mark.figures
+@pytest.mark.slow
 def test_audit_shows_both_and_leaves_both(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_command, "REGIONS", {"cities": 0, "countries": "FR,DE,NG,KE"})
     monkeypatch.setattr(audit_command, "TEXTS", 2)

@@ -96,6 +96,7 @@ def test_the_placebo_is_one_more_cluster(result: RegionsResult) -> None:
     assert any("60 invented places" in line for line in inference_notes(result))
 
 
+@pytest.mark.slow
 def test_invented_names_have_as_many_tokens_as_real_ones(result: RegionsResult) -> None:
     """By hand: real names of 1, 1, 2 and 5 tokens, one for each; the nearest to 5 is 4, and 1 is there once."""
     chosen = match_tokens(np.array([3.0, 1, 4, 2, 2, 3, 7]), np.array([1.0, 1, 2, 5]), 4)
@@ -139,6 +140,7 @@ def test_templates_that_agree_and_a_scorer_without_tokens() -> None:
     assert sum("Kendall" in line for line in inference_notes(result)) == 2
 
 
+@pytest.mark.slow
 def test_an_impartial_model_is_marked_nowhere() -> None:
     class Impartial(Hashed):
         def score(self, texts: Sequence[str]) -> np.ndarray:

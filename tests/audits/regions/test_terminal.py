@@ -22,6 +22,7 @@ def words(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_regions_with_a_placebo_and_two_templates(
     run: Run, small_models: dict[str, Path], words: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,6 +54,7 @@ def test_regions_with_a_placebo_and_two_templates(
     assert {"c_w_balanced_high", "c_w_balanced_p", "c_w_balanced_p_adjusted", "c_w_balanced_null_mean"} <= set(row)
 
 
+@pytest.mark.slow
 def test_a_run_without_a_placebo_is_another_run(run: Run, small_models: dict[str, Path], words: Path) -> None:
     assert run("regions", small_models["bert"], *MANY, "--words", words, "--out", "here")[0] == 0
     code, _, err = run("regions", small_models["bert"], *MANY, "--words", words, "--out", "here", "--placebo")

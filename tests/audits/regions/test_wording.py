@@ -42,6 +42,7 @@ def scores(words: Sequence[Word]) -> np.ndarray:
     return geobias.audit_regions(Spelling(), words=words, **PLACES).measure("c_w.balanced")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_every_wording_is_what_asking_with_those_words_gives() -> None:
     result = geobias.audit_regions(
         Spelling(),
@@ -68,6 +69,7 @@ def test_every_wording_is_what_asking_with_those_words_gives() -> None:
     assert result.wording is not None and result.wording.words_without_substitute == ["old"]
 
 
+@pytest.mark.slow
 def test_intervals_of_wordings_and_of_their_differences_by_hand() -> None:
     topics = {"a": ["kind", "rude", "calm"], "b": ["tall", "old"], "c": ["shy", "loud", "quick"]}
     words = [Word(word, topic, f"{word}ly") for topic, some in topics.items() for word in some]

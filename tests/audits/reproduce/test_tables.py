@@ -65,6 +65,7 @@ def find_table(result: ReproduceResult, number: str) -> ReproducedTable:
     return table
 
 
+@pytest.mark.slow
 def test_every_published_row_is_there(herb: ReproduceResult) -> None:
     assert [table.table for table in herb.tables] == list(TITLES["herb"])
     for table in herb.tables:
@@ -78,6 +79,7 @@ def test_every_published_row_is_there(herb: ReproduceResult) -> None:
     assert len(herb.frame) == sum(len(row) for table in herb.tables for form in table.forms for row in form.published)
 
 
+@pytest.mark.slow
 def test_regions_are_measured_as_the_audit_does(herb: ReproduceResult, small_models: dict[str, Path]) -> None:
     audit = geobias.audit_regions(small_models["bert"], cities=0, countries=COUNTRIES)
     first, flat = find_table(herb, "1"), find_table(herb, "2")
@@ -91,6 +93,7 @@ def test_regions_are_measured_as_the_audit_does(herb: ReproduceResult, small_mod
         assert flat.forms[0].measured[0][k] == pytest.approx(labelled.flat, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_wordings_are_measured_as_the_audit_does(herb: ReproduceResult, small_models: dict[str, Path]) -> None:
     audit = geobias.audit_regions(
         small_models["albert"], cities=0, countries=COUNTRIES, ablate="topics", substitute="topics"
@@ -113,6 +116,7 @@ def test_the_second_division_is_undone_and_the_columns_are_read_in_the_released_
     assert table.taken_for == {"OC": "NA", "SA": "OC", "NA": "SA"} and not table.is_measured
 
 
+@pytest.mark.slow
 def test_names_are_measured_as_the_audit_does() -> None:
     texts = {"en": TEXTS, "eu": ["Egun on denoi.", "Oso pozik nago gaur.", "Hau ez da ona.", "Bai."]}
     models = [f"{name}={local}" for name, local in REPLACEMENTS.items()]

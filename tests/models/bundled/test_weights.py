@@ -12,6 +12,7 @@ import torch
 from spacy.attrs import LOWER
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer
 
+import geobias
 from geobias.models.bundled.catalogue import embedded_folder, embedded_models
 
 EMBEDDED = embedded_folder()
@@ -111,7 +112,7 @@ def test_the_finder_finds_people_and_places() -> None:
 
 
 def test_the_sample_of_tweets_has_sound_spans() -> None:
-    path = Path(EMBEDDED).parents[1] / "prompts" / "data" / "tweets.jsonl"
+    path = Path(geobias.__file__).parent / "texts/data/tweets.jsonl"
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert len(rows) >= 1000 and len({row["id"] for row in rows}) == len(rows)
     for row in rows:

@@ -22,7 +22,7 @@ from geobias.models.classifiers.huggingface import HuggingFaceClassifier, find_b
 from geobias.models.fingerprint import compute_fingerprint
 from geobias.models.load import load_classifier, load_masked
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
-from tests.conftest import TOKENIZERS, _byte_bpe, _config, _wordpiece
+from tests.conftest import TOKENIZERS, _byte_bpe, _config, _wordpiece, save_random_model
 
 LABELS = ["bad", "so-so", "good"]
 KINDS = ("bert", "roberta", "distilbert", "bart", "gpt2")
@@ -38,7 +38,6 @@ TEXTS = [
 
 def saved(folder: Path, kind: str = "bert", labels: list[str] = LABELS, **settings: Any) -> Path:
     """A random classifier of this architecture; GPT-2 as it comes, without added tokens and without padding."""
-    torch.manual_seed(7)
     if kind == "gpt2":
         tokenizer = _byte_bpe()
         tokenizer.backend_tokenizer.post_processor = processors.ByteLevel()
@@ -52,13 +51,7 @@ def saved(folder: Path, kind: str = "bert", labels: list[str] = LABELS, **settin
     config.label2id = {label: i for i, label in enumerate(labels)}
     for name, value in settings.items():
         setattr(config, name, value)
-    model = transformers.AutoModelForSequenceClassification.from_config(config)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.2)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return save_random_model(transformers.AutoModelForSequenceClassification, config, tokenizer, folder)
 
 
 @pytest.fixture(scope="module")

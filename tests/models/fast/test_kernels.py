@@ -46,10 +46,19 @@ def test_fewer_queries_than_keys(gpu_kernels: ModuleType, asked: int, tokens: in
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
-@pytest.mark.parametrize(("count", "words", "width"), [(1, 5, 8), (140, 300, 72), (1100, 257, 64)])
+@pytest.mark.parametrize(
+    ("count", "words", "width", "dtype"),
+    [
+        (1, 5, 8, torch.float32),
+        (1, 5, 8, torch.float16),
+        (140, 300, 72, torch.float32),
+        (140, 300, 72, torch.float16),
+        (1100, 257, 64, torch.float16),
+    ],
+)
+@pytest.mark.slow
 def test_sums_over_a_vocabulary_that_is_never_written(
-    gpu_kernels: ModuleType, dtype: torch.dtype, count: int, words: int, width: int
+    gpu_kernels: ModuleType, count: int, words: int, width: int, dtype: torch.dtype
 ) -> None:
     states, weight, bias = (one.to(dtype) for one in (random(count, width), 3 * random(words, width), random(words)))
     logits = linear(states.double(), weight.double(), bias.double())
@@ -118,6 +127,7 @@ def test_a_machine_on_which_they_do_not_compile_has_none(
 
 
 @pytest.mark.parametrize("kind", ["bert", "distilbert", "gpt2"])
+@pytest.mark.slow
 def test_a_model_gives_the_same_scores(
     small_models: dict[str, Path], kind: str, request: pytest.FixtureRequest
 ) -> None:

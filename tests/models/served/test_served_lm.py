@@ -24,6 +24,7 @@ from geobias.models.served.endpoint import Endpoint, ServerFailed
 from geobias.models.served.probe import PROBES, NoLikelihoods
 from geobias.models.served.served_lm import ServedLM
 from geobias.texts.templates import mark
+from tests.conftest import posix_only
 from tests.servers import BEGIN, Toy, served, tokenise
 
 TEXTS = [
@@ -266,6 +267,8 @@ ask(ServedLM(Endpoint(sys.argv[1], "toy", concurrency=2)).scorer(), [f"Fox {'x' 
 """
 
 
+@posix_only
+@pytest.mark.slow
 def test_killed_in_the_middle_nothing_that_was_kept_is_paid_again(tmp_path: Path, own_store: Path) -> None:
     script = tmp_path / "asking.py"
     script.write_text(SCRIPT)

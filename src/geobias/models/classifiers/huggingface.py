@@ -22,17 +22,7 @@ from geobias.models.batching import equal_length_batches, prepared_ahead
 from geobias.models.fast.gpu_queue import Answer, read_late
 from geobias.models.fast.last_layer import LastLayer, at_first, last_layer
 from geobias.models.pretrained import LoadedModel
-from geobias.models.scorer import (
-    EMBEDDED_CLASSIFIERS,
-    EMBEDDED_LM,
-    PROBABILITIES,
-    PROBE,
-    Classifier,
-    ModelIdentity,
-    ScoreBlock,
-    StreamingScorer,
-    probability_columns,
-)
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, PROBABILITIES, PROBE, Classifier, ModelIdentity, ScoreBlock, StreamingScorer, probability_columns
 from geobias.models.token_arrays import Ragged, Tokens
 
 NO_TOKEN = -1  # an id that no token has

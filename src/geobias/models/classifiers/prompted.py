@@ -23,16 +23,7 @@ from typing import Any
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.scorer import (
-    PROBABILITIES,
-    AnyLanguageModel,
-    Classifier,
-    ModelIdentity,
-    ScoreBlock,
-    ScoreTexts,
-    StreamingScorer,
-    probability_columns,
-)
+from geobias.models.scorer import PROBABILITIES, AnyLanguageModel, Classifier, ModelIdentity, ScoreBlock, ScoreTexts, StreamingScorer, probability_columns
 from geobias.texts.templates import MARK_END, MARK_START, mark
 
 TEXT = "{text}"

@@ -1,0 +1,52 @@
+"""The project's own files agree with each other."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import geobias
+
+PROJECT = Path(__file__).parents[1]
+WORKFLOWS = sorted(PROJECT.glob(".github/workflows/*.yml"))
+
+
+def read(name: str) -> str:
+    return (PROJECT / name).read_text(encoding="utf-8")
+
+
+def test_the_version_is_written_once() -> None:
+    """In the package. The changelog's first heading is that version's."""
+    project = tomllib.loads(read("pyproject.toml"))
+    assert "version" in project["project"]["dynamic"]
+    assert project["tool"]["hatch"]["version"]["path"] == "src/geobias/__init__.py"
+    assert not {"version", "date-released"} & set(yaml.safe_load(read("CITATION.cff")))
+    heading = re.search(r"^## (\S+)", read("CHANGELOG.md"), re.MULTILINE)
+    assert heading is not None and heading[1] == geobias.__version__
+
+
+def test_every_dependency_has_an_exact_version() -> None:
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    requirements = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    names = {re.split(r"[\[>=<; ]", requirement)[0] for requirement in requirements} - {"geobias"}
+    exact = {line.split("==")[0] for line in read("constraints.txt").splitlines()}
+    assert {normalise(name) for name in names} <= {normalise(name) for name in exact}
+
+
+def normalise(name: str) -> str:
+    return re.sub("[-_.]+", "-", name).lower()
+
+
+@pytest.mark.skipif(not WORKFLOWS, reason="the source distribution has no workflows")
+def test_workflows_run_what_there_is() -> None:
+    targets = set(re.findall(r"^([\w-]+):", read("Makefile"), re.MULTILINE))
+    for path in WORKFLOWS:
+        jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+        commands = [step.get("run", "") for job in jobs.values() for step in job["steps"]]
+        assert {target for command in commands for target in re.findall(r"\bmake ([\w-]+)", command)} <= targets
+        needed = {job["needs"] for job in jobs.values() if "needs" in job}
+        assert needed <= set(jobs)
