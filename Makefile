@@ -48,6 +48,7 @@ lint: .venv/installed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
