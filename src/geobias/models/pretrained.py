@@ -6,12 +6,12 @@ import hashlib
 import importlib.util
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stderr
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import huggingface_hub
 import numpy as np
@@ -20,13 +20,14 @@ import transformers
 from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
 
 from geobias.errors import InputError
-from geobias.models.fast.attention import attention_by, faster_attention
-from geobias.models.fast.gpu_queue import Answer, sent, short_turns, within_memory
-from geobias.models.fast.layers import FastLayers
+from geobias.models.fast import enabled_parts
+from geobias.models.fast.fast_path import FastPath, ModelLock
+from geobias.models.fast.gpu_queue import PendingResult, Which, copy_to_gpu, read_behind
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, GGUF, PROBE
 
 REMEMBERED = 60  # seconds for which an answer of the hub is taken for granted
 NO_LIMIT = 2**20  # tokens, where neither tokenizer nor model names a limit
+Result = TypeVar("Result")
 TOKEN_BUDGET = {"cpu": 2048, "cuda": 131072}  # what passes between layers stays near the cache, or fills a GPU
 
 
@@ -45,6 +46,8 @@ class LoadedModel:
         self.max_length = longest_input(model, tokenizer)
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         self.architecture = type(model).__name__
+        self.enabled_parts = enabled_parts()
+        self.lock, self.tokenizer_lock = ModelLock(), ModelLock()
         self._settle()
 
     @classmethod
@@ -65,19 +68,12 @@ class LoadedModel:
         if self.device.type == "cuda":
             torch.cuda.set_device(self.device)  # measures are computed there, too
         self.token_budget = TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])  # tokens that go through together
-        self.attention = faster_attention(self.model)
-        self.layers = FastLayers(self.model)
+        self.fast = FastPath(self.model, self.enabled_parts, self.lock)
 
-    @contextmanager
-    def fast(self, *, attention: str | None = None) -> Iterator[None]:
-        """Inside, the model computes as fast as it can here, or with the attention that is asked for."""
-        by = attention_by(self.model, attention or self.attention)
-        with self._on_its_device(), short_turns(), by, self.layers.use():
-            yield
-
-    def _on_its_device(self) -> AbstractContextManager[Any]:
-        """Kernels of our own start on the GPU that is the current one."""
-        return torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext()
+    @property
+    def fast_parts(self) -> tuple[str, ...]:
+        """The parts of the fast path that this model uses, by name; none with --plain."""
+        return self.fast.parts
 
     def fitting(
         self, some: np.ndarray, compute: Callable[[np.ndarray], np.ndarray], budget: int | None = None
@@ -86,7 +82,7 @@ class LoadedModel:
 
         `budget` is what these were meant to fit into, if not what it is now.
         """
-        found = within_memory(compute, some)
+        found = self._within_memory(compute, some)
         if found is not None:
             return found
         if self.device.type == "cuda":
@@ -113,27 +109,45 @@ class LoadedModel:
         """
         # The tokenizer itself would copy everything into lists that nobody reads: half of its time.
         tokenizer = self.tokenizer.backend_tokenizer
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(self.max_length - reserve, direction=self.tokenizer.truncation_side)
-        tokenizer.encode_special_tokens = self.tokenizer.split_special_tokens or not knows_special
-        encodings = tokenizer.encode_batch(list(texts), add_special_tokens=special)
+        with self.tokenizer_lock:  # another thread may want to truncate otherwise
+            tokenizer.no_padding()
+            tokenizer.enable_truncation(self.max_length - reserve, direction=self.tokenizer.truncation_side)
+            tokenizer.encode_special_tokens = self.tokenizer.split_special_tokens or not knows_special
+            encodings = tokenizer.encode_batch(list(texts), add_special_tokens=special)
         cut = [sum(part.special_tokens_mask.count(0) for part in encoding.overflowing) for encoding in encodings]
         return encodings, np.array(cut)
 
-    def begun(self, some: np.ndarray, compute: Callable[[np.ndarray], torch.Tensor]) -> Answer:
+    def begun(self, some: np.ndarray, compute: Callable[[np.ndarray], torch.Tensor]) -> PendingResult:
         """Start a batch, and give what will have its answer. Where memory does not suffice it is had at once."""
-        answer = within_memory(compute, some)
+        answer = self._within_memory(compute, some)
         if answer is not None:
             return lambda: answer.cpu().numpy()
         found = self.fitting(some, lambda fewer: compute(fewer).cpu().numpy())
         return lambda: found
+
+    def finish(self, started: Iterable[tuple[Which, PendingResult]]) -> Iterator[tuple[Which, np.ndarray]]:
+        """The results of batches, in order; from a GPU each is read after the next ones were started."""
+        return read_behind(started) if self.fast.queues else ((which, result()) for which, result in started)
+
+    def _within_memory(self, compute: Callable[[np.ndarray], Result], some: np.ndarray) -> Result | None:
+        """What `compute` gives; None where memory does not suffice. Nothing of the try is left behind."""
+        try:
+            with self.lock:
+                return compute(some)
+        except RuntimeError as error:
+            if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error):
+                return None
+            raise
 
     def budget(self) -> int:
         """How many tokens go through together now; fewer once memory did not suffice."""
         return self.token_budget
 
     def tensor(self, array: np.ndarray) -> torch.Tensor:
-        return sent(array, self.device)
+        """The array on the model's device."""
+        if self.fast.queues:
+            return copy_to_gpu(array, self.device)
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
 
 def resolve_device(device: str) -> str:

@@ -117,12 +117,12 @@ def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "
 
 def load_weights(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
     """The same for what looks inside a model: a function is refused, and not even imported."""
-    from geobias.models.language.kinds import language_model  # torch only when a model is loaded
+    from geobias.models.language.model_kinds import load_language_model  # torch only when a model is loaded
 
     name = str(name or EMBEDDED_LM)
     if is_function_name(name):
         raise InputError(f"{name} is a function, which has no weights: give a Hugging Face id or a folder.")
-    return language_model(name, location(name), device=device, dtype=dtype)
+    return load_language_model(name, location(name), device=device, dtype=dtype)
 
 
 def load_masked(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
@@ -139,7 +139,7 @@ def default_score(name: str) -> str:
     """The score that a model is asked for when none is named."""
     if is_function_name(name):
         return LOG_LIKELIHOOD
-    from geobias.models.language.kinds import default_method  # torch only when a model is looked at
+    from geobias.models.language.model_kinds import default_method  # torch only when a model is looked at
 
     return default_method(name, location(name))
 
@@ -226,9 +226,9 @@ def load_classifier(
         return read_estimator(name)
     if is_function_name(name):
         return FunctionClassifier(named_function(name), name=name)
-    from geobias.models.language.kinds import classifier  # torch only when a model is loaded
+    from geobias.models.language.model_kinds import load_pretrained_classifier  # torch only when a model is loaded
 
-    return classifier(name, location(name), prompt, device=device, dtype=dtype)
+    return load_pretrained_classifier(name, location(name), prompt, device=device, dtype=dtype)
 
 
 def location(name: str) -> str:

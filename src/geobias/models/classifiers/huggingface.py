@@ -17,8 +17,8 @@ import transformers
 
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches, prepared_ahead
-from geobias.models.fast.gpu_queue import Answer, read_late
-from geobias.models.fast.last_layer import LastLayer, at_first, last_layer
+from geobias.models.fast.gpu_queue import PendingResult
+from geobias.models.fast.last_layer import find_last_layer, select_first
 from geobias.models.pretrained import LoadedModel, base_model
 from geobias.models.scorer import PROBE, StreamingScorer, probability_columns
 from geobias.models.token_arrays import Ragged, Tokens
@@ -46,7 +46,7 @@ class Classifier(LoadedModel, StreamingScorer):
         self.columns = probability_columns(self.labels)
         self.multi_label = config.problem_type == "multi_label_classification" or len(self.labels) == 1
         output = "sigmoid" if self.multi_label else "softmax"
-        self.fingerprint = f"{fingerprint}:classifier:{output}:{self.dtype}:{self.max_length}"
+        self.fingerprint = f"{fingerprint}:classifier:{output}:{self.dtype}:{self.max_length}{self.fast.identity}"
         # XLNet and Funnel number their added tokens; others take zeros for granted, or take no kinds.
         self.tells_kinds = any(self.encode([PROBE])[0][0].type_ids)
         # Causal models look for the last token that is not padding, and refuse a batch where they know no padding.
@@ -62,30 +62,19 @@ class Classifier(LoadedModel, StreamingScorer):
 
     def _settle(self) -> None:
         super()._settle()
-        self.last_layer = self._tried_last_layer()
-
-    @torch.inference_mode()
-    def _tried_last_layer(self) -> LastLayer | None:
-        """The last layer, if all that the head reads is the first position of it."""
-        ids = torch.tensor([self.tokenizer(PROBE)["input_ids"]] * 2, device=self.device)
-        found = last_layer(self.model.base_model)
-        if found is None:
-            return None
-        plain = self.model(input_ids=ids).logits.float()
-        try:
-            with found.reading(at_first):
-                short = self.model(input_ids=ids).logits.float()
-        except Exception:  # a layer that only looks like one of those
-            return None
-        rounding = (1e-3 if self.dtype == "float32" else 0.05) * plain.abs().max()
-        return found if plain.shape == short.shape and (plain - short).abs().max() <= rounding else None
+        if "last_layer" in self.fast.allowed:
+            ids = torch.tensor([self.tokenizer(PROBE)["input_ids"]] * 2, device=self.device)
+            first = torch.zeros(2, dtype=torch.int64, device=self.device)
+            self.fast.last_layer = find_last_layer(
+                self.model.base_model, lambda: self.model(input_ids=ids).logits, first
+            )
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        with self.fast():
-            for (some, cut), probabilities in read_late(self._begun_batches(texts), self.device):
+        with self.fast.use():
+            for (some, cut), probabilities in self.finish(self._start_batches(texts)):
                 yield some, np.column_stack([probabilities, cut])
 
-    def _begun_batches(self, texts: Sequence[str]) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], Answer]]:
+    def _start_batches(self, texts: Sequence[str]) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], PendingResult]]:
         """Positions among the texts, how many tokens of each were cut off, and what will have their probabilities."""
         for start, (ids, kinds, cut) in prepared_ahead(texts, self._prepared):
             probabilities = partial(self._probabilities, ids, kinds)
@@ -107,7 +96,7 @@ class Classifier(LoadedModel, StreamingScorer):
         inputs = {"input_ids": self.tensor(ids.of(some))}
         if kinds is not None:
             inputs["token_type_ids"] = self.tensor(kinds.of(some))
-        with self.last_layer.reading(at_first) if self.last_layer else nullcontext():
+        with self.fast.last_layer.reading(select_first) if self.fast.last_layer else nullcontext():
             logits = self.model(**inputs).logits.double()
         probabilities: torch.Tensor = logits.sigmoid() if self.multi_label else logits.softmax(1)
         return probabilities

@@ -121,6 +121,11 @@ class PromptedClassifier(StreamingScorer):
             self.log_prior = None  # in half precision each device rounds in its own way
 
     @property
+    def fast_parts(self) -> tuple[str, ...]:
+        """The parts of the fast path that the language model uses."""
+        return tuple(getattr(self.lm, "fast_parts", ()))
+
+    @property
     def fingerprint(self) -> str | None:
         own = self.scorer.fingerprint
         return None if own is None else self._fingerprint(own)

@@ -43,7 +43,7 @@ def _compiles(device: torch.device) -> bool:
         return False
 
 
-def sums_best_unwritten(weight: torch.Tensor) -> bool:
+def sums_best_in_kernel(weight: torch.Tensor) -> bool:
     """Whether `projected_log_sum` is for this projection: NVIDIA's newer GPUs are fast at it, in half precision."""
     half = weight.dtype in (torch.bfloat16, torch.float16)
     if not ready(weight) or TensorDescriptor is None or torch.version.hip or not half or weight.shape[1] % 8:
