@@ -11,9 +11,8 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.fast import projection
+from geobias.models.fast import head, projection
 from geobias.models.fast.projection import Projection
-from geobias.models.language import language_model as language
 from geobias.models.language.masked import MaskedLM
 from geobias.models.scorer import load_masked
 from geobias.texts.templates import mark
@@ -138,18 +137,18 @@ def test_the_vocabulary_projection_stays_bounded(loaded: dict[str, MaskedLM], mo
     lm = loaded["bert"]
     expected = {method: lm.scorer(method).score(TEXTS) for method in METHODS}
     largest = 0
-    monkeypatch.setattr(projection, "WORDS_AT_ONCE", 7)
-    monkeypatch.setattr(language, "LOGITS_HELD", {"cpu": 21})
-    sums = projection.log_sum
+    monkeypatch.setattr(projection, "CPU_SLICE", 7)
+    monkeypatch.setattr(head, "MAX_LOGITS", {"cpu": 21})
+    sums = projection.log_sum_exp
 
     def watched(logits: torch.Tensor) -> torch.Tensor:
         nonlocal largest
         largest = max(largest, logits.numel())
         return sums(logits)
 
-    monkeypatch.setattr(projection, "log_sum", watched)
+    monkeypatch.setattr(projection, "log_sum_exp", watched)
     for packs in (True, False):
-        monkeypatch.setattr(lm, "projection", Projection(lm.model.get_output_embeddings(), packs=packs))
+        monkeypatch.setattr(lm.fast.head, "projection", Projection(lm.model.get_output_embeddings(), packs=packs))
         for method, scores in expected.items():
             np.testing.assert_allclose(lm.scorer(method).score(TEXTS), scores, atol=1e-5)
     assert largest == 21
@@ -160,14 +159,14 @@ def test_only_the_positions_that_are_read_reach_the_vocabulary(
 ) -> None:
     lm = loaded["bert"]
     seen: list[int] = []
-    assert lm.projection is not None
-    log_p = lm.projection.log_p
+    assert lm.fast.head is not None and lm.fast.head.projection is not None
+    log_p = lm.fast.head.projection.log_p
 
     def watched(states: torch.Tensor, *which: torch.Tensor) -> torch.Tensor:
         seen.append(len(states))
         return log_p(states, *which)
 
-    monkeypatch.setattr(lm.projection, "log_p", watched)
+    monkeypatch.setattr(lm.fast.head.projection, "log_p", watched)
     tokens = lm.scorer("conditional").score([MARKED])[0, 1]
     assert sum(seen) == tokens
 
@@ -303,5 +302,5 @@ def test_texts_without_a_token_have_none_that_counts(
     lm = load_masked(small_models["bert"])
     encode = lm.encode
     monkeypatch.setattr(lm, "encode", lambda texts: encode(texts, special=False))  # a tokenizer that adds nothing
-    assert lm.scorer(method)._prepared(["", " "]).tokens.tolist() == [0, 0]
-    assert lm.scorer(method)._prepared(["", mark("kind")]).tokens.tolist() == [0, 1]
+    assert lm.scorer(method)._prepare(["", " "]).tokens.tolist() == [0, 0]
+    assert lm.scorer(method)._prepare(["", mark("kind")]).tokens.tolist() == [0, 1]

@@ -42,9 +42,12 @@ def _checked_attention(
 ) -> tuple[torch.Tensor, None]:
     """The usual attention; beside it random numbers go through both ways, as this module calls them."""
     if _kernel_serves(module, query, key, attention_mask, options):
-        numbers = random_numbers(3, *query.shape, scale=2.0, like=query)  # so that attention is far from uniform
-        expected, _ = sdpa_attention_forward(module, *numbers.float(), attention_mask, **options)
-        actual = kernels.attention_within(*numbers, options.get("scaling"))
+        # Large ones, so that attention is far from uniform.
+        queries, keys, values = random_numbers(3, *query.shape, scale=2.0, like=query)
+        expected, _ = sdpa_attention_forward(
+            module, queries.float(), keys.float(), values.float(), attention_mask, **options
+        )
+        actual = kernels.attention_within(queries, keys, values, options.get("scaling"))
         _check_results.get().append(agree(expected, actual, kernel_tolerance(query.dtype)))
     output: tuple[torch.Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **options)
     return output

@@ -23,6 +23,7 @@ def find_fused_norms(model: Any) -> list[Replacement]:
         return []
     replacements: list[Replacement] = []
     for layer in model.modules():
+        forward: Forward
         if _is_norm(layer):
             forward, widths = _norm, layer.normalized_shape
         elif _ends_in_norm(layer):

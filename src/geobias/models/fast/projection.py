@@ -59,11 +59,13 @@ class Projection:
         weight = self.layer.weight
         if not kernels.sums_best_in_kernel(weight):
             return False
-        random = [random_numbers(*shape, scale=2.0, like=weight) for shape in ((3, 72), (300, 72), (300,))]
+        states, words, bias = (
+            random_numbers(*shape, scale=2.0, like=weight) for shape in ((3, 72), (300, 72), (300,))
+        )
         first = torch.arange(3, device=weight.device)
         try:
-            expected = linear(*(numbers.float() for numbers in random)).log_softmax(-1)[first, first]
-            actual = _log_p_by_kernels(*random, first, first)
+            expected = linear(states.float(), words.float(), bias.float()).log_softmax(-1)[first, first]
+            actual = _log_p_by_kernels(states, words, bias, first, first)
             by_weight = self._log_p_in_kernel(weight[:2], first[:2], first[:2])
         except Exception:  # Triton compiles them, and may fail in many ways
             return False
