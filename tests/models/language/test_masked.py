@@ -262,12 +262,22 @@ def test_a_folder_without_tokenizer_is_refused(tmp_path: Path, small_models: dic
         load_masked(tmp_path)
 
 
-def test_a_head_that_mixes_positions_is_refused(small_models: dict[str, Path]) -> None:
+def test_a_head_that_mixes_positions_is_run_at_all_of_them(small_models: dict[str, Path]) -> None:
     lm = load_masked(small_models["bert"])
     head = lm.model.cls
     lm.model.cls.forward = lambda states: head.predictions(states + states.mean(dim=1, keepdim=True))
+    mixing = MaskedLM("mixing", lm.model, lm.tokenizer, fingerprint="x")
+    assert mixing.fast.head is None
+    for method in ("aul", "pll"):
+        expected = [plain_score(mixing, method, text) for text in TEXTS]
+        np.testing.assert_allclose(mixing.scorer(method).score(TEXTS)[:, 0], expected, atol=1e-5)
+
+
+def test_a_model_without_logits_for_each_token_is_refused(small_models: dict[str, Path]) -> None:
+    lm = load_masked(small_models["bert"])
+    lm.model.cls.forward = lambda states: states.mean(dim=1)
     with pytest.raises(InputError, match="does not predict token by token"):
-        MaskedLM("mixing", lm.model, lm.tokenizer, fingerprint="x")
+        MaskedLM("pooling", lm.model, lm.tokenizer, fingerprint="x")
 
 
 def test_a_folder_without_weights_is_refused(tmp_path: Path, small_models: dict[str, Path]) -> None:

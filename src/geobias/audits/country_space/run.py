@@ -15,6 +15,7 @@ from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
 from geobias.measures.neighbours import Purity, directions, nearest, purity
 from geobias.measures.plane import plane
+from geobias.models.fast import PLAIN_SUFFIX
 from geobias.models.scorer import load_weights
 from geobias.report import runs
 from geobias.report.charts import save_chart
@@ -80,7 +81,8 @@ def _representations(about: Mapping[str, Any], names: Sequence[str]) -> np.ndarr
         model = load_weights(about["name"], dtype=about["dtype"])
     except InputError as error:
         raise InputError(f"{error} The run names its model as it was given then: go to that folder.") from None
-    if model.scorer(about["score"]).fingerprint != about["fingerprint"]:
+    fingerprints = (model.scorer(about["score"]).fingerprint, about["fingerprint"])
+    if len({str(fingerprint).removesuffix(PLAIN_SUFFIX) for fingerprint in fingerprints}) > 1:
         raise InputError(f"{about['name']} is no longer the model of this run: run `geobias regions` anew with it.")
     points = model.representations(names)
     empty = [name for name, point in zip(names, points, strict=True) if np.isnan(point).any()]

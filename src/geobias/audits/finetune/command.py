@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from geobias.options import Column, Continents, Countries, Debug, Device, Json, Out
+from geobias.options import Column, Continents, Countries, Debug, Device, Json, Out, Plain
 
 
 def finetune(
@@ -30,6 +30,7 @@ def finetune(
     device: Device = "auto",
     out: Out = None,
     json: Json = False,
+    plain: Plain = False,
     debug: Debug = False,
 ) -> None:
     """Fine-tune language models as classifiers, and see how many labels flip by country (HERB's Table 5).

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from geobias.options import Debug, Out
+from geobias.options import Debug, Out, Plain
 
 
 def audit(
     out: Out = None,
+    plain: Plain = False,
     debug: Debug = False,
 ) -> None:
     """A first look in three minutes: both audits on the models that ship inside, with as much as fits."""

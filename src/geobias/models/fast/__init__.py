@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 VARIABLE = "GEOBIAS_FAST"
+PLAIN_SUFFIX = ":plain"  # of the fingerprint of a plain model: its scores are not taken from those of a fast run
 PARTS = {
     "packed_linear": "CPU: weights laid out once for oneDNN's matrix kernels, not in every product (layers.py)",
     "fused_gelu": "GPT-2's activation in one pass over the numbers instead of eight (layers.py)",

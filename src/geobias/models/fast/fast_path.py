@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from geobias.models.attention_choice import use_attention
-from geobias.models.fast import PARTS
+from geobias.models.fast import PARTS, PLAIN_SUFFIX
 from geobias.models.fast.attention import find_packed_attention
 from geobias.models.fast.fused_norm import find_fused_norms
 from geobias.models.fast.gpu_queue import short_turns
@@ -85,8 +85,8 @@ class FastPath:
 
     @property
     def identity(self) -> str:
-        """What is added to the name under which scores are stored: plain scores are not taken from a fast run."""
-        return "" if self.allowed else ":plain"
+        """What is added to the fingerprint under which scores are stored."""
+        return "" if self.allowed else PLAIN_SUFFIX
 
     @property
     def in_use(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -58,8 +59,7 @@ def _is_same(layer: Any, forward: Forward, widths: Sequence[int]) -> bool:
     """Whether the layer's float32 copy gives the same both ways, and the kernel is right in the layer's precision."""
     weight = next(layer.parameters())
     norm = layer if _is_norm(layer) else layer.LayerNorm
-    reference = float32_copy(layer)
-    reference_norm = reference if _is_norm(layer) else reference.LayerNorm
+    reference, reference_norm = float32_copy(layer), copy.deepcopy(norm).to(device="cpu", dtype=torch.float32)
     inputs = [random_numbers(4, width, scale=2.0) for width in widths]
     rounded = random_numbers(4, widths[-1], like=weight)
     try:

@@ -59,9 +59,7 @@ class Projection:
         weight = self.layer.weight
         if not kernels.sums_best_in_kernel(weight):
             return False
-        states, words, bias = (
-            random_numbers(*shape, scale=2.0, like=weight) for shape in ((3, 72), (300, 72), (300,))
-        )
+        states, words, bias = (random_numbers(*shape, scale=2.0, like=weight) for shape in ((3, 72), (300, 72), (300,)))
         first = torch.arange(3, device=weight.device)
         try:
             expected = linear(states.float(), words.float(), bias.float()).log_softmax(-1)[first, first]
