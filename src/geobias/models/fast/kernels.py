@@ -198,17 +198,17 @@ if triton is not None:
         column = tl.arange(0, WIDTH)[None, :]
         first = tl.program_id(1).to(tl.int64) * together
         query_owner, key_owner = row // query_count, row // tokens  # the text of a query, and of a key and value
-        known = (key_owner < together) & (first + key_owner < texts)
+        has_key = (key_owner < together) & (first + key_owner < texts)
         text, token = (first + key_owner)[:, None], (row % tokens)[:, None]
-        inside = known[:, None] & (column < USED)
+        inside = has_key[:, None] & (column < USED)
         keys = tl.load(key + text * key_text + head * key_head + token * key_token + column, inside, 0.0)
         values = tl.load(value + text * value_text + head * value_head + token * value_token + column, inside, 0.0)
-        wanted = (query_owner < together) & (first + query_owner < texts)
+        has_query = (query_owner < together) & (first + query_owner < texts)
         text, token = (first + query_owner)[:, None], (row % query_count)[:, None]
-        inside = wanted[:, None] & (column < USED)
+        inside = has_query[:, None] & (column < USED)
         queries = tl.load(query + text * query_text + head * query_head + token * query_token + column, inside, 0.0)
         weights = tl.dot(queries, tl.trans(keys), input_precision="ieee") * scale
-        weights = tl.where((query_owner[:, None] == key_owner[None, :]) & known[None, :], weights, -1e30)
+        weights = tl.where((query_owner[:, None] == key_owner[None, :]) & has_key[None, :], weights, -1e30)
         weights = tl.exp2(weights - tl.max(weights, axis=1)[:, None])
         weights = (weights / tl.sum(weights, axis=1)[:, None]).to(values.dtype)
         mixed = tl.dot(weights, values, input_precision="ieee").to(values.dtype)

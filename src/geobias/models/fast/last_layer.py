@@ -84,8 +84,8 @@ def _computes_the_same(last_layer: LastLayer, arguments: Any, options: Any, posi
     """Whether a float32 copy of the layer, called as the model does it, gives the same at these positions."""
     reference = float32_copy(last_layer.layer)
     states = random_numbers(*arguments[0].shape)
-    given = {name: as_float32(value) for name, value in options.items()}
-    output = reference(states, *map(as_float32, arguments[1:]), **given)
+    layer_options = {name: as_float32(value) for name, value in options.items()}
+    output = reference(states, *map(as_float32, arguments[1:]), **layer_options)
     expected = output[0] if isinstance(output, tuple) else output
     texts, where = torch.arange(len(states)), positions.cpu()
     actual = last_layer.compute(reference, states, states[texts, where][:, None])
@@ -98,8 +98,8 @@ def _is_all_that_is_read(last_layer: LastLayer, states: torch.Tensor, run: RunMo
     others = random_numbers(*states.shape, like=states)
     others[texts, positions] = states[texts, positions]
     outputs = []
-    for given in (states, others):
-        with replace_forward(last_layer.layer, lambda *_, given=given, **__: given):
+    for layer_output in (states, others):
+        with replace_forward(last_layer.layer, lambda *_, output=layer_output, **__: output):
             outputs.append(run())
     return torch.equal(*outputs)
 

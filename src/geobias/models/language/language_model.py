@@ -92,8 +92,8 @@ class LanguageModel(LoadedModel):
         for batch in equal_length_batches(ids.lengths, ids.lengths, self.budget):
             with self.lock:
                 states = self.states(self.tensor(ids.of(batch)))
-            own = self.tensor(counted.of(batch))[..., None]
-            means = (states.double() * own).sum(1) / own.sum(1)
+            weights = self.tensor(counted.of(batch))[..., None]
+            means = (states.double() * weights).sum(1) / weights.sum(1)
             for index, mean in zip(batch, means.cpu().numpy(), strict=True):
                 rows[index] = mean
         return np.stack(rows)
