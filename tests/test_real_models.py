@@ -89,12 +89,12 @@ def test_kept_beginnings_change_nothing_and_how_much_faster_they_are(smollm2: Ca
     began = time.perf_counter()
     kept = scorer.score(SENTENCES)
     shared = time.perf_counter() - began
-    smollm2.keeps_beginnings = False
+    smollm2.fast.shared_prefixes = False
     try:
         began = time.perf_counter()
         plain = scorer.score(SENTENCES)
     finally:
-        smollm2.keeps_beginnings = True
+        smollm2.fast.shared_prefixes = True
     ratio = (time.perf_counter() - began) / shared
     print(
         f"conditional, {len(SENTENCES)} sentences: beginnings kept are {ratio:.1f} times as fast as each sentence alone"

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.models.fast.layers import can_pack, packed
+from geobias.models.fast.layers import can_pack, pack
 from geobias.texts.templates import unmark
 
 
@@ -148,7 +148,7 @@ def _product_rate(sizes: tuple[int, int, int], device: str, dtype: str, seconds:
     at_once = 16 if device.startswith("cuda") else 1
     products = [lambda: torch.mm(left, right, out=out)]
     if can_pack(right):
-        laid_out = packed(right.T, None)
+        laid_out = pack(right.T, None)
         products.append(lambda: laid_out(left))
     return max(_kept_up(product, at_once, device, seconds) for product in products) * 2 * m * k * n
 

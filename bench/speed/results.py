@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from geobias.models.fast import PARTS
+
 BENCH = Path(__file__).resolve().parents[1]
 RESULTS, RUNS = BENCH / "RESULTS.md", BENCH / "results"
 HEADER = ("way", "batch", "texts/s", "x first row", "% of matrix rate", "MB above the model", "MB in all")
@@ -21,6 +23,11 @@ TITLES = {
     "pll": "PLL of tweets",
     "classify": "Classification of counterfactuals",
     "causal": "Causal conditional likelihood of descriptions",
+}
+PART_TITLES = {
+    **TITLES,
+    "conditional": "Conditional likelihood of descriptions",
+    "prompted": "Labels of prompted tweets",
 }
 OURS = "geobias"
 INTRODUCTION = """# How fast
@@ -109,19 +116,21 @@ def show(table: dict[str, Any]) -> None:
 
 
 def page(runs: Sequence[dict[str, Any]]) -> str:
-    parts = [INTRODUCTION]
+    sections = [INTRODUCTION]
     for run in runs:
         versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
-        parts.append(f"## {run['machine']}\n\n{run['date']}; {versions}.\n\n`{run['command']}`\n")
+        sections.append(f"## {run['machine']}\n\n{run['date']}; {versions}.\n\n`{run['command']}`\n")
         for table in run["tables"]:
             lines = [f"### {title(table)}", "", "| " + " | ".join(HEADER) + " |", "|---" + "|---:" * 6 + "|"]
             lines += ["| " + " | ".join(row) + " |" for row in cells(table)]
-            parts.append("\n".join([*lines, "", *(f"{line}  " for line in remarks(table)), ""]))
+            sections.append("\n".join([*lines, "", *(f"{line}  " for line in remarks(table)), ""]))
         if "world" in run:
-            parts.append(world(run["world"]))
+            sections.append(world(run["world"]))
         if "cluster" in run:
-            parts.append(cluster(run["cluster"]))
-    return "\n".join(parts)
+            sections.append(cluster(run["cluster"]))
+        if "parts" in run:
+            sections.append(parts(run["parts"]))
+    return "\n".join(sections)
 
 
 def world(found: dict[str, Any]) -> str:
@@ -148,6 +157,30 @@ def cluster(found: Sequence[dict[str, Any]]) -> str:
         lines.append(f"| {name} | {table['model']} | {rates} | {100 * table['slower']:+.1f} % time |")
     furthest = max(table["difference"] for table in found)
     lines += ["", f"Both warm. Largest difference between the two: {furthest:.1e}.", ""]
+    return "\n".join(lines)
+
+
+def parts(tables: Sequence[dict[str, Any]]) -> str:
+    """How many times longer each kind of work takes without each part of the fast path."""
+    names = [name for name in (*PARTS, "all") if any(name in table["without"] for table in tables)]
+    works = [f"{PART_TITLES[table['work']]}, {table['model']}" for table in tables]
+    first = tables[0]
+    lines = [
+        f"### Time without each part of the fast path, over time with all, {first['device']}, {first['dtype']}",
+        "",
+    ]
+    lines += ["| left out | " + " | ".join(works) + " |", "|---" + "|---:" * len(works) + "|"]
+    for name in names:
+        ratios = [table["without"].get(name) for table in tables]
+        cells = ("" if ratio is None else f"{ratio:.2f}" for ratio in ratios)
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    rounds = len(next(iter(first["seconds"].values())))
+    lines += [
+        "",
+        f"Medians of {rounds} rounds, in turns. Leaving out read_positions leaves out all that needs it: "
+        "sliced_projection, template_tokens, token_tree, shared_prefixes, and last_layer of language models.",
+        "",
+    ]
     return "\n".join(lines)
 
 

@@ -7,6 +7,15 @@ from typing import Annotated
 
 import typer
 
+from geobias.models.fast import use_plain
+
+
+def _switch_to_plain(plain: bool) -> bool:
+    if plain:
+        use_plain()
+    return plain
+
+
 Classifiers = Annotated[
     list[str] | None,
     typer.Argument(
@@ -61,6 +70,14 @@ Plan = Annotated[
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, ...")]
 Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16 or float16.")]
+Plain = Annotated[
+    bool,
+    typer.Option(
+        "--plain",
+        callback=_switch_to_plain,
+        help="Run models through plain transformers code, without the fast path (as GEOBIAS_FAST=0 does).",
+    ),
+]
 Ray = Annotated[
     str | None,
     typer.Option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from bench.speed import results
 from bench.speed.measure import Memory, Shape, matrix_rate, needed, needed_for
 from bench.speed.models import Size, make
+from bench.speed.parts import measure
 from bench.speed.ways import agreement, disagreements, ways
 from bench.speed.work import VARIANTS, Parts, read
 from bench.speed.worker import Row
@@ -185,3 +187,13 @@ def test_results(tmp_path: Path) -> None:
     assert "## What bounds it" in page
     assert "Left out: minicons (No module named 'minicons')." in page
     assert "## A machine, 2 threads" in page and "torch 2.0" in page
+
+
+def test_what_each_part_of_the_fast_path_brings(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.speed.parts.folder_of", lambda model, parts: folders["causal"])
+    options = argparse.Namespace(device="cpu", dtype="float32", seconds=0.01, rounds=2)
+    monkeypatch.setattr("bench.speed.parts.UNITS", {"causal": 15})
+    table = measure("causal", PARTS, options)
+    assert {"token_tree", "shared_prefixes", "all"} <= set(table["without"]) and min(table["without"].values()) > 0
+    page = results.parts([table])
+    assert "| left out | Causal conditional likelihood of descriptions, gpt2 |" in page and "| token_tree |" in page

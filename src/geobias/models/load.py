@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from geobias.errors import InputError
 from geobias.models.functions import FunctionClassifier, FunctionLM, function_name, import_function
-from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, AnyLanguageModel, Classifier, Scorer, ScorerLike, as_classifier, as_scorer
+from geobias.models.scorer import (
+    EMBEDDED_LM,
+    LOG_LIKELIHOOD,
+    AnyLanguageModel,
+    Classifier,
+    Scorer,
+    ScorerLike,
+    as_classifier,
+    as_scorer,
+)
 from geobias.models.sources import PICKLES, SKOPS, is_function_name, locate_weights
 
 if TYPE_CHECKING:
@@ -33,12 +42,12 @@ def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "
 
 def load_weights(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
     """Load a language model that has weights. The name of a function is refused, and its module is not imported."""
-    from geobias.models.language.kinds import language_model
+    from geobias.models.language.model_kinds import load_language_model
 
     name = str(name or EMBEDDED_LM)
     if is_function_name(name):
         raise InputError(f"{name} is a function, which has no weights: give a Hugging Face id or a folder.")
-    return language_model(name, locate_weights(name), device=device, dtype=dtype)
+    return load_language_model(name, locate_weights(name), device=device, dtype=dtype)
 
 
 def load_masked(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
@@ -116,16 +125,16 @@ def load_classifier(
         return read_estimator(name)
     if is_function_name(name):
         return FunctionClassifier.from_function(import_function(name), name=name)
-    from geobias.models.language.kinds import classifier
+    from geobias.models.language.model_kinds import load_pretrained_classifier
 
-    return classifier(name, locate_weights(name), prompt, device=device, dtype=dtype)
+    return load_pretrained_classifier(name, locate_weights(name), prompt, device=device, dtype=dtype)
 
 
 def find_default_score(name: str) -> str:
     """Return the score of a model when the user chooses none. No weights are loaded."""
     if is_function_name(name):
         return LOG_LIKELIHOOD
-    from geobias.models.language.kinds import default_method
+    from geobias.models.language.model_kinds import default_method
 
     return default_method(name, locate_weights(name))
 

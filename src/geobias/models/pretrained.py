@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import torch
 
 from geobias.errors import InputError
-from geobias.models.fast.attention import attention_by, faster_attention
-from geobias.models.fast.gpu_queue import Answer, sent, short_turns, within_memory
-from geobias.models.fast.layers import FastLayers
+from geobias.models.fast import enabled_parts
+from geobias.models.fast.fast_path import FastPath, ModelLock
+from geobias.models.fast.gpu_queue import PendingResult, Which, copy_to_gpu, read_behind
 from geobias.models.fingerprint import compute_fingerprint
 from geobias.models.model_files import load_pretrained, read_config_fields
 from geobias.models.scorer import ModelIdentity
 
 NO_LIMIT = 2**20  # tokens, where neither tokenizer nor model names a limit
+Result = TypeVar("Result")
 TOKEN_BUDGET = {"cpu": 2048, "cuda": 131072}  # what passes between layers stays near the cache, or fills a GPU
 
 
@@ -36,6 +36,8 @@ class LoadedModel:
         self.max_length = longest_input(model, tokenizer)
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         self.architecture = type(model).__name__
+        self.enabled_parts = enabled_parts()
+        self.lock, self.tokenizer_lock = ModelLock(), ModelLock()
         self._settle()
 
     @classmethod
@@ -72,19 +74,12 @@ class LoadedModel:
         if self.device.type == "cuda":
             torch.cuda.set_device(self.device)  # measures are computed there, too
         self.token_budget = TOKEN_BUDGET.get(self.device.type, TOKEN_BUDGET["cpu"])  # tokens that go through together
-        self.attention = faster_attention(self.model)
-        self.layers = FastLayers(self.model)
+        self.fast = FastPath(self.model, self.enabled_parts, self.lock)
 
-    @contextmanager
-    def fast(self, *, attention: str | None = None) -> Iterator[None]:
-        """Inside, the model computes as fast as it can here, or with the given attention."""
-        implementation = attention_by(self.model, attention or self.attention)
-        with self._select_device(), short_turns(), implementation, self.layers.use():
-            yield
-
-    def _select_device(self) -> AbstractContextManager[Any]:
-        """Make the model's GPU the current one: Triton kernels start there."""
-        return torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext()
+    @property
+    def fast_parts(self) -> tuple[str, ...]:
+        """The parts of the fast path that this model uses, by name; none with --plain."""
+        return self.fast.parts
 
     def fitting(
         self, some: np.ndarray, compute: Callable[[np.ndarray], np.ndarray], budget: int | None = None
@@ -93,7 +88,7 @@ class LoadedModel:
 
         `budget` is the number of tokens that they were meant to fit into, if not the current one.
         """
-        rows = within_memory(compute, some)
+        rows = self._within_memory(compute, some)
         if rows is not None:
             return rows
         if self.device.type == "cuda":
@@ -120,27 +115,45 @@ class LoadedModel:
         """
         # The tokenizer of transformers copies everything into lists that nobody reads: half of its time.
         tokenizer = self.tokenizer.backend_tokenizer
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(self.max_length - reserve, direction=self.tokenizer.truncation_side)
-        tokenizer.encode_special_tokens = self.tokenizer.split_special_tokens or not knows_special
-        encodings = tokenizer.encode_batch(list(texts), add_special_tokens=special)
+        with self.tokenizer_lock:  # another thread may want to truncate otherwise
+            tokenizer.no_padding()
+            tokenizer.enable_truncation(self.max_length - reserve, direction=self.tokenizer.truncation_side)
+            tokenizer.encode_special_tokens = self.tokenizer.split_special_tokens or not knows_special
+            encodings = tokenizer.encode_batch(list(texts), add_special_tokens=special)
         cut = [sum(part.special_tokens_mask.count(0) for part in encoding.overflowing) for encoding in encodings]
         return encodings, np.array(cut)
 
-    def begun(self, some: np.ndarray, compute: Callable[[np.ndarray], torch.Tensor]) -> Answer:
+    def begun(self, some: np.ndarray, compute: Callable[[np.ndarray], torch.Tensor]) -> PendingResult:
         """Start a batch and return a function that waits for its rows. If memory runs out, compute them at once."""
-        answer = within_memory(compute, some)
+        answer = self._within_memory(compute, some)
         if answer is not None:
             return lambda: answer.cpu().numpy()
         rows = self.fitting(some, lambda fewer: compute(fewer).cpu().numpy())
         return lambda: rows
+
+    def finish(self, started: Iterable[tuple[Which, PendingResult]]) -> Iterator[tuple[Which, np.ndarray]]:
+        """The results of batches, in order; from a GPU each is read after the next ones were started."""
+        return read_behind(started) if self.fast.queues else ((which, result()) for which, result in started)
+
+    def _within_memory(self, compute: Callable[[np.ndarray], Result], some: np.ndarray) -> Result | None:
+        """What `compute` gives; None where memory does not suffice. Nothing of the try is left behind."""
+        try:
+            with self.lock:
+                return compute(some)
+        except RuntimeError as error:
+            if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error):
+                return None
+            raise
 
     def budget(self) -> int:
         """Return how many tokens go through together now: fewer once memory ran out."""
         return self.token_budget
 
     def tensor(self, array: np.ndarray) -> torch.Tensor:
-        return sent(array, self.device)
+        """The array on the model's device."""
+        if self.fast.queues:
+            return copy_to_gpu(array, self.device)
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
 
 def resolve_device(device: str) -> str:

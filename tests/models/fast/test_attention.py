@@ -9,8 +9,9 @@ import pytest
 import torch
 import transformers
 
-from geobias.models.fast.attention import NAME, attention_by, faster_attention, packed_attention
-from geobias.models.fast.projection import Projection, log_sum
+from geobias.models.attention_choice import use_attention
+from geobias.models.fast.attention import PACKED, find_packed_attention, packed_attention
+from geobias.models.fast.projection import Projection, log_sum_exp
 from geobias.models.load import load_masked, load_weights
 
 
@@ -36,7 +37,7 @@ def test_a_model_gives_the_same_by_it(small_models: dict[str, Path], kind: str) 
     lm = load_masked(small_models[kind])
     ids = torch.randint(5, 60, (8, 9), generator=torch.Generator().manual_seed(3))
     usual = lm.states(ids)
-    with attention_by(lm.model, NAME):
+    with use_attention(lm.model, PACKED):
         packed = lm.states(ids)
     np.testing.assert_allclose(packed.numpy(), usual.numpy(), atol=1e-5)
     assert lm.model.config._attn_implementation == "sdpa"  # and afterwards it is as it was
@@ -46,22 +47,25 @@ def test_a_causal_model_looks_back_only_by_it_too(small_models: dict[str, Path])
     lm = load_weights(small_models["gpt2"])
     ids = torch.randint(5, 80, (50, 8), generator=torch.Generator().manual_seed(3))
     usual = lm.states(ids)
-    with attention_by(lm.model, NAME):
+    with use_attention(lm.model, PACKED):
         np.testing.assert_allclose(lm.states(ids).numpy(), usual.numpy(), atol=1e-5)
 
 
 def test_it_is_for_gpus_alone(small_models: dict[str, Path]) -> None:
-    assert faster_attention(load_masked(small_models["bert"]).model) is None
+    assert find_packed_attention(load_masked(small_models["bert"]).model) is None
 
 
 def test_the_sum_over_the_vocabulary() -> None:
     logits = 30 * torch.randn(7, 1000, generator=torch.Generator().manual_seed(1))
-    np.testing.assert_allclose(log_sum(logits).numpy(), np.logaddexp.reduce(logits.double().numpy(), axis=1), rtol=1e-6)
+    np.testing.assert_allclose(
+        log_sum_exp(logits).numpy(), np.logaddexp.reduce(logits.double().numpy(), axis=1), rtol=1e-6
+    )
 
 
 def test_most_heads_end_in_a_projection(small_models: dict[str, Path]) -> None:
     for kind in ("bert", "roberta", "albert", "distilbert", "electra", "gpt2", "llama", "t5"):
-        assert isinstance(load_weights(small_models[kind]).projection, Projection), kind
+        head = load_weights(small_models[kind]).fast.head
+        assert head is not None and isinstance(head.projection, Projection), kind
 
 
 def test_a_head_that_changes_its_logits_afterwards_is_run_whole(tmp_path: Path, small_models: dict[str, Path]) -> None:
@@ -82,7 +86,7 @@ def test_a_head_that_changes_its_logits_afterwards_is_run_whole(tmp_path: Path, 
     transformers.Gemma2ForCausalLM(config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     lm = load_weights(tmp_path)
-    assert lm.projection is None
+    assert lm.fast.head is not None and lm.fast.head.projection is None
     ids = tokenizer("People in France are kind.", return_tensors="pt")["input_ids"]
     with torch.no_grad():
         table = torch.log_softmax(lm.model(ids).logits[0].double(), -1)

@@ -1,4 +1,4 @@
-"""Work that reaches a device: answers are read late and in order, threads take short turns meanwhile."""
+"""Work for a GPU: results are read late and in order, threads take short turns meanwhile."""
 
 from __future__ import annotations
 
@@ -10,47 +10,48 @@ import numpy as np
 import pytest
 import torch
 
-from geobias.models.fast.gpu_queue import BATCHES_AHEAD, Answer, read_late, sent, short_turns
+from geobias.models.fast.gpu_queue import BATCHES_AHEAD, PendingResult, read_behind, short_turns
 from geobias.models.load import load_masked
 
 
-@pytest.mark.parametrize(("device", "ahead"), [("cuda", BATCHES_AHEAD), ("cpu", 0)])
-def test_answers_are_read_in_order_and_late_where_a_gpu_computes(device: str, ahead: int) -> None:
-    begun = 0
+def test_results_are_read_in_order_and_late() -> None:
+    started = 0
 
-    def batches() -> Iterator[tuple[int, Answer]]:
-        nonlocal begun
+    def batches() -> Iterator[tuple[int, PendingResult]]:
+        nonlocal started
         for k in range(12):
-            begun += 1
+            started += 1
             yield k, lambda k=k: np.array([k])  # type: ignore[misc]
 
-    for read, (which, answer) in enumerate(read_late(batches(), torch.device(device))):
-        assert which == read == answer[0]
-        assert begun == min(read + 1 + ahead, 12)
+    for read, (which, result) in enumerate(read_behind(batches())):
+        assert which == read == result[0]
+        assert started == min(read + 1 + BATCHES_AHEAD, 12)
     assert read == 11
 
 
 def test_what_was_begun_before_a_failure_is_read() -> None:
-    def batches() -> Iterator[tuple[int, Answer]]:
+    def batches() -> Iterator[tuple[int, PendingResult]]:
         for k in range(3):
             yield k, lambda k=k: np.array([k])  # type: ignore[misc]
         raise ZeroDivisionError
 
     read = []
     with pytest.raises(ZeroDivisionError):
-        for which, _ in read_late(batches(), torch.device("cuda")):
+        for which, _ in read_behind(batches()):
             read.append(which)
     assert read == [0, 1, 2]
 
 
-def test_what_is_sent_arrives_whatever_its_layout() -> None:
+def test_arrays_of_any_layout_reach_the_device(small_models: dict[str, Path]) -> None:
     numbers = np.arange(12).reshape(3, 4)[:, ::-1]
-    assert sent(numbers, torch.device("cpu")).tolist() == numbers.tolist()
+    assert load_masked(small_models["bert"]).tensor(numbers).tolist() == numbers.tolist()
 
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_threads_take_short_turns_while_a_model_is_asked(fails: bool, small_models: dict[str, Path]) -> None:
     before, scorer = sys.getswitchinterval(), load_masked(small_models["bert"]).scorer("aul")
+    scorer.lm.fast.queues = True  # as on a GPU
+    scorer.lm.tensor = torch.from_numpy  # type: ignore[method-assign,assignment]
     answers = scorer.batches(["People in Chad are kind.", "Kind people."])
     next(answers)
     assert sys.getswitchinterval() < before

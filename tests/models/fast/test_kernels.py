@@ -12,8 +12,8 @@ import torch
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from geobias.models.fast import kernels
-from geobias.models.fast.attention import NAME
-from geobias.models.fast.fused import fused_layers
+from geobias.models.fast.attention import PACKED
+from geobias.models.fast.fused_norm import find_fused_norms
 from geobias.models.load import load_classifier, load_masked, load_weights
 from geobias.texts.lazy_texts import select_texts
 from geobias.texts.templates import Sentences
@@ -46,19 +46,10 @@ def test_fewer_queries_than_keys(gpu_kernels: ModuleType, asked: int, tokens: in
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("count", "words", "width", "dtype"),
-    [
-        (1, 5, 8, torch.float32),
-        (1, 5, 8, torch.float16),
-        (140, 300, 72, torch.float32),
-        (140, 300, 72, torch.float16),
-        (1100, 257, 64, torch.float16),
-    ],
-)
-@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize(("count", "words", "width"), [(1, 5, 8), (140, 300, 72), (1100, 257, 64)])
 def test_sums_over_a_vocabulary_that_is_never_written(
-    gpu_kernels: ModuleType, count: int, words: int, width: int, dtype: torch.dtype
+    gpu_kernels: ModuleType, dtype: torch.dtype, count: int, words: int, width: int
 ) -> None:
     states, weight, bias = (one.to(dtype) for one in (random(count, width), 3 * random(words, width), random(words)))
     logits = linear(states.double(), weight.double(), bias.double())
@@ -127,7 +118,6 @@ def test_a_machine_on_which_they_do_not_compile_has_none(
 
 
 @pytest.mark.parametrize("kind", ["bert", "distilbert", "gpt2"])
-@pytest.mark.slow
 def test_a_model_gives_the_same_scores(
     small_models: dict[str, Path], kind: str, request: pytest.FixtureRequest
 ) -> None:
@@ -144,8 +134,8 @@ def test_a_model_gives_the_same_scores(
     plain = scores(load_weights(small_models[kind]))
     request.getfixturevalue("gpu_kernels")
     lm = load_weights(small_models[kind])
-    assert lm.layers.fused
-    assert lm.attention == NAME
+    assert lm.fast.norms
+    assert lm.fast.attention == PACKED
     for method, values in scores(lm).items():
         np.testing.assert_allclose(values, plain[method], atol=2e-5, err_msg=method)
 
@@ -155,12 +145,13 @@ def test_the_vocabulary_is_summed_unwritten(
 ) -> None:
     lm = load_masked(small_models["bert"])
     plain = lm.scorer("aul").score(TEXTS)
-    monkeypatch.setattr(kernels, "sums_best_unwritten", lambda weight: True)
+    monkeypatch.setattr(kernels, "sums_best_in_kernel", lambda weight: True)
     for parameter in lm.model.parameters():
         parameter.data = parameter.data.clone()  # as they begin on a GPU; in a file they begin anywhere
     lm.to("cpu")
-    assert lm.projection is not None and lm.projection.sums_unwritten
-    monkeypatch.setattr(lm.projection, "slices", lambda: pytest.fail("all the numbers were made"))
+    projection = lm.fast.head.projection if lm.fast.head else None
+    assert projection is not None and projection.sums_in_kernel
+    monkeypatch.setattr(projection, "slices", lambda: pytest.fail("all the numbers were made"))
     np.testing.assert_allclose(lm.scorer("aul").score(TEXTS), plain, atol=2e-5)
 
 
@@ -169,7 +160,7 @@ def test_a_classifier_gives_the_same(tmp_path: Path, request: pytest.FixtureRequ
     plain = load_classifier(folder).score(TEXTS)
     request.getfixturevalue("gpu_kernels")
     classifier: Any = load_classifier(folder)
-    assert classifier.layers.fused and classifier.last_layer is not None
+    assert classifier.fast.norms and classifier.fast.last_layer is not None
     np.testing.assert_allclose(classifier.score(TEXTS), plain, atol=1e-5)
 
 
@@ -186,7 +177,7 @@ class _Lookalike(torch.nn.Module):
 
 @pytest.mark.usefixtures("gpu_kernels")
 def test_what_only_looks_like_such_a_layer_is_left_alone() -> None:
-    found = [type(layer) for layer, _ in fused_layers(_Lookalike())]
+    found = [type(layer) for layer, _ in find_fused_norms(_Lookalike())]
     assert found == [torch.nn.LayerNorm]
 
 
@@ -200,5 +191,5 @@ def test_layers_stay_as_they_are_where_a_kernel_fails(
         monkeypatch.setattr(kernels, name, fails)
         monkeypatch.setattr(gpu_kernels, name, fails)
     lm = load_masked(small_models["bert"])
-    assert not lm.layers.fused
+    assert not lm.fast.norms
     assert np.isfinite(lm.scorer("pll").score(TEXTS)).all()

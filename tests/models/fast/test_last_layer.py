@@ -19,18 +19,18 @@ BUILT_LIKE_IT = {"bert", "roberta", "electra", "distilbert"}
 @pytest.mark.parametrize("kind", ["bert", "roberta", "electra", "distilbert", "albert", "deberta"])
 def test_masked_tokens(small_models: dict[str, Path], kind: str) -> None:
     lm: Any = load_masked(small_models[kind])
-    assert (lm.last_layer is not None) == (kind in BUILT_LIKE_IT)
+    assert (lm.fast.last_layer is not None) == (kind in BUILT_LIKE_IT)
     short = lm.scorer("pll").score(TEXTS)
-    lm.last_layer = None
+    lm.fast.last_layer = None
     np.testing.assert_allclose(lm.scorer("pll").score(TEXTS), short, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "electra", "distilbert", "albert", "deberta"])
 def test_classifiers(tmp_path: Path, kind: str) -> None:
     classifier: Any = load_classifier(saved(tmp_path, kind))
-    assert (classifier.last_layer is not None) == (kind in BUILT_LIKE_IT)
+    assert (classifier.fast.last_layer is not None) == (kind in BUILT_LIKE_IT)
     short = classifier.score(TEXTS)
-    classifier.last_layer = None
+    classifier.fast.last_layer = None
     np.testing.assert_allclose(classifier.score(TEXTS), short, atol=1e-6)
 
 
@@ -59,7 +59,7 @@ def test_a_head_that_reads_more_gets_more(tmp_path: Path) -> None:
     body = classifier.model.base_model
     body.pooler = _Mean(body.pooler)
     classifier.to("cpu")
-    assert classifier.last_layer is None
+    assert classifier.fast.last_layer is None
     ids = torch.tensor([classifier.tokenizer(TEXTS[0])["input_ids"]])
     with torch.no_grad():
         expected = classifier.model(input_ids=ids).logits.softmax(1)[0].numpy()

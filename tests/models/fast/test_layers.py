@@ -11,7 +11,7 @@ import torch
 
 from geobias.engine.ask import ask
 from geobias.models.fast import layers
-from geobias.models.fast.layers import FastLayers, can_pack
+from geobias.models.fast.layers import PackedLayers, can_pack
 from geobias.models.fast.projection import Projection
 from geobias.models.load import load_weights
 
@@ -23,11 +23,10 @@ pytestmark = pytest.mark.skipif(not can_pack(torch.empty(1)), reason="this proce
 @pytest.mark.parametrize("kind", ["bert", "albert", "gpt2", "llama", "t5"])
 def test_the_same_numbers(small_models: dict[str, Path], kind: str) -> None:
     lm = load_weights(small_models[kind])
-    assert lm.layers.bytes > 0
+    assert lm.fast.packed is not None and lm.fast.packed.bytes > 0
     packed = lm.scorer().score(TEXTS)[:, 0]
-    assert len(lm.layers.products) == len(lm.layers.layers)
-    assert len(lm.layers.activations) == (2 if kind in ("gpt2", "albert") else 0)
-    lm.layers.layers, lm.layers.activations = [], []
+    assert len(lm.fast.activations) == (2 if kind in ("gpt2", "albert") else 0)
+    lm.fast.packed, lm.fast.activations = None, []
     np.testing.assert_allclose(lm.scorer().score(TEXTS)[:, 0], packed, atol=1e-5)
 
 
@@ -45,12 +44,13 @@ def test_what_is_trained_is_laid_out_anew(small_models: dict[str, Path]) -> None
 
 def test_it_is_in_use_only_while_texts_are_scored(small_models: dict[str, Path]) -> None:
     lm = load_weights(small_models["bert"])
-    with lm.layers.use(), lm.layers.use():  # one in the other
-        assert all("forward" in vars(layer) for layer in lm.layers.layers)
-    assert not any("forward" in vars(layer) for layer in lm.layers.layers)
-    with pytest.raises(ValueError, match="stop"), lm.layers.use():
+    assert lm.fast.packed is not None
+    with lm.fast.use(), lm.fast.use():  # one in the other
+        assert all("forward" in vars(layer) for layer in lm.fast.packed.layers)
+    assert not any("forward" in vars(layer) for layer in lm.fast.packed.layers)
+    with pytest.raises(ValueError, match="stop"), lm.fast.use():
         raise ValueError("stop")
-    assert not lm.layers.in_use and not any("forward" in vars(layer) for layer in lm.layers.layers)
+    assert not lm.fast.in_use and not any("forward" in vars(layer) for layer in lm.fast.packed.layers)
 
 
 def test_a_scorer_that_was_used_can_be_sent(small_models: dict[str, Path]) -> None:
@@ -61,9 +61,9 @@ def test_a_scorer_that_was_used_can_be_sent(small_models: dict[str, Path]) -> No
 
 
 def test_no_copies_of_a_large_model(small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "MOST_BYTES", 100)
+    monkeypatch.setattr(layers, "MAX_COPY_BYTES", 100)
     lm = load_weights(small_models["bert"])
-    assert FastLayers(lm.model).layers == []
+    assert PackedLayers(lm.model).layers == [] and "packed_linear" not in lm.fast_parts
     assert lm.scorer("aul").score(TEXTS).shape == (3, 4)
 
 
@@ -79,7 +79,8 @@ def test_changes_that_torch_does_not_count(small_models: dict[str, Path]) -> Non
 
 def test_what_others_put_into_a_layer_stays(small_models: dict[str, Path]) -> None:
     lm = load_weights(small_models["bert"])
-    layer = lm.layers.layers[0]
+    assert lm.fast.packed is not None
+    layer = lm.fast.packed.layers[0]
     own = layer.forward = type(layer).forward.__get__(layer)
     lm.scorer("aul").score(TEXTS)
     assert layer.forward is own
@@ -106,7 +107,7 @@ def test_a_failure_elsewhere_leaves_the_model_as_it_was(
     lm = load_weights(small_models["bert"])
 
     def full(*_: object) -> None:
-        assert lm.layers.in_use
+        assert lm.fast.in_use
         raise OSError("No space left on device")
 
     monkeypatch.setattr("geobias.engine.ask.SECONDS_AT_RISK", 0.0)
@@ -114,5 +115,5 @@ def test_a_failure_elsewhere_leaves_the_model_as_it_was(
     lm.token_budget = 1
     with pytest.raises(OSError, match="No space") as held:
         ask(lm.scorer("aul"), TEXTS)
-    assert held.value and not lm.layers.in_use
-    assert not any("forward" in vars(layer) for layer in lm.layers.layers)
+    assert held.value and not lm.fast.in_use and lm.fast.packed is not None
+    assert not any("forward" in vars(layer) for layer in lm.fast.packed.layers)

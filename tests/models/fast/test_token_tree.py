@@ -10,8 +10,9 @@ import pytest
 import torch
 import transformers
 
-from geobias.models.fast.composing import Composed
-from geobias.models.fast.token_tree import BEGINNING, branches
+from geobias.models.fast.template_tokens import TemplateTokens
+from geobias.models.fast.token_tree import PREFIX_END, build_token_tree
+from geobias.models.fast.tree_words import max_tree
 from geobias.models.load import load_weights
 from geobias.texts.lazy_texts import TextSelection
 from geobias.texts.templates import Sentences
@@ -24,7 +25,7 @@ METHODS = ("mean", "sum", "conditional")
 
 @pytest.fixture(autouse=True)
 def all_composed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geobias.models.language.language_scorer.SAMPLED", -1000)  # however few there are
+    monkeypatch.setattr("geobias.models.language.language_scorer.SAMPLE_SIZE", -1000)  # however few there are
 
 
 def loaded(folder: Path) -> Any:
@@ -35,28 +36,28 @@ def loaded(folder: Path) -> Any:
 
 
 def test_a_tree_by_hand() -> None:
-    tree = branches([[5], [5, 6], [5, 7, 8], [9, 6]], [0, 0, 1, 1])
+    tree = build_token_tree([[5], [5, 6], [5, 7, 8], [9, 6]], [0, 0, 1, 1])
     assert tree.nodes.tolist() == [5, 7, 9]  # 5; 5 7; 9: each last token is foretold, and nothing after it
-    assert tree.parents.tolist() == [BEGINNING, 0, BEGINNING]
+    assert tree.parents.tolist() == [PREFIX_END, 0, PREFIX_END]
     assert tree.depths.tolist() == [0, 1, 0]
-    reads = list(zip(tree.read_at.tolist(), tree.tokens.tolist(), tree.owners.tolist(), strict=True))
+    reads = list(zip(tree.predicted_at.tolist(), tree.targets.tolist(), tree.owners.tolist(), strict=True))
     assert reads == [(-1, 5, 0), (-1, 5, 1), (0, 6, 1), (0, 7, 2), (1, 8, 2), (2, 6, 3)]
     assert tree.positions(2).tolist() == [0, 1, 2, 3, 2]
-    assert tree.sight(2).astype(int).tolist() == [
+    assert tree.visible(2).astype(int).tolist() == [
         [1, 0, 0, 0, 0],
         [1, 1, 0, 0, 0],
         [1, 1, 1, 0, 0],
         [1, 1, 1, 1, 0],
         [1, 1, 0, 0, 1],
     ]
-    assert tree.node([5, 7]) == 1
+    assert tree.find_node([5, 7]) == 1
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "bloom"])
 def test_as_whole_sentences(kind: str, method: str, small_models: dict[str, Path]) -> None:
     lm = loaded(small_models[kind])
-    assert lm.reads_branches == (kind != "bloom")  # whose positions are in its mask
+    assert lm.fast.token_tree == (kind != "bloom")  # whose positions are in its mask
     scorer = lm.scorer(method)
     sentences = Sentences(TEMPLATES, REGIONS, WORDS, marked=method == "conditional")
     whole = scorer.score(list(sentences))
@@ -74,8 +75,8 @@ def test_all_words_of_a_region_in_one_pass(small_models: dict[str, Path], monkey
     scorer = lm.scorer("conditional")
     sentences = Sentences(TEMPLATES[:1], REGIONS, WORDS, marked=True)
     seen: list[int] = []
-    read = lm.read_branches
-    monkeypatch.setattr(lm, "read_branches", lambda begun, tree: seen.append(len(begun)) or read(begun, tree))  # type: ignore[func-returns-value]
+    read = lm.read_tree
+    monkeypatch.setattr(lm, "read_tree", lambda begun, tree: seen.append(len(begun)) or read(begun, tree))  # type: ignore[func-returns-value]
     monkeypatch.setattr(lm, "states", None)
     scorer.score(TextSelection(sentences, np.arange(len(sentences))))
     assert sum(seen) == len(REGIONS)
@@ -95,7 +96,7 @@ def test_memory_that_does_not_suffice(small_models: dict[str, Path], monkeypatch
     lm = loaded(small_models["gpt2"])
     sentences = Sentences(TEMPLATES, REGIONS, WORDS, marked=True)
     sentences_read = list(Sentences(TEMPLATES, REGIONS, WORDS))
-    read, states = lm.read_branches, lm.states
+    read, states = lm.read_tree, lm.states
 
     def at_most(compute: Any, rows: int) -> Any:
         def tried(given: Any, *more: Any) -> Any:
@@ -108,17 +109,17 @@ def test_memory_that_does_not_suffice(small_models: dict[str, Path], monkeypatch
     scorer = lm.scorer("conditional")
     expected = scorer.score(list(sentences))
     budget = lm.token_budget
-    monkeypatch.setattr(lm, "read_branches", at_most(read, 1))
+    monkeypatch.setattr(lm, "read_tree", at_most(read, 1))
     found = scorer.score(TextSelection(sentences, np.arange(len(sentences))))
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert lm.token_budget < budget
     whole = lm.scorer("mean")
     by_mean = whole.score(sentences_read)
-    lm.token_budget, goes_on = budget, lm.read
-    monkeypatch.setattr(lm, "read", at_most(goes_on, 2))
+    lm.token_budget, goes_on = budget, lm.read_on
+    monkeypatch.setattr(lm, "read_on", at_most(goes_on, 2))
     np.testing.assert_allclose(whole.score(sentences_read), by_mean, atol=1e-5)
     assert lm.token_budget < budget
-    lm.token_budget, lm.keeps_beginnings = budget, False
+    lm.token_budget, lm.fast.shared_prefixes = budget, False
     monkeypatch.setattr(lm, "states", at_most(states, 3))
     np.testing.assert_allclose(scorer.score(list(sentences)), expected, atol=1e-5)
     assert budget // 128 < lm.token_budget < budget  # it falls as far as it must, and no further
@@ -129,13 +130,13 @@ def test_a_few_words_and_regions_after_the_word_are_read_one_by_one(small_models
     scorer = lm.scorer("mean")
     sentences = Sentences(["The {description} dog of {region}."], REGIONS, WORDS)
     everything = TextSelection(sentences, np.arange(len(sentences)))
-    assert scorer._composed(everything) is None
+    assert scorer._find_templates(everything) is None
     np.testing.assert_allclose(scorer.score(everything), scorer.score(list(sentences)), atol=1e-5)
     sentences = Sentences(TEMPLATES[:1], REGIONS, WORDS)
     one_word_each = TextSelection(sentences, np.arange(len(REGIONS)) * len(WORDS))
-    assert scorer._composed(one_word_each) is None
+    assert scorer._find_templates(one_word_each) is None
     everything = TextSelection(sentences, np.arange(len(sentences)))
-    assert isinstance(scorer._composed(everything)[0].parts, Composed)
+    assert isinstance(scorer._find_templates(everything)[0][1].tokens, TemplateTokens)
 
 
 @pytest.mark.parametrize("window", [20, 40])
@@ -161,7 +162,7 @@ def test_models_that_do_not_look_back_far(window: int, small_models: dict[str, P
     tokenizer.model_max_length = 200
     tokenizer.save_pretrained(tmp_path)
     lm: Any = load_weights(tmp_path)
-    assert lm.reads_branches and lm.longest_tree == window
+    assert lm.fast.token_tree and max_tree(lm) == window
     sentences = Sentences(["The quick dog jumps over people in {region}, who are {description}."], REGIONS, WORDS)
     scorer = lm.scorer("mean")
     found = scorer.score(TextSelection(sentences, np.arange(len(sentences))))[:, 0]

@@ -11,7 +11,7 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.fast.shared_prefixes import alike
+from geobias.models.fast.shared_prefixes import find_runs
 from geobias.models.language.causal import CausalLM
 from geobias.models.load import load
 from geobias.texts.templates import Sentences, mark, unmark
@@ -68,15 +68,15 @@ def test_conditional_counts_the_marked_tokens_alone(loaded: dict[str, CausalLM],
 @pytest.mark.parametrize("method", CausalLM.methods)
 def test_kept_beginnings_change_nothing(loaded: dict[str, CausalLM], kind: str, method: str) -> None:
     lm = loaded[kind]
-    assert lm.keeps_beginnings
+    assert lm.fast.shared_prefixes
     scorer = lm.scorer(method)
     texts = SENTENCES if method == "conditional" else TEXTS
     kept = scorer.score(texts)
-    lm.keeps_beginnings = False
+    lm.fast.shared_prefixes = False
     try:
         plain = scorer.score(texts)
     finally:
-        lm.keeps_beginnings = True
+        lm.fast.shared_prefixes = True
     np.testing.assert_allclose(kept, plain, atol=1e-5)
 
 
@@ -85,7 +85,7 @@ def test_the_words_of_a_region_share_what_stands_before_them(
 ) -> None:
     lm = loaded["gpt2"]
     read: list[int] = []
-    plain, states = lm.read, lm.states
+    plain, states = lm.read_on, lm.states
 
     def counted(ids: np.ndarray, *more: Any) -> Any:
         read.append(ids.size)
@@ -95,12 +95,12 @@ def test_the_words_of_a_region_share_what_stands_before_them(
         read.append(ids.numel())
         return states(ids)
 
-    monkeypatch.setattr(lm, "read", counted)
+    monkeypatch.setattr(lm, "read_on", counted)
     monkeypatch.setattr(lm, "states", counted_states)
     lm.scorer("conditional").score(SENTENCES)
     shared = sum(read)
     read.clear()
-    monkeypatch.setattr(lm, "keeps_beginnings", False)
+    monkeypatch.setattr(lm.fast, "shared_prefixes", False)
     lm.scorer("conditional").score(SENTENCES)
     assert sum(read) > 2 * shared
 
@@ -140,9 +140,9 @@ def test_a_model_that_keeps_no_keys_is_asked_plainly(
     def refuses(*_: object) -> None:
         raise NotImplementedError("no such cache")
 
-    monkeypatch.setattr("geobias.models.language.causal.repeated", refuses)
+    monkeypatch.setattr("geobias.models.fast.shared_prefixes.repeat_cache", refuses)
     lm = load(small_models["gpt2"])
-    assert isinstance(lm, CausalLM) and not lm.keeps_beginnings
+    assert isinstance(lm, CausalLM) and not lm.fast.shared_prefixes
     assert np.isfinite(lm.scorer("conditional").score(SENTENCES)[:, 0]).all()
 
 
@@ -175,9 +175,9 @@ def test_other_architectures_are_asked_too(kind: str, tmp_path: Path, small_mode
 
 def test_a_run_of_texts_that_begin_alike_is_no_longer_than_a_batch() -> None:
     rows = [np.array([1, 2, 3, 4, n]) for n in range(40)]
-    start, stop, shared = alike(rows, budget=14)
+    start, stop, shared = find_runs(rows, budget=14)
     assert (stop - start).max() == 10 and (stop - start).sum() == 40 and (shared == 4).all()
-    assert [len(part) for part in alike(rows, budget=1000)] == [1, 1, 1]
+    assert [len(part) for part in find_runs(rows, budget=1000)] == [1, 1, 1]
 
 
 def test_a_score_of_another_kind_of_model_is_refused(loaded: dict[str, CausalLM]) -> None:

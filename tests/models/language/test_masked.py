@@ -11,9 +11,8 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.fast import projection
+from geobias.models.fast import head, projection
 from geobias.models.fast.projection import Projection
-from geobias.models.language import language_model as language
 from geobias.models.language.masked import MaskedLM
 from geobias.models.load import load_masked
 from geobias.texts.templates import mark
@@ -138,18 +137,18 @@ def test_the_vocabulary_projection_stays_bounded(loaded: dict[str, MaskedLM], mo
     lm = loaded["bert"]
     expected = {method: lm.scorer(method).score(TEXTS) for method in METHODS}
     largest = 0
-    monkeypatch.setattr(projection, "WORDS_AT_ONCE", 7)
-    monkeypatch.setattr(language, "LOGITS_HELD", {"cpu": 21})
-    sums = projection.log_sum
+    monkeypatch.setattr(projection, "CPU_SLICE", 7)
+    monkeypatch.setattr(head, "MAX_LOGITS", {"cpu": 21})
+    sums = projection.log_sum_exp
 
     def watched(logits: torch.Tensor) -> torch.Tensor:
         nonlocal largest
         largest = max(largest, logits.numel())
         return sums(logits)
 
-    monkeypatch.setattr(projection, "log_sum", watched)
+    monkeypatch.setattr(projection, "log_sum_exp", watched)
     for packs in (True, False):
-        monkeypatch.setattr(lm, "projection", Projection(lm.model.get_output_embeddings(), packs=packs))
+        monkeypatch.setattr(lm.fast.head, "projection", Projection(lm.model.get_output_embeddings(), packs=packs))
         for method, scores in expected.items():
             np.testing.assert_allclose(lm.scorer(method).score(TEXTS), scores, atol=1e-5)
     assert largest == 21
@@ -160,14 +159,14 @@ def test_only_the_positions_that_are_read_reach_the_vocabulary(
 ) -> None:
     lm = loaded["bert"]
     seen: list[int] = []
-    assert lm.projection is not None
-    log_p = lm.projection.log_p
+    assert lm.fast.head is not None and lm.fast.head.projection is not None
+    log_p = lm.fast.head.projection.log_p
 
     def watched(states: torch.Tensor, *which: torch.Tensor) -> torch.Tensor:
         seen.append(len(states))
         return log_p(states, *which)
 
-    monkeypatch.setattr(lm.projection, "log_p", watched)
+    monkeypatch.setattr(lm.fast.head.projection, "log_p", watched)
     tokens = lm.scorer("conditional").score([MARKED])[0, 1]
     assert sum(seen) == tokens
 
@@ -263,12 +262,22 @@ def test_a_folder_without_tokenizer_is_refused(tmp_path: Path, small_models: dic
         load_masked(tmp_path)
 
 
-def test_a_head_that_mixes_positions_is_refused(small_models: dict[str, Path]) -> None:
+def test_a_head_that_mixes_positions_is_run_at_all_of_them(small_models: dict[str, Path]) -> None:
     lm = load_masked(small_models["bert"])
     head = lm.model.cls
     lm.model.cls.forward = lambda states: head.predictions(states + states.mean(dim=1, keepdim=True))
+    mixing = MaskedLM("mixing", lm.model, lm.tokenizer, fingerprint="x")
+    assert mixing.fast.head is None
+    for method in ("aul", "pll"):
+        expected = [plain_score(mixing, method, text) for text in TEXTS]
+        np.testing.assert_allclose(mixing.scorer(method).score(TEXTS)[:, 0], expected, atol=1e-5)
+
+
+def test_a_model_without_logits_for_each_token_is_refused(small_models: dict[str, Path]) -> None:
+    lm = load_masked(small_models["bert"])
+    lm.model.cls.forward = lambda states: states.mean(dim=1)
     with pytest.raises(InputError, match="does not predict token by token"):
-        MaskedLM("mixing", lm.model, lm.tokenizer, fingerprint="x")
+        MaskedLM("pooling", lm.model, lm.tokenizer, fingerprint="x")
 
 
 def test_a_folder_without_weights_is_refused(tmp_path: Path, small_models: dict[str, Path]) -> None:
@@ -303,5 +312,5 @@ def test_texts_without_a_token_have_none_that_counts(
     lm = load_masked(small_models["bert"])
     encode = lm.encode
     monkeypatch.setattr(lm, "encode", lambda texts: encode(texts, special=False))  # a tokenizer that adds nothing
-    assert lm.scorer(method)._prepared(["", " "]).tokens.tolist() == [0, 0]
-    assert lm.scorer(method)._prepared(["", mark("kind")]).tokens.tolist() == [0, 1]
+    assert lm.scorer(method)._prepare(["", " "]).tokens.tolist() == [0, 0]
+    assert lm.scorer(method)._prepare(["", mark("kind")]).tokens.tolist() == [0, 1]

@@ -23,6 +23,7 @@ from geobias.options import (
     Labels,
     MaxCalls,
     Out,
+    Plain,
     Plan,
     PromptText,
     Rate,
@@ -71,6 +72,7 @@ def downstream(
     ray: Ray = None,
     out: Out = None,
     json: Json = False,
+    plain: Plain = False,
     debug: Debug = False,
 ) -> None:
     """How a classifier judges the same texts, said to come from region after region (HERB).

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from geobias.options import Column, Continents, Countries, Debug, Device, Json, Out
+from geobias.options import Column, Continents, Countries, Debug, Device, Json, Out, Plain
 from geobias.texts.defaults import DEFAULT_TEMPLATE
 
 
@@ -40,6 +40,7 @@ def drift(
     device: Device = "auto",
     out: Out = None,
     json: Json = False,
+    plain: Plain = False,
     debug: Debug = False,
 ) -> None:
     """How a language model's regional bias moves while it is trained on (HERB's Figure 5).

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from geobias.options import Column, Continents, Countries, Debug, Device, Json, Out
+from geobias.options import Column, Continents, Countries, Debug, Device, Json, Out, Plain
 from geobias.texts.defaults import DEFAULT_PREFIX
 
 
@@ -31,6 +31,7 @@ def finetune(
     device: Device = "auto",
     out: Out = None,
     json: Json = False,
+    plain: Plain = False,
     debug: Debug = False,
 ) -> None:
     """Fine-tune language models as classifiers, and see how many labels flip by country (HERB's Table 5).

@@ -22,6 +22,7 @@ from geobias.options import (
     Labels,
     MaxCalls,
     Out,
+    Plain,
     Plan,
     PromptText,
     Rate,
@@ -95,6 +96,7 @@ def names(
     ray: Ray = None,
     out: Out = None,
     json: Json = False,
+    plain: Plain = False,
     debug: Debug = False,
 ) -> None:
     """How a classifier treats people by the country that their names come from.

@@ -5,7 +5,7 @@ How much is asked is fixed, not fitted to the machine: the same command gives th
 
 from __future__ import annotations
 
-from geobias.options import Debug, Out
+from geobias.options import Debug, Out, Plain
 
 TEXTS, DRAWS, PERPLEXITY_TEXTS, PERPLEXITY_DRAWS = 36, 8, 8, 3
 SCORE = "aul"
@@ -19,6 +19,7 @@ ABOUT = (
 
 def audit(
     out: Out = None,
+    plain: Plain = False,
     debug: Debug = False,
 ) -> None:
     """A first look in three minutes: both audits on the models that ship inside, with as much as fits."""

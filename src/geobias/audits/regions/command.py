@@ -20,6 +20,7 @@ from geobias.options import (
     Json,
     MaxCalls,
     Out,
+    Plain,
     Plan,
     Rate,
     Ray,
@@ -83,6 +84,7 @@ def regions(
     ray: Ray = None,
     out: Out = None,
     json: Json = False,
+    plain: Plain = False,
     debug: Debug = False,
 ) -> None:
     """How differently a language model speaks of the people of the world's regions (HERB).

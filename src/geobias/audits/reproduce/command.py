@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from geobias.options import Debug, Device, Json, Out, TextFiles
+from geobias.options import Debug, Device, Json, Out, Plain, TextFiles
 
 
 def reproduce(
@@ -50,6 +50,7 @@ def reproduce(
     dtype: Annotated[str, typer.Option(help="float32 (as in the papers), bfloat16, float16 or auto.")] = "float32",
     out: Out = None,
     json: Json = False,
+    plain: Plain = False,
     debug: Debug = False,
 ) -> None:
     """A paper's tables again: its own models and settings, measured beside published.

@@ -19,10 +19,20 @@ import transformers
 
 from geobias.errors import InputError
 from geobias.models.batching import equal_length_batches, prepared_ahead
-from geobias.models.fast.gpu_queue import Answer, read_late
-from geobias.models.fast.last_layer import LastLayer, at_first, last_layer
+from geobias.models.fast.gpu_queue import PendingResult
+from geobias.models.fast.last_layer import find_last_layer, select_first
 from geobias.models.pretrained import LoadedModel
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, PROBABILITIES, PROBE, Classifier, ModelIdentity, ScoreBlock, StreamingScorer, probability_columns
+from geobias.models.scorer import (
+    EMBEDDED_CLASSIFIERS,
+    EMBEDDED_LM,
+    PROBABILITIES,
+    PROBE,
+    Classifier,
+    ModelIdentity,
+    ScoreBlock,
+    StreamingScorer,
+    probability_columns,
+)
 from geobias.models.token_arrays import Ragged, Tokens
 
 NO_TOKEN = -1  # an id that no token has
@@ -48,7 +58,7 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
         self.columns = probability_columns(self.labels)
         self.multi_label = config.problem_type == "multi_label_classification" or len(self.labels) == 1
         output = "sigmoid" if self.multi_label else "softmax"
-        self.fingerprint = f"{fingerprint}:classifier:{output}:{self.dtype}:{self.max_length}"
+        self.fingerprint = f"{fingerprint}:classifier:{output}:{self.dtype}:{self.max_length}{self.fast.identity}"
         # XLNet and Funnel have token types of their own; other models assume zeros, or have none.
         self.has_token_types = any(self.encode([PROBE])[0][0].type_ids)
         # Causal models read the last token that is not padding, and refuse a batch if no padding token is set.
@@ -67,30 +77,19 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
 
     def _settle(self) -> None:
         super()._settle()
-        self.last_layer = self._find_last_layer()
-
-    @torch.inference_mode()
-    def _find_last_layer(self) -> LastLayer | None:
-        """Return the last layer if the head reads only its first position."""
-        ids = torch.tensor([self.tokenizer(PROBE)["input_ids"]] * 2, device=self.device)
-        layer = last_layer(self.model.base_model)
-        if layer is None:
-            return None
-        plain = self.model(input_ids=ids).logits.float()
-        try:
-            with layer.reading(at_first):
-                short = self.model(input_ids=ids).logits.float()
-        except Exception:  # a layer of another architecture with the same names
-            return None
-        rounding = (1e-3 if self.dtype == "float32" else 0.05) * plain.abs().max()
-        return layer if plain.shape == short.shape and (plain - short).abs().max() <= rounding else None
+        if "last_layer" in self.fast.allowed:
+            ids = torch.tensor([self.tokenizer(PROBE)["input_ids"]] * 2, device=self.device)
+            first = torch.zeros(2, dtype=torch.int64, device=self.device)
+            self.fast.last_layer = find_last_layer(
+                self.model.base_model, lambda: self.model(input_ids=ids).logits, first
+            )
 
     def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
-        with self.fast():
-            for (positions, cut), probabilities in read_late(self._start_batches(texts), self.device):
+        with self.fast.use():
+            for (positions, cut), probabilities in self.finish(self._start_batches(texts)):
                 yield positions, np.column_stack([probabilities, cut])
 
-    def _start_batches(self, texts: Sequence[str]) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], Answer]]:
+    def _start_batches(self, texts: Sequence[str]) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], PendingResult]]:
         """Yield positions among the texts and the tokens cut off them, with a function that waits for their rows."""
         for start, (ids, types, cut) in prepared_ahead(texts, self._tokenise):
             probabilities = partial(self._probabilities, ids, types)
@@ -112,7 +111,7 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
         inputs = {"input_ids": self.tensor(ids.of(positions))}
         if types is not None:
             inputs["token_type_ids"] = self.tensor(types.of(positions))
-        with self.last_layer.reading(at_first) if self.last_layer else nullcontext():
+        with self.fast.last_layer.reading(select_first) if self.fast.last_layer else nullcontext():
             logits = self.model(**inputs).logits.double()
         probabilities: torch.Tensor = logits.sigmoid() if self.multi_label else logits.softmax(1)
         return probabilities

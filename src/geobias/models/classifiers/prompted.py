@@ -23,7 +23,16 @@ from typing import Any
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.scorer import PROBABILITIES, AnyLanguageModel, Classifier, ModelIdentity, ScoreBlock, ScoreTexts, StreamingScorer, probability_columns
+from geobias.models.scorer import (
+    PROBABILITIES,
+    AnyLanguageModel,
+    Classifier,
+    ModelIdentity,
+    ScoreBlock,
+    ScoreTexts,
+    StreamingScorer,
+    probability_columns,
+)
 from geobias.texts.templates import MARK_END, MARK_START, mark
 
 TEXT = "{text}"
@@ -120,6 +129,11 @@ class PromptedClassifier(Classifier, StreamingScorer):
         self.scorer.to(device)
         if self.prompt.calibrate:
             self.log_prior = None  # in half precision each device rounds in its own way
+
+    @property
+    def fast_parts(self) -> tuple[str, ...]:
+        """The parts of the fast path that the language model uses."""
+        return tuple(getattr(self.lm, "fast_parts", ()))
 
     @property
     def fingerprint(self) -> str | None:

@@ -1,1 +1,54 @@
-"""Everything that only makes models faster: the numbers are the same without it."""
+"""Everything that only makes models faster, and the one switch that turns all of it off.
+
+A loaded model has a `FastPath` (`fast_path.py`): each part of `PARTS` is tried, and those that give the same numbers
+are used. With `GEOBIAS_FAST=0` in the environment, or `--plain` on the command line, or after `use_plain()`, no
+part is tried: every model then runs through plain transformers code, whose logits go through `log_softmax`.
+`model.fast_parts` names the parts that a model uses. `python -m bench.speed.parts` measures what each brings.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+VARIABLE = "GEOBIAS_FAST"
+PLAIN_SUFFIX = ":plain"  # of the fingerprint of a plain model: its scores are not taken from those of a fast run
+PARTS = {
+    "packed_linear": "CPU: weights laid out once for oneDNN's matrix kernels, not in every product (layers.py)",
+    "fused_gelu": "GPT-2's activation in one pass over the numbers instead of eight (layers.py)",
+    "fused_norm": "GPU: layer normalisation, and the sum before it, in one Triton kernel (fused_norm.py)",
+    "packed_attention": "GPU: several short texts share a block of the attention kernel (attention.py)",
+    "read_positions": "the head runs at the positions that are read, not at every token (head.py)",
+    "sliced_projection": "logits are summed slice by slice, or on a GPU as they are made, and never stored "
+    "(projection.py)",
+    "last_layer": "the last layer of an encoder computes only the positions that are read (last_layer.py)",
+    "template_tokens": "template sentences are put together from tokenised parts, and masked ones are read once for "
+    "all words (template_tokens.py, unmasked_sentences.py, masked_words.py)",
+    "token_tree": "causal models read all words of a region in one pass, as a tree (token_tree.py, tree_words.py)",
+    "shared_prefixes": "causal models read what neighbouring texts begin with once (shared_prefixes.py)",
+    "gpu_queue": "GPU: batches are queued ahead, and their results are read late (gpu_queue.py)",
+}
+
+_left_out: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset())
+
+
+def use_plain() -> None:
+    """Load every model from now on without any fast part, in this process and those that it starts."""
+    os.environ[VARIABLE] = "0"
+
+
+def enabled_parts() -> frozenset[str]:
+    """The parts that a model loaded now may use."""
+    return frozenset() if os.environ.get(VARIABLE) == "0" else frozenset(PARTS) - _left_out.get()
+
+
+@contextmanager
+def leave_out(*parts: str) -> Iterator[None]:
+    """Load models without these parts, to measure or to test what they do."""
+    before = _left_out.set(_left_out.get() | frozenset(parts))
+    try:
+        yield
+    finally:
+        _left_out.reset(before)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -11,59 +10,72 @@ import transformers
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
+from geobias.models.attention_choice import use_attention
 from geobias.models.fast import kernels
+from geobias.models.fast.checks import agree, kernel_tolerance, random_numbers
 
-NAME = "geobias_packed"
+PACKED, CHECKED = "geobias_packed", "geobias_checked"  # names under which transformers knows them
+# What the kernel knows, or what changes nothing; a model that passes anything else gets torch's attention.
+KNOWN_OPTIONS = {"scaling", "is_causal", "dropout", "output_attentions", "use_cache", "position_ids"}
+
+_check_results: ContextVar[list[bool]] = ContextVar("check_results")
 
 
 def packed_attention(
-    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Any, **more: Any
+    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Any, **options: Any
 ) -> tuple[torch.Tensor, None]:
     """As transformers calls it: texts x heads x tokens x width in, texts x tokens x heads x width out."""
-    looks_back_only = more.get("is_causal") or getattr(module, "is_causal", True)
-    masked = attention_mask is not None or looks_back_only
-    if masked or key.shape != query.shape or not kernels.attends(query, key):
-        plain: tuple[torch.Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
-        return plain
-    return kernels.attention_within(query, key, value, more.get("scaling")), None
+    if _kernel_serves(module, query, key, attention_mask, options):
+        return kernels.attention_within(query, key, value, options.get("scaling")), None
+    output: tuple[torch.Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **options)
+    return output
 
 
-transformers.AttentionInterface.register(NAME, packed_attention)
-AttentionMaskInterface.register(NAME, sdpa_mask)
+def _kernel_serves(module: Any, query: torch.Tensor, key: torch.Tensor, mask: Any, options: dict[str, Any]) -> bool:
+    is_masked = mask is not None or options.get("is_causal") or getattr(module, "is_causal", True)
+    has_others = any(value is not None for name, value in options.items() if name not in KNOWN_OPTIONS)
+    return not (is_masked or has_others) and key.shape == query.shape and kernels.attends(query, key)
+
+
+def _checked_attention(
+    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: Any, **options: Any
+) -> tuple[torch.Tensor, None]:
+    """The usual attention; beside it random numbers go through both ways, as this module calls them."""
+    if _kernel_serves(module, query, key, attention_mask, options):
+        # Large ones, so that attention is far from uniform.
+        queries, keys, values = random_numbers(3, *query.shape, scale=2.0, like=query)
+        expected, _ = sdpa_attention_forward(
+            module, queries.float(), keys.float(), values.float(), attention_mask, **options
+        )
+        actual = kernels.attention_within(queries, keys, values, options.get("scaling"))
+        _check_results.get().append(agree(expected, actual, kernel_tolerance(query.dtype)))
+    output: tuple[torch.Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **options)
+    return output
+
+
+for _name, _attention in ((PACKED, packed_attention), (CHECKED, _checked_attention)):
+    transformers.AttentionInterface.register(_name, _attention)
+    AttentionMaskInterface.register(_name, sdpa_mask)
 
 
 @torch.inference_mode()
-def faster_attention(model: Any) -> str | None:
-    """The name of this way for a model on a GPU that gives the same numbers by it; None for any other.
-
-    A processor gains nothing by it, and some architectures do not let their attention be replaced.
-    """
+def find_packed_attention(model: Any) -> str | None:
+    """The name of this attention for a model on a GPU that gives the same numbers by it; None for any other."""
+    config = model.config
     if (
         not kernels.ready(next(model.parameters()))
-        or model.config.is_encoder_decoder
-        or model.config._attn_implementation != "sdpa"
+        or config.is_encoder_decoder
+        or config._attn_implementation != "sdpa"
     ):
         return None
-    ids = torch.arange(1, 1 + 33 * 9, device=model.device).view(33, 9) % model.config.vocab_size
-    usual = model.base_model(input_ids=ids).last_hidden_state
+    ids = torch.arange(1, 1 + 33 * 9, device=model.device).view(33, 9) % config.vocab_size
+    results: list[bool] = []
+    token = _check_results.set(results)
     try:
-        with attention_by(model, NAME):
-            packed = model.base_model(input_ids=ids).last_hidden_state
-    except Exception:  # each architecture refuses in its own way
+        with use_attention(model, CHECKED):
+            model.base_model(input_ids=ids)
+    except Exception:  # architectures refuse in different ways to have their attention replaced
         return None
-    far = (usual - packed).abs().max() / usual.abs().max()
-    return NAME if far < (1e-3 if usual.dtype == torch.float32 else 0.1) else None
-
-
-@contextmanager
-def attention_by(model: Any, implementation: str | None) -> Iterator[None]:
-    """Another way of computing attention for a while; None for the usual one."""
-    if implementation is None:
-        yield
-        return
-    usual = model.config._attn_implementation
-    model.set_attn_implementation(implementation)
-    try:
-        yield
     finally:
-        model.set_attn_implementation(usual)
+        _check_results.reset(token)
+    return PACKED if all(results) else None

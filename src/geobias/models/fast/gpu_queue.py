@@ -1,4 +1,4 @@
-"""How work reaches a device and comes back: copies that nobody waits for, answers read late, memory that ends."""
+"""Work for a GPU: copies that nobody waits for, batches queued ahead, short waits between threads."""
 
 from __future__ import annotations
 
@@ -12,73 +12,60 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-BATCHES_AHEAD = 8  # handed to a GPU before the answers of the first are read
-SECONDS_OF_A_TURN = 2e-5  # who hands kernel after kernel to a GPU cannot wait 5 ms each time for threads beside it
+BATCHES_AHEAD = 8  # handed to a GPU before the results of the first are read
+SWITCH_INTERVAL = 2e-5  # seconds; a thread that starts kernel after kernel cannot wait 5 ms each time for others
 
-Result = TypeVar("Result")
 Which = TypeVar("Which")
-Answer = Callable[[], np.ndarray]
+PendingResult = Callable[[], np.ndarray]  # waits for the result of a batch that was started
 
 
-def sent(array: np.ndarray, device: torch.device) -> torch.Tensor:
-    """The array there; to a GPU it is copied while that computes."""
-    found = torch.from_numpy(np.ascontiguousarray(array))
-    return found.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else found.to(device)
+def copy_to_gpu(array: np.ndarray, device: torch.device) -> torch.Tensor:
+    """The array on a GPU, copied while that computes."""
+    return torch.from_numpy(np.ascontiguousarray(array)).pin_memory().to(device, non_blocking=True)
 
 
-def read_late(begun: Iterable[tuple[Which, Answer]], device: torch.device) -> Iterator[tuple[Which, np.ndarray]]:
-    """Answers are read some batches late: a GPU has work while the last ones are kept and the next are made.
+def read_behind(started: Iterable[tuple[Which, PendingResult]]) -> Iterator[tuple[Which, np.ndarray]]:
+    """Results in order, each read some batches after it was started: the GPU has work while results are stored.
 
-    What was begun before a failure is yielded before it rises.
+    After a failure the results of all batches that were started before it come first.
     """
-    waiting: deque[tuple[Which, Answer]] = deque()
-    ahead = BATCHES_AHEAD if device.type == "cuda" else 0
+    waiting: deque[tuple[Which, PendingResult]] = deque()
     failure: BaseException | None = None
     try:
-        for batch in begun:
+        for batch in started:
             waiting.append(batch)
-            if len(waiting) > ahead:
-                some, answer = waiting.popleft()
-                yield some, answer()
+            if len(waiting) > BATCHES_AHEAD:
+                which, result = waiting.popleft()
+                yield which, result()
     except (Exception, KeyboardInterrupt) as error:
         failure = error
-    for some, answer in waiting:
-        yield some, answer()
+    for which, result in waiting:
+        yield which, result()
     if failure is not None:
         raise failure
 
 
-def within_memory(compute: Callable[[np.ndarray], Result], some: np.ndarray) -> Result | None:
-    """What `compute` gives; None where memory does not suffice. Nothing of the try is left behind."""
-    try:
-        return compute(some)
-    except RuntimeError as error:
-        if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error):
-            return None
-        raise
-
-
 class _Turns:
-    """How long threads take their turns is a setting of the whole process, and several models may be at work."""
+    """The switch interval belongs to the whole process, and several models may be at work."""
 
     lock = Lock()
     models = 0
-    usual = sys.getswitchinterval()
+    interval_before = sys.getswitchinterval()
 
 
 @contextmanager
 def short_turns() -> Iterator[None]:
     """Inside, a thread does not wait long for another."""
-    _take_turns(1)
+    _count_models(1)
     try:
         yield
     finally:
-        _take_turns(-1)
+        _count_models(-1)
 
 
-def _take_turns(more: int) -> None:
+def _count_models(change: int) -> None:
     with _Turns.lock:
         if not _Turns.models:
-            _Turns.usual = sys.getswitchinterval()
-        _Turns.models += more
-        sys.setswitchinterval(SECONDS_OF_A_TURN if _Turns.models else _Turns.usual)
+            _Turns.interval_before = sys.getswitchinterval()
+        _Turns.models += change
+        sys.setswitchinterval(SWITCH_INTERVAL if _Turns.models else _Turns.interval_before)

@@ -1,4 +1,4 @@
-"""Kernels for GPUs, in Triton: what torch does in several passes over the same numbers, in one.
+"""Triton kernels for GPUs: what torch does in several passes over the same numbers, in one.
 
 Between its matrix products a model spends its time reading and writing. Short texts make it worse: attention kernels
 work on blocks of 64 or 128 tokens, so a sentence of ten leaves most of a block empty. With TRITON_INTERPRET=1 they run
@@ -25,7 +25,7 @@ except ImportError:  # an older Triton
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 BLOCKS = (64, 128)  # tokens that attention looks at together
-SMALLEST = 16  # numbers that a product is made of at least
+MIN_WIDTH = 16  # of a product
 LOG2_E = 1.4426950408889634
 
 
@@ -43,7 +43,7 @@ def _compiles(device: torch.device) -> bool:
         return False
 
 
-def sums_best_unwritten(weight: torch.Tensor) -> bool:
+def sums_best_in_kernel(weight: torch.Tensor) -> bool:
     """Whether `projected_log_sum` is for this projection: NVIDIA's newer GPUs are fast at it, in half precision."""
     half = weight.dtype in (torch.bfloat16, torch.float16)
     if not ready(weight) or TensorDescriptor is None or torch.version.hip or not half or weight.shape[1] % 8:
@@ -75,19 +75,19 @@ def added_norm(states: torch.Tensor, added: torch.Tensor | None, norm: Any) -> t
     states = states.contiguous()
     added = states if added is None else added.contiguous()
     width = states.shape[-1]
-    found = torch.empty_like(states)
+    output = torch.empty_like(states)
     _norm_kernel[(states.numel() // width,)](
         states,
         added,
         norm.weight,
         norm.bias,
-        found,
+        output,
         width,
         norm.eps,
         ADDS=added is not states,
         BLOCK=triton.next_power_of_2(width),
     )
-    return found
+    return output
 
 
 def attention_within(
@@ -97,27 +97,27 @@ def attention_within(
 
     There may be fewer queries than keys.
     """
-    texts, heads, asked, width = query.shape
+    texts, heads, query_count, width = query.shape
     tokens = key.shape[2]
-    found = torch.empty(texts, asked, heads, width, dtype=query.dtype, device=query.device)
+    output = torch.empty(texts, query_count, heads, width, dtype=query.dtype, device=query.device)
     block = next(size for size in BLOCKS if tokens <= size)
     together = block // tokens
-    strides = [stride for one in (query, key, value, found.transpose(1, 2)) for stride in one.stride()[:3]]
+    strides = [stride for states in (query, key, value, output.transpose(1, 2)) for stride in states.stride()[:3]]
     _attention_kernel[(heads, triton.cdiv(texts, together))](
-        *(query, key, value, found, *strides, texts, asked, tokens, together),
+        *(query, key, value, output, *strides, texts, query_count, tokens, together),
         (width**-0.5 if scale is None else scale) * LOG2_E,
         USED=width,
         BLOCK=block,
-        WIDTH=max(SMALLEST, triton.next_power_of_2(width)),
+        WIDTH=max(MIN_WIDTH, triton.next_power_of_2(width)),
     )
-    return found
+    return output
 
 
 def log_sum(logits: torch.Tensor) -> torch.Tensor:
     """log of the sum of exp over each row, in float32."""
-    found = torch.empty(len(logits), dtype=torch.float32, device=logits.device)
-    _log_sum_kernel[(len(logits),)](logits, found, logits.shape[1], logits.stride(0), BLOCK=8192, num_warps=8)
-    return found
+    output = torch.empty(len(logits), dtype=torch.float32, device=logits.device)
+    _log_sum_kernel[(len(logits),)](logits, output, logits.shape[1], logits.stride(0), BLOCK=8192, num_warps=8)
+    return output
 
 
 def projected_log_sum(states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
@@ -125,15 +125,15 @@ def projected_log_sum(states: torch.Tensor, weight: torch.Tensor, bias: torch.Te
     rows, words, width = 128, 256, 64
     states = states.contiguous()
     programs = torch.cuda.get_device_properties(states.device).multi_processor_count if states.is_cuda else 2
-    found = torch.empty(len(states), triton.cdiv(len(weight), words), dtype=torch.float32, device=states.device)
+    output = torch.empty(len(states), triton.cdiv(len(weight), words), dtype=torch.float32, device=states.device)
     _projected_log_sum_kernel[(programs,)](
         TensorDescriptor.from_tensor(states, [rows, width]),
         TensorDescriptor.from_tensor(weight, [words, width]),
-        *(bias, found, len(states), len(weight), states.shape[1]),
+        *(bias, output, len(states), len(weight), states.shape[1]),
         **{"ROWS": rows, "WORDS": words, "WIDTH": width, "TOGETHER": 8, "PROGRAMS": programs},
         num_warps=8,
     )
-    return found.logsumexp(1)
+    return output.logsumexp(1)
 
 
 def projected_at(
@@ -141,36 +141,36 @@ def projected_at(
 ) -> torch.Tensor:
     """The numbers of single words at single states, in float32."""
     states = states.contiguous()
-    found = torch.empty(len(rows), dtype=torch.float32, device=states.device)
+    output = torch.empty(len(rows), dtype=torch.float32, device=states.device)
     width = states.shape[1]
     block = triton.next_power_of_2(width)
-    _projected_at_kernel[(len(rows),)](states, weight, bias, rows, words, found, width, BLOCK=block, num_warps=2)
-    return found
+    _projected_at_kernel[(len(rows),)](states, weight, bias, rows, words, output, width, BLOCK=block, num_warps=2)
+    return output
 
 
 if triton is not None:
 
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-    def _norm_kernel(states, added, weight, bias, found, width, eps, ADDS: tl.constexpr, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    def _norm_kernel(states, added, weight, bias, output, width, eps, ADDS: tl.constexpr, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
         """One row."""
         row = tl.program_id(0).to(tl.int64) * width
-        at = tl.arange(0, BLOCK)
-        inside = at < width
-        own = tl.load(states + row + at, mask=inside, other=0.0).to(tl.float32)
+        column = tl.arange(0, BLOCK)
+        inside = column < width
+        values = tl.load(states + row + column, mask=inside, other=0.0).to(tl.float32)
         if ADDS:
-            own += tl.load(added + row + at, mask=inside, other=0.0).to(tl.float32)
-        apart = tl.where(inside, own - tl.sum(own, axis=0) / width, 0.0)
-        scaled = apart * tl.rsqrt(tl.sum(apart * apart, axis=0) / width + eps)
-        times = tl.load(weight + at, mask=inside, other=0.0).to(tl.float32)
-        plus = tl.load(bias + at, mask=inside, other=0.0).to(tl.float32)
-        tl.store(found + row + at, (scaled * times + plus).to(found.dtype.element_ty), mask=inside)
+            values += tl.load(added + row + column, mask=inside, other=0.0).to(tl.float32)
+        centred = tl.where(inside, values - tl.sum(values, axis=0) / width, 0.0)
+        scaled = centred * tl.rsqrt(tl.sum(centred * centred, axis=0) / width + eps)
+        gain = tl.load(weight + column, mask=inside, other=0.0).to(tl.float32)
+        shift = tl.load(bias + column, mask=inside, other=0.0).to(tl.float32)
+        tl.store(output + row + column, (scaled * gain + shift).to(output.dtype.element_ty), mask=inside)
 
-    @triton.jit(do_not_specialize=["texts", "asked", "tokens", "together"])  # type: ignore[untyped-decorator, unused-ignore]
+    @triton.jit(do_not_specialize=["texts", "query_count", "tokens", "together"])  # type: ignore[untyped-decorator, unused-ignore]
     def _attention_kernel(  # type: ignore[no-untyped-def]
         query,
         key,
         value,
-        found,
+        output,
         query_text,
         query_head,
         query_token,
@@ -180,11 +180,11 @@ if triton is not None:
         value_text,
         value_head,
         value_token,
-        found_text,
-        found_head,
-        found_token,
+        output_text,
+        output_head,
+        output_token,
         texts,
-        asked,
+        query_count,
         tokens,
         together,
         scale,
@@ -197,41 +197,43 @@ if triton is not None:
         row = tl.arange(0, BLOCK)
         column = tl.arange(0, WIDTH)[None, :]
         first = tl.program_id(1).to(tl.int64) * together
-        asker, teller = row // asked, row // tokens  # the text of a query, and that of a key and its value
-        known = (teller < together) & (first + teller < texts)
-        text, token, inside = (first + teller)[:, None], (row % tokens)[:, None], known[:, None] & (column < USED)
+        query_owner, key_owner = row // query_count, row // tokens  # the text of a query, and of a key and value
+        has_key = (key_owner < together) & (first + key_owner < texts)
+        text, token = (first + key_owner)[:, None], (row % tokens)[:, None]
+        inside = has_key[:, None] & (column < USED)
         keys = tl.load(key + text * key_text + head * key_head + token * key_token + column, inside, 0.0)
         values = tl.load(value + text * value_text + head * value_head + token * value_token + column, inside, 0.0)
-        wanted = (asker < together) & (first + asker < texts)
-        text, token, inside = (first + asker)[:, None], (row % asked)[:, None], wanted[:, None] & (column < USED)
+        has_query = (query_owner < together) & (first + query_owner < texts)
+        text, token = (first + query_owner)[:, None], (row % query_count)[:, None]
+        inside = has_query[:, None] & (column < USED)
         queries = tl.load(query + text * query_text + head * query_head + token * query_token + column, inside, 0.0)
-        looks = tl.dot(queries, tl.trans(keys), input_precision="ieee") * scale
-        looks = tl.where((asker[:, None] == teller[None, :]) & known[None, :], looks, -1e30)
-        looks = tl.exp2(looks - tl.max(looks, axis=1)[:, None])
-        looks = (looks / tl.sum(looks, axis=1)[:, None]).to(values.dtype)
-        seen = tl.dot(looks, values, input_precision="ieee").to(values.dtype)
-        tl.store(found + text * found_text + head * found_head + token * found_token + column, seen, mask=inside)
+        weights = tl.dot(queries, tl.trans(keys), input_precision="ieee") * scale
+        weights = tl.where((query_owner[:, None] == key_owner[None, :]) & has_key[None, :], weights, -1e30)
+        weights = tl.exp2(weights - tl.max(weights, axis=1)[:, None])
+        weights = (weights / tl.sum(weights, axis=1)[:, None]).to(values.dtype)
+        mixed = tl.dot(weights, values, input_precision="ieee").to(values.dtype)
+        tl.store(output + text * output_text + head * output_head + token * output_token + column, mixed, mask=inside)
 
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-    def _log_sum_kernel(logits, found, words, stride, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    def _log_sum_kernel(logits, output, words, stride, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
         """One row: a running maximum and a running sum, block by block."""
         row = tl.program_id(0).to(tl.int64)
         largest = -float("inf")
         total = 0.0
         for start in range(0, words, BLOCK):
-            at = start + tl.arange(0, BLOCK)
-            some = tl.load(logits + row * stride + at, mask=at < words, other=-float("inf")).to(tl.float32)
-            higher = tl.maximum(largest, tl.max(some, axis=0))
-            total = total * tl.exp(largest - higher) + tl.sum(tl.exp(some - higher), axis=0)
+            word = start + tl.arange(0, BLOCK)
+            block = tl.load(logits + row * stride + word, mask=word < words, other=-float("inf")).to(tl.float32)
+            higher = tl.maximum(largest, tl.max(block, axis=0))
+            total = total * tl.exp(largest - higher) + tl.sum(tl.exp(block - higher), axis=0)
             largest = higher
-        tl.store(found + row, largest + tl.log(total))
+        tl.store(output + row, largest + tl.log(total))
 
     @triton.jit(do_not_specialize=["count"])  # type: ignore[untyped-decorator, unused-ignore]
     def _projected_log_sum_kernel(  # type: ignore[no-untyped-def]
         states,
         weight,
         bias,
-        found,
+        output,
         count,
         vocabulary,
         inner,
@@ -250,20 +252,20 @@ if triton is not None:
             first_row, block = (above + within % height) * ROWS, within // height
             logits = tl.zeros((ROWS, WORDS), dtype=tl.float32)
             for start in range(0, inner, WIDTH):
-                some, others = states.load([first_row, start]), weight.load([block * WORDS, start])
-                logits = tl.dot(some, tl.trans(others), logits, input_precision="ieee")
+                left, right = states.load([first_row, start]), weight.load([block * WORDS, start])
+                logits = tl.dot(left, tl.trans(right), logits, input_precision="ieee")
             word = block * WORDS + tl.arange(0, WORDS)
             logits += tl.load(bias + word, mask=word < vocabulary, other=-float("inf")).to(tl.float32)[None, :]
             largest = tl.max(logits, axis=1)
             total = tl.sum(tl.exp(logits - largest[:, None]), axis=1)
             row = first_row + tl.arange(0, ROWS)
-            tl.store(found + row.to(tl.int64) * across + block, largest + tl.log(total), mask=row < count)
+            tl.store(output + row.to(tl.int64) * across + block, largest + tl.log(total), mask=row < count)
 
     @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-    def _projected_at_kernel(states, weight, bias, rows, words, found, width, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    def _projected_at_kernel(states, weight, bias, rows, words, output, width, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
         """One word at one state."""
-        at = tl.arange(0, BLOCK)
+        column = tl.arange(0, BLOCK)
         row, word = tl.load(rows + tl.program_id(0)), tl.load(words + tl.program_id(0))
-        state = tl.load(states + row * width + at, mask=at < width, other=0.0).to(tl.float32)
-        own = tl.load(weight + word * width + at, mask=at < width, other=0.0).to(tl.float32)
-        tl.store(found + tl.program_id(0), tl.sum(state * own, axis=0) + tl.load(bias + word).to(tl.float32))
+        state = tl.load(states + row * width + column, mask=column < width, other=0.0).to(tl.float32)
+        embedding = tl.load(weight + word * width + column, mask=column < width, other=0.0).to(tl.float32)
+        tl.store(output + tl.program_id(0), tl.sum(state * embedding, axis=0) + tl.load(bias + word).to(tl.float32))

@@ -1,9 +1,8 @@
-"""The last layer for the positions that are read alone.
+"""The last layer of an encoder, computed for the positions that are read alone.
 
-Whoever reads one position of a text (a masked token, a classifier's first one) needs the keys and values of all others
-there, and nothing else: five sixths of that layer's work can be left out. So can some of it where all of a text's own
-tokens are read, but not those that a tokenizer adds. It takes knowing how a layer is built; for a model of another
-build, and for one whose head looks further, there is none.
+Who reads one position of a text (a masked token, a classifier's first token) needs the keys and values of all others
+in that layer, and nothing else: five sixths of its work can be left out. Where all tokens of a text are read, but not
+those that the tokenizer adds, some of it can. It takes knowing how a layer is built (`BUILDS`).
 """
 
 from __future__ import annotations
@@ -16,70 +15,122 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from geobias.models.fast import kernels
-from geobias.models.fast.layers import replaced
+from geobias.models.fast.checks import agree, as_float32, float32_copy, random_numbers
+from geobias.models.fast.replacing import replace_forward
 
-Compute = Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]  # a layer, all states, those that are read
-Choose = Callable[[torch.Tensor], torch.Tensor]  # texts x tokens x width to texts x fewer x width
+ComputeLayer = Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]  # a layer, all states, those that are read
+SelectStates = Callable[[torch.Tensor], torch.Tensor]  # texts x tokens x width to texts x fewer tokens x width
+RunModel = Callable[[], torch.Tensor]  # a forward pass, and what is read from it: one row for each text
 
 
 class LastLayer:
-    """The last layer of an encoder, to be replaced for a while."""
+    """The last layer of an encoder, which can be replaced for a while."""
 
-    def __init__(self, layer: Any, compute: Compute) -> None:
+    def __init__(self, layer: Any, compute: ComputeLayer) -> None:
         self.layer, self.compute = layer, compute
 
     @contextmanager
-    def reading(self, choose: Choose) -> Iterator[None]:
-        """Inside, the model gives those states of each text that are chosen, as if they were all of it."""
+    def reading(self, select: SelectStates) -> Iterator[None]:
+        """Inside, the model computes the selected states of each text, as if the text had no others."""
 
         def forward(states: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-            return self.compute(self.layer, states, choose(states))
+            return self.compute(self.layer, states, select(states))
 
-        with replaced(self.layer, forward):
+        with replace_forward(self.layer, forward):
             yield
 
 
-def at_first(states: torch.Tensor) -> torch.Tensor:
-    """The choice of a text's first state."""
+def select_first(states: torch.Tensor) -> torch.Tensor:
+    """The first state of each text."""
     return states[:, :1]
 
 
-def last_layer(core: Any) -> LastLayer | None:
-    """The last layer of a model of known build; whether it then gives the same numbers is to be tried."""
-    for path, needs, compute in BUILDS:
+@torch.inference_mode()
+def find_last_layer(core: Any, run: RunModel, positions: torch.Tensor) -> LastLayer | None:
+    """The last layer of a model of known build, if it can be computed so; None for any other.
+
+    `run` calls the model on texts of one length, and gives for each what is read at its one position.
+    """
+    last_layer = _layer_of_known_build(core)
+    if last_layer is None:
+        return None
+    calls: list[tuple[Any, Any]] = []
+    hook = last_layer.layer.register_forward_pre_hook(
+        lambda _, arguments, options: calls.append((arguments, options)), with_kwargs=True
+    )
+    try:
+        run()
+    finally:
+        hook.remove()
+    try:
+        if len(calls) == 1 and _computes_the_same(last_layer, *calls[0], positions):
+            return last_layer if _is_all_that_is_read(last_layer, calls[0][0][0], run, positions) else None
+    except Exception:  # a layer that only looks like one of those
+        return None
+    return None
+
+
+def _layer_of_known_build(core: Any) -> LastLayer | None:
+    for path, attributes, compute in BUILDS:
         layers = core
         for name in path.split("."):
             layers = getattr(layers, name, None)
-        if isinstance(layers, torch.nn.ModuleList) and all(hasattr(layers[-1], name) for name in needs):
+        if isinstance(layers, torch.nn.ModuleList) and all(hasattr(layers[-1], name) for name in attributes):
             return LastLayer(layers[-1], compute)
     return None
 
 
-def _as_bert(layer: Any, states: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
-    own = layer.attention.self
-    seen = _attended(own.query(read), own.key(states), own.value(states), own.num_attention_heads)
-    found: torch.Tensor = layer.feed_forward_chunk(layer.attention.output(seen, read))
-    return found
+def _computes_the_same(last_layer: LastLayer, arguments: Any, options: Any, positions: torch.Tensor) -> bool:
+    """Whether a float32 copy of the layer, called as the model does it, gives the same at these positions."""
+    reference = float32_copy(last_layer.layer)
+    states = random_numbers(*arguments[0].shape)
+    layer_options = {name: as_float32(value) for name, value in options.items()}
+    output = reference(states, *map(as_float32, arguments[1:]), **layer_options)
+    expected = output[0] if isinstance(output, tuple) else output
+    texts, where = torch.arange(len(states)), positions.cpu()
+    actual = last_layer.compute(reference, states, states[texts, where][:, None])
+    return agree(expected[texts, where], actual[:, 0])
 
 
-def _as_distilbert(layer: Any, states: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
-    own = layer.attention
-    seen = own.out_lin(_attended(own.q_lin(read), own.k_lin(states), own.v_lin(states), own.n_heads))
-    attended = layer.sa_layer_norm(seen + read)
-    found: torch.Tensor = layer.output_layer_norm(layer.ffn(attended) + attended)
-    return found
+def _is_all_that_is_read(last_layer: LastLayer, states: torch.Tensor, run: RunModel, positions: torch.Tensor) -> bool:
+    """Whether what follows the layer looks at the positions alone: other states elsewhere may not change a bit."""
+    texts = torch.arange(len(states), device=states.device)
+    others = random_numbers(*states.shape, like=states)
+    others[texts, positions] = states[texts, positions]
+    outputs = []
+    for layer_output in (states, others):
+        with replace_forward(last_layer.layer, lambda *_, output=layer_output, **__: output):
+            outputs.append(run())
+    return torch.equal(*outputs)
 
 
-def _attended(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, heads: int) -> torch.Tensor:
+def _compute_bert(layer: Any, states: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
+    attention = layer.attention.self
+    mixed = _attend(
+        attention.query(read), attention.key(states), attention.value(states), attention.num_attention_heads
+    )
+    output: torch.Tensor = layer.feed_forward_chunk(layer.attention.output(mixed, read))
+    return output
+
+
+def _compute_distilbert(layer: Any, states: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
+    attention = layer.attention
+    query, key, value = attention.q_lin(read), attention.k_lin(states), attention.v_lin(states)
+    mixed = layer.sa_layer_norm(attention.out_lin(_attend(query, key, value, attention.n_heads)) + read)
+    output: torch.Tensor = layer.output_layer_norm(layer.ffn(mixed) + mixed)
+    return output
+
+
+def _attend(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, heads: int) -> torch.Tensor:
     """texts x tokens x width in, and out."""
-    parts = [one.unflatten(-1, (heads, -1)).transpose(1, 2) for one in (query, key, value)]
-    if kernels.attends(parts[0], parts[1]):
-        return kernels.attention_within(*parts).flatten(-2)
-    return scaled_dot_product_attention(*parts).transpose(1, 2).flatten(-2)
+    by_head = [states.unflatten(-1, (heads, -1)).transpose(1, 2) for states in (query, key, value)]
+    if kernels.attends(by_head[0], by_head[1]):
+        return kernels.attention_within(*by_head).flatten(-2)
+    return scaled_dot_product_attention(*by_head).transpose(1, 2).flatten(-2)
 
 
-# Where the layers of an encoder stand, what tells their build, and how the last one is computed.
-BUILDS: tuple[tuple[str, tuple[str, ...], Compute], ...] = (
-    ("encoder.layer", ("attention", "feed_forward_chunk"), _as_bert),
-    ("transformer.layer", ("attention", "sa_layer_norm", "ffn", "output_layer_norm"), _as_distilbert),
+# Where an encoder's layers are, the attributes that tell their build, and how the last one is computed.
+BUILDS: tuple[tuple[str, tuple[str, ...], ComputeLayer], ...] = (
+    ("encoder.layer", ("attention", "feed_forward_chunk"), _compute_bert),
+    ("transformer.layer", ("attention", "sa_layer_norm", "ffn", "output_layer_norm"), _compute_distilbert),
 )

@@ -1,42 +1,136 @@
-"""Which neighbouring texts begin alike: what they share need be read only once."""
+"""Texts that begin alike, under a causal model: what they share is read once, and kept as keys and values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
+
+from geobias.models.batching import equal_length_batches, like_length_batches
+from geobias.models.fast.checks import small_beside
+
+if TYPE_CHECKING:
+    from geobias.models.language.causal import CausalLM
+    from geobias.models.language.causal_scorers import CausalTexts
 
 Runs = tuple[np.ndarray, np.ndarray, np.ndarray]  # first text, the one after the last, tokens shared
 
 
-def alike(rows: Sequence[np.ndarray], budget: int) -> Runs:
-    """Runs of consecutive rows, so chosen that few tokens remain to be read, and in each run no more than `budget`.
+def find_runs(rows: Sequence[np.ndarray], budget: int) -> Runs:
+    """Runs of consecutive rows such that few tokens remain to be read, and in each run no more than `budget`.
 
     A run of n rows that share p tokens saves (n - 1) p of them. The next row joins if that saves no less, though it
     may shorten what all share; the words of one region stay together, and the next region begins a new run.
     """
     start, stop, shared = [], [], []
-    at = 0
-    while at < len(rows):
-        begun, common, members = at, len(rows[at]), 1
-        tokens = len(rows[at])
-        while at + 1 < len(rows):
-            with_next = _shared(rows[at], rows[at + 1], common)
+    row = 0
+    while row < len(rows):
+        first, common, members = row, len(rows[row]), 1
+        tokens = len(rows[row])
+        while row + 1 < len(rows):
+            with_next = _count_shared(rows[row], rows[row + 1], common)
             if with_next == 0 or members * with_next < (members - 1) * common:
                 break
-            if tokens + len(rows[at + 1]) - members * with_next > budget:
+            if tokens + len(rows[row + 1]) - members * with_next > budget:
                 break
-            at, common, members = at + 1, with_next, members + 1
-            tokens += len(rows[at])
-        at += 1
-        start.append(begun)
-        stop.append(at)
+            row, common, members = row + 1, with_next, members + 1
+            tokens += len(rows[row])
+        row += 1
+        start.append(first)
+        stop.append(row)
         shared.append(common if members > 1 else 0)
     return np.array(start, dtype=np.int64), np.array(stop, dtype=np.int64), np.array(shared, dtype=np.int64)
 
 
-def _shared(row: np.ndarray, other: np.ndarray, most: int) -> int:
-    """How many first tokens the two have in common, of at most so many."""
-    length = min(len(row), len(other), most)
+def _count_shared(row: np.ndarray, other: np.ndarray, limit: int) -> int:
+    """How many first tokens the two have in common, of at most `limit`."""
+    length = min(len(row), len(other), limit)
     differs = row[:length] != other[:length]
     return int(np.argmax(differs)) if differs.any() else length
+
+
+def score_runs(lm: CausalLM, texts: CausalTexts) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Batch by batch: positions among the texts, and the sum of log P over the tokens that count of each."""
+    start, stop, shared = find_runs(texts.inputs, lm.token_budget)
+    runs = zip(start, stop, shared, strict=True)
+    cost = np.array([common + sum(len(row) - common for row in texts.inputs[a:b]) for a, b, common in runs])
+    # Texts that share nothing are put together by their own length.
+    group = np.where(shared > 0, shared, [-len(texts.inputs[first]) for first in start])
+    for batch in equal_length_batches(group, cost, lm.budget):
+        positions = np.concatenate([np.arange(start[run], stop[run]) for run in batch])
+        yield (
+            positions,
+            lm.fitting(batch, lambda runs: _sum_runs(lm, texts, start[runs], stop[runs], int(shared[runs[0]]))),
+        )
+
+
+def _sum_runs(lm: CausalLM, texts: CausalTexts, start: np.ndarray, stop: np.ndarray, shared: int) -> np.ndarray:
+    """For the texts of runs that share equally many tokens: the sum of log P over the tokens that count."""
+    assert lm.fast.head is not None
+    members = np.concatenate([np.arange(*run) for run in zip(start, stop, strict=True)])
+    run_of = np.repeat(np.arange(len(start)), stop - start)
+    states: list[torch.Tensor] = []
+    cache, state_count = None, 0
+    if shared:
+        first_of_run = members[np.flatnonzero(np.diff(run_of, prepend=-1))]
+        prefix_states, cache = lm.read_on(np.stack([texts.inputs[text][:shared] for text in first_of_run]))
+        states.append(prefix_states.flatten(0, 1))
+        state_count = states[0].shape[0]
+    rests = [texts.inputs[text][shared:] for text in members]
+    rest_starts = np.full(len(members), -1)  # where each text's own states begin among all
+    lengths = np.array([len(rest) for rest in rests])
+    max_rows = max(1, 2 * lm.token_budget // (shared + int(lengths.max(initial=1))))
+    for batch in like_length_batches(lengths, lm.token_budget, rows=max_rows):
+        padded = _pad_right([rests[index] for index in batch])
+        distinct, same = np.unique(np.column_stack([run_of[batch], padded]), axis=0, return_inverse=True)
+        if cache is None:
+            rest_states = lm.states(lm.tensor(distinct[:, 1:]))
+        else:
+            rest_states, _ = lm.read_on(distinct[:, 1:], repeat_cache(cache, distinct[:, 0]))
+        rest_starts[batch] = state_count + padded.shape[1] * same.reshape(-1)
+        states.append(rest_states.flatten(0, 1))
+        state_count += states[-1].shape[0]
+    owner, place, targets = texts.predictions(members)
+    if not len(owner):
+        return np.zeros(len(members))
+    which = np.where(place < shared, run_of[owner] * shared + place, rest_starts[owner] + place - shared)
+    needed, which = np.unique(which, return_inverse=True)
+    states_read = torch.cat(states)[lm.tensor(needed)]
+    values = lm.fast.head.log_p_of_many(states_read, which.reshape(-1), targets).cpu().numpy()
+    return np.bincount(owner, weights=values, minlength=len(members))
+
+
+def _pad_right(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """Rows of one width. What stands behind a token changes nothing at it, so any id will do."""
+    padded = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
+    for index, row in enumerate(rows):
+        padded[index, : len(row)] = row
+    return padded
+
+
+def repeat_cache(cache: Any, rows: np.ndarray) -> Any:
+    """Keys and values of these rows, in a copy: the next part of a text is written behind them."""
+    copied = copy.deepcopy(cache)
+    copied.batch_select_indices(torch.from_numpy(rows).to(copied.layers[0].keys.device))
+    return copied
+
+
+@torch.inference_mode()
+def keeps_prefixes(lm: CausalLM, tokens: Sequence[int]) -> bool:
+    """Whether a text read in two parts gives the states that it gives in one.
+
+    Some architectures keep no keys and values. The error is compared with the difference that leaving out the prefix
+    would make.
+    """
+    ids = np.array([tokens] * 2)
+    whole = lm.states(lm.tensor(ids))[:, 2:]
+    try:
+        _, cache = lm.read_on(ids[:1, :2])
+        in_parts, _ = lm.read_on(ids[:, 2:], repeat_cache(cache, np.array([0, 0])))
+    except Exception:  # caches differ by architecture, and so do their errors
+        return False
+    without_prefix = lm.states(lm.tensor(ids[:, 2:]))
+    return small_beside(in_parts - whole, without_prefix - whole, whole.dtype)

@@ -21,7 +21,14 @@ import numpy as np
 
 from geobias.errors import InputError
 from geobias.models.classifiers.prompted import TEXT, Prompt
-from geobias.models.scorer import PROBABILITIES, Classifier, ModelIdentity, ScoreBlock, StreamingScorer, probability_columns
+from geobias.models.scorer import (
+    PROBABILITIES,
+    Classifier,
+    ModelIdentity,
+    ScoreBlock,
+    StreamingScorer,
+    probability_columns,
+)
 from geobias.models.served.completions import read_choices, read_generated
 from geobias.models.served.endpoint import CallRefused, Connection, Endpoint, Query
 from geobias.models.served.probe import REFUSED

@@ -1,4 +1,4 @@
-"""Which kind of language model a name stands for, told by its configuration before any weight is read."""
+"""Which kind of language model a name stands for: its configuration says so before any weight is read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MASKED_HEADS = ("ForMaskedLM", "WithLMHeadModel")  # XLM's and Flaubert's
 SEQ2SEQ_HEADS = ("ForConditionalGeneration", "ForSeq2SeqLM")
 
 
-def language_model(name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
+def load_language_model(name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
     """The model, loaded as what it was trained to be."""
     kind = kind_of(read_config(name, source))
     return kind.from_pretrained(name, source, device=device, dtype=dtype)
@@ -32,20 +32,20 @@ def default_method(name: str, source: str) -> str:
     return kind_of(read_config(name, source)).default_method
 
 
-def classifier(name: str, source: str, prompt: Prompt | None, *, device: str, dtype: str) -> Classifier:
+def load_pretrained_classifier(name: str, source: str, prompt: Prompt | None, *, device: str, dtype: str) -> Classifier:
     """A trained classifier; or, where the weights are a language model's, that model prompted."""
-    if writes(read_config(name, source)):
+    if generates_text(read_config(name, source)):
         prompt = require_prompt(prompt, name)
-        return PromptedClassifier(language_model(name, source, device=device, dtype=dtype), prompt)
+        return PromptedClassifier(load_language_model(name, source, device=device, dtype=dtype), prompt)
     return HuggingFaceClassifier.from_pretrained(name, source, device=device, dtype=dtype)
 
 
-def writes(config: transformers.PreTrainedConfig) -> bool:
-    """Whether these are the weights of a model that writes: it can be prompted for a label."""
+def generates_text(config: transformers.PreTrainedConfig) -> bool:
+    """Whether these are the weights of a model that generates text: it can be prompted for a label."""
     if kind_of(config) is MaskedLM:
         return False
-    saved_as: Any = config.architectures or []
-    return not saved_as or any(head.endswith((*CAUSAL_HEADS, *SEQ2SEQ_HEADS)) for head in saved_as)
+    heads: Any = config.architectures or []
+    return not heads or any(head.endswith((*CAUSAL_HEADS, *SEQ2SEQ_HEADS)) for head in heads)
 
 
 def kind_of(config: transformers.PreTrainedConfig) -> type[LanguageModel]:
@@ -55,8 +55,8 @@ def kind_of(config: transformers.PreTrainedConfig) -> type[LanguageModel]:
     """
     if config.is_encoder_decoder:
         return Seq2SeqLM
-    saved_as: Any = config.architectures or []
-    if any(head.endswith(CAUSAL_HEADS) and not head.endswith(MASKED_HEADS) for head in saved_as):
+    heads: Any = config.architectures or []
+    if any(head.endswith(CAUSAL_HEADS) and not head.endswith(MASKED_HEADS) for head in heads):
         return CausalLM
     masked = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
     return CausalLM if config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and not masked else MaskedLM

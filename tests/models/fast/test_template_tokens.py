@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from geobias.errors import InputError
-from geobias.models.fast import composing
-from geobias.models.fast.composing import ComposedRows, composed
+from geobias.models.fast import template_tokens
+from geobias.models.fast.template_tokens import ComposedSentences, compose_template
 from geobias.models.load import load_masked
 from geobias.texts.lazy_texts import TextSelection, select_texts
 from geobias.texts.templates import Sentences
@@ -25,7 +25,7 @@ SENTENCES = Sentences(TEMPLATES, REGIONS, WORDS)
 
 @pytest.fixture
 def all_composed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geobias.models.language.language_scorer.SAMPLED", -1000)  # however few there are
+    monkeypatch.setattr("geobias.models.language.language_scorer.SAMPLE_SIZE", -1000)  # however few there are
 
 
 @pytest.mark.parametrize("kind", MASKED)
@@ -51,12 +51,12 @@ def test_masked_words_of_composed_sentences_score_as_in_whole_ones(
     sentences = Sentences(TEMPLATES, REGIONS, WORDS, marked=True)
     whole = scorer.score(list(sentences))
     some = np.random.default_rng(1).permutation(len(sentences))[:80]
-    assert scorer._composed(TextSelection(sentences, some)) is not None
+    assert scorer._find_templates(TextSelection(sentences, some)) is not None
     for budget in (lm.token_budget, 40):
         lm.token_budget = budget
         np.testing.assert_allclose(scorer.score(TextSelection(sentences, some)), whole[some], atol=1e-5)
     few = np.arange(0, len(sentences), len(WORDS))  # a word for each region
-    assert scorer._composed(TextSelection(sentences, few)) is None
+    assert scorer._find_templates(TextSelection(sentences, few)) is None
     np.testing.assert_allclose(scorer.score(TextSelection(sentences, few)), whole[few], atol=1e-5)
 
 
@@ -64,10 +64,10 @@ def test_masked_words_of_composed_sentences_score_as_in_whole_ones(
 def test_the_ids_are_the_tokenizers_own(kind: str, small_models: dict[str, Path]) -> None:
     lm = load_masked(small_models[kind])
     for template in range(len(TEMPLATES)):
-        parts = composed(lambda some: lm.encode(some)[0], SENTENCES, template, longest=40)
+        parts = compose_template(lambda some: lm.encode(some)[0], SENTENCES, template, max_length=40)
         assert parts is not None
         region, word = (places.ravel() for places in np.mgrid[: len(REGIONS), : len(WORDS)])
-        rows = ComposedRows(parts, region, word, torch.device("cpu"))
+        rows = ComposedSentences(parts, region, word, torch.from_numpy)
         for at in range(len(region)):
             ids, own = rows.ids(np.array([at]))
             encoding = lm.tokenizer(SENTENCES.at(template, region[at], word[at]), return_special_tokens_mask=True)
@@ -89,7 +89,7 @@ def test_what_does_not_compose_is_tokenised_whole(small_models: dict[str, Path],
         return encode([text.replace("Chad are kind", "Chad are quick") for text in texts], **more)
 
     lm.encode = fickle  # type: ignore[method-assign]
-    assert composed(lambda some: lm.encode(some)[0], SENTENCES, 0, longest=40) is None
+    assert compose_template(lambda some: lm.encode(some)[0], SENTENCES, 0, max_length=40) is None
     scorer = lm.scorer("aul")
     np.testing.assert_allclose(
         scorer.score(TextSelection(SENTENCES, np.arange(len(SENTENCES)))), scorer.score(list(SENTENCES)), atol=1e-6
@@ -101,42 +101,42 @@ def test_what_a_single_word_or_region_changes_is_noticed(
     changed: tuple[str, str], small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However few sentences are compared: each word and each region was tokenised in one."""
-    monkeypatch.setattr(composing, "SAMPLED", 0)
+    monkeypatch.setattr(template_tokens, "SAMPLE_SIZE", 0)
     lm = load_masked(small_models["bert"])
 
     def tokenise(some: Any) -> Any:
         return lm.encode([text.replace(*changed) for text in some])[0]
 
-    assert composed(lambda some: lm.encode(some)[0], SENTENCES, 0, longest=40) is not None
-    assert (composed(tokenise, SENTENCES, 0, longest=40) is None) == (changed[0] == "are lazy.")
+    assert compose_template(lambda some: lm.encode(some)[0], SENTENCES, 0, max_length=40) is not None
+    assert (compose_template(tokenise, SENTENCES, 0, max_length=40) is None) == (changed[0] == "are lazy.")
 
 
 def test_sentences_that_are_cut_off_are_not_composed(small_models: dict[str, Path]) -> None:
     lm = load_masked(small_models["bert"])
     long = Sentences(TEMPLATES[:1], ["France", "People in France and " * 20], WORDS)
-    assert composed(lambda some: lm.encode(some)[0], long, 0, longest=40) is None
+    assert compose_template(lambda some: lm.encode(some)[0], long, 0, max_length=40) is None
     lengths = [len(encoding.ids) for encoding in lm.encode(list(Sentences(TEMPLATES[:1], REGIONS, WORDS)))[0]]
     for limit, fits in ((max(lengths), True), (max(lengths) - 1, False)):  # also where only one pair is too long
-        found = composed(lambda some: lm.encode(some)[0], SENTENCES, 0, longest=limit)
+        found = compose_template(lambda some: lm.encode(some)[0], SENTENCES, 0, max_length=limit)
         assert (found is not None) == fits
 
 
 def test_a_sample_is_compared_and_not_all(small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     lm = load_masked(small_models["bert"])
-    monkeypatch.setattr(composing, "SAMPLED", 5)
+    monkeypatch.setattr(template_tokens, "SAMPLE_SIZE", 5)
     seen: list[int] = []
 
     def tokenise(texts: Any) -> list[Any]:
         seen.append(len(texts))
         return lm.encode(texts)[0]
 
-    assert composed(tokenise, SENTENCES, 0, longest=40) is not None
+    assert compose_template(tokenise, SENTENCES, 0, max_length=40) is not None
     assert seen == [len(REGIONS), len(WORDS), 1, 5]
 
 
 def test_equal_names_and_words_are_known_without_a_look() -> None:
     twice = Sentences(TEMPLATES, REGIONS, [*WORDS, "kind"])
-    first, which = twice.distinct()
+    first, which = twice.find_distinct()
     texts = list(twice)
     assert len(first) == len(set(texts)) and [texts[i] for i in first[which]] == texts
     assert all(texts.index(texts[i]) == i for i in first)

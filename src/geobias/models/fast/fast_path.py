@@ -1,0 +1,136 @@
+"""The fast path of one model: which parts it uses (`models.fast.PARTS` says what each does), and how they are put in.
+
+A part is used only where the switch allows it, the device has it, and it gives this model's numbers: each was tried
+when the model was loaded (`checks.py` says how). The base class here tries what concerns the layers of any model;
+language models and classifiers try what depends on their kind and note it in the attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from threading import RLock
+from typing import Any
+
+import torch
+
+from geobias.models.attention_choice import use_attention
+from geobias.models.fast import PARTS, PLAIN_SUFFIX
+from geobias.models.fast.attention import find_packed_attention
+from geobias.models.fast.fused_norm import find_fused_norms
+from geobias.models.fast.gpu_queue import short_turns
+from geobias.models.fast.head import PositionHead
+from geobias.models.fast.last_layer import LastLayer
+from geobias.models.fast.layers import PackedLayers, fused_activations
+from geobias.models.fast.replacing import replace_forward
+
+
+class ModelLock:
+    """A re-entrant lock around forward passes: parts replace layers of a model, and another thread may score it too.
+
+    A copy of a model, in this process or in a worker, gets a lock of its own.
+    """
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[type[ModelLock], tuple[()]]:
+        return ModelLock, ()
+
+
+class FastPath:
+    """The parts in use for one model on its present device."""
+
+    def __init__(self, model: Any, allowed: frozenset[str], lock: ModelLock) -> None:
+        self.model, self.allowed, self.lock = model, allowed, lock
+        self.device = next(model.parameters()).device
+        on_gpu = self.device.type == "cuda"
+        self.packed = PackedLayers(model) if "packed_linear" in allowed else None
+        self.activations = fused_activations(model) if "fused_gelu" in allowed else []
+        self.norms = find_fused_norms(model) if "fused_norm" in allowed else []
+        self.attention = find_packed_attention(model) if "packed_attention" in allowed else None
+        self.queues = on_gpu and "gpu_queue" in allowed
+        # What language models and classifiers try themselves:
+        self.head: PositionHead | None = None
+        self.last_layer: LastLayer | None = None
+        self.template_tokens = False
+        self.token_tree = False
+        self.shared_prefixes = False
+        self._users = 0
+        self._replacements = ExitStack()
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the parts in use, as in `PARTS`."""
+        in_use = {
+            "packed_linear": self.packed is not None and self.packed.bytes > 0,
+            "fused_gelu": bool(self.activations),
+            "fused_norm": bool(self.norms),
+            "packed_attention": self.attention is not None,
+            "read_positions": self.head is not None,
+            "sliced_projection": self.head is not None and self.head.projection is not None,
+            "last_layer": self.last_layer is not None,
+            "template_tokens": self.template_tokens,
+            "token_tree": self.token_tree,
+            "shared_prefixes": self.shared_prefixes,
+            "gpu_queue": self.queues,
+        }
+        return tuple(name for name in PARTS if in_use[name])
+
+    @property
+    def identity(self) -> str:
+        """What is added to the fingerprint under which scores are stored."""
+        return "" if self.allowed else PLAIN_SUFFIX
+
+    @property
+    def in_use(self) -> bool:
+        """Whether layers of the model are replaced now."""
+        return self._users > 0
+
+    @contextmanager
+    def use(self) -> Iterator[None]:
+        """Inside, the model computes with its fast layers; nothing can be trained there.
+
+        Several scorers of one model may be inside at once, in one thread or in several: the first one puts the layers
+        in, and the last one takes them out.
+        """
+        with ExitStack() as around:
+            if self.device.type == "cuda" and self.allowed:
+                around.enter_context(torch.cuda.device(self.device))  # Triton starts kernels on the current GPU
+            if self.queues:
+                around.enter_context(short_turns())
+            with self.lock:
+                if not self._users:
+                    self._put_in()
+                self._users += 1
+            try:
+                yield
+            finally:
+                with self.lock:
+                    self._users -= 1
+                    if not self._users:
+                        self._replacements.close()
+
+    def _put_in(self) -> None:
+        with ExitStack() as replacements:
+            if self.attention is not None:
+                replacements.enter_context(use_attention(self.model, self.attention))
+            replacing = [*self.activations, *self.norms]
+            if self.packed is not None:
+                replacing += self.packed.products()
+            for layer, forward in replacing:
+                replacements.enter_context(replace_forward(layer, forward))
+            self._replacements = replacements.pop_all()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy for a worker: nothing is in use there yet."""
+        return self.__dict__ | {"_users": 0, "_replacements": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = state | {"_replacements": ExitStack()}

@@ -1,0 +1,50 @@
+"""AUL and AULA: how likely are a sentence's tokens, given the whole unmasked sentence?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geobias.models.fast.template_reader import TemplateReader
+from geobias.models.fast.template_tokens import TemplateTokens
+from geobias.models.fast.unmasked_sentences import UnmaskedSentences
+from geobias.models.language.masked_scorer import EncodedTexts, MaskedScorer
+
+
+class AULScorer(MaskedScorer):
+    """All Unmasked Likelihood: the mean over a sentence's tokens of their log P in one forward pass without masks.
+
+        AUL(S) = 1/|S| * sum_i log P(w_i | S)
+
+    Kaneko and Bollegala 2022, "Unmasking the Mask: Evaluating Social Biases in Masked Language Models", Eq. 4; it is
+    Eq. 1 of HERB (Li et al. 2022).
+    """
+
+    def total(self, texts: EncodedTexts, batch: np.ndarray) -> np.ndarray:
+        ids, counted = texts.ids.of(batch), texts.counted.of(batch)
+        rows, positions = np.nonzero(counted)
+        values = self.lm.log_p(
+            {"input_ids": self.lm.tensor(ids)},
+            self.lm.tensor(rows),
+            self.lm.tensor(positions),
+            self.lm.tensor(ids[counted]),
+        )
+        return np.bincount(rows, weights=values.cpu().numpy(), minlength=len(batch))
+
+    def _template_reader(self, tokens: TemplateTokens) -> TemplateReader | None:
+        return UnmaskedSentences(self.lm, tokens)
+
+
+class AULAScorer(MaskedScorer):
+    """AUL with Attention: each token's log P is weighted by the attention that it receives.
+
+        AULA(S) = 1/|S| * sum_i a_i log P(w_i | S)
+
+    where a_i is the mean attention to token i over all layers, heads and tokens of the sentence. Kaneko and Bollegala
+    2022, Eq. 5.
+    """
+
+    def total(self, texts: EncodedTexts, batch: np.ndarray) -> np.ndarray:
+        counted = texts.counted.of(batch)
+        log_p, attention = self.lm.log_p_and_attention(self.lm.tensor(texts.ids.of(batch)), self.lm.tensor(counted))
+        weighted = log_p.cpu().numpy() * attention.cpu().numpy()
+        return np.bincount(np.nonzero(counted)[0], weights=weighted, minlength=len(batch))
