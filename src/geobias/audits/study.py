@@ -85,7 +85,7 @@ class Study(ABC, Generic[Models, Answers, Result]):
                 answers = self.ask(scorers)
             result = self.measure(answers)
             if folder is not None:
-                save(folder, result, seconds=time.perf_counter() - began)
+                save(folder, result, seconds=time.perf_counter() - began, fast=self.fast_parts(scorers))
         return result
 
     @abstractmethod
@@ -103,6 +103,10 @@ class Study(ABC, Generic[Models, Answers, Result]):
     @abstractmethod
     def measure(self, answers: Answers) -> Result:
         """Every number of the result."""
+
+    def fast_parts(self, scorers: Sequence[Models]) -> dict[str, list[str]]:
+        """The parts of the fast path that each model uses, for run.json."""
+        return {scorer.identity().name: list(scorer.fast_parts) for scorer in scorers}
 
     @contextmanager
     def open_folder(self) -> Iterator[RunFolder | None]:
@@ -186,12 +190,13 @@ def output_folder(out: Path | None, audit: str, models: Sequence[str] | Served) 
     return place_for(out or new_folder(label))
 
 
-def save(folder: RunFolder, result: AuditResult, *, seconds: float) -> None:
+def save(folder: RunFolder, result: AuditResult, *, seconds: float, fast: dict[str, list[str]]) -> None:
     """Write the run's files and its page aside and move them into place, run.json last."""
     description = RunDescription(
         finished=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         seconds=round(seconds, 1),
         work=result.work,
+        fast=fast,
         command=typed_command(),
     )
     results = result.to_dict()

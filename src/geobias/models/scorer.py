@@ -138,6 +138,11 @@ class Scorer(ABC):
     def check_scores(self, texts: Sequence[str], scores: np.ndarray) -> None:  # noqa: B027
         """Raise if the scores of all texts, new and stored, cannot be used. By default they can."""
 
+    @property
+    def fast_parts(self) -> tuple[str, ...]:
+        """The parts of the fast path that the model uses (`models.fast.PARTS`); run.json records them."""
+        return ()
+
     def identity(self) -> ModelIdentity:
         """Say which model this is, for results and reports."""
         return ModelIdentity(self.name or type(self).__name__, self.columns[0], self.fingerprint)

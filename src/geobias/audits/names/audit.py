@@ -139,6 +139,14 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
             )
         return classifiers
 
+    def fast_parts(self, scorers: Sequence[Classifier]) -> dict[str, list[str]]:
+        """Also those of the language models that give perplexities."""
+        language_models = {
+            f"{model.scorer.identity().name} {model.scorer.identity().score}": list(model.scorer.fast_parts)
+            for model in self.perplexity_models.values()
+        }
+        return super().fast_parts(scorers) | language_models
+
     def workload(self, served: Served) -> Workload:
         """Also the texts whose perplexity the served model gives."""
         design, load = self.design, super().workload(served)

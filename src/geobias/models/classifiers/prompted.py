@@ -133,7 +133,7 @@ class PromptedClassifier(Classifier, StreamingScorer):
     @property
     def fast_parts(self) -> tuple[str, ...]:
         """The parts of the fast path that the language model uses."""
-        return tuple(getattr(self.lm, "fast_parts", ()))
+        return self.scorer.fast_parts
 
     @property
     def fingerprint(self) -> str | None:
