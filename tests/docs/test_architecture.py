@@ -9,7 +9,17 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src/geobias"
 PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-LISTED = (".", "world", "texts", "models", "engine", "measures", "report", "audits", "cli")  # folders whose files are all named
+LISTED = (
+    ".",
+    "world",
+    "texts",
+    "models",
+    "engine",
+    "measures",
+    "report",
+    "audits",
+    "cli",
+)  # folders whose files are all named
 
 
 def test_it_fits_on_a_page() -> None:

@@ -11,24 +11,16 @@ import altair as alt
 import numpy as np
 
 from geobias.files import write_whole, writing
+from geobias.report.colours import BORDER, CONTINENT_COLOURS, HATCH, INK, LAND, SOFT_INK, map_scheme
 from geobias.report.hatching import hatch
 from geobias.world.shapes import Country, load_countries, load_shapes, load_topology
 
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
-INK, SOFT_INK, LAND, BORDER, HATCH = "#222222", "#666666", "#f0f0ee", "#ffffff", "#a8a8a4"
 MAP_WIDTH, MAP_HEIGHT, SIDE_WIDTH = 800, 350, 250
 LESS_THAN = "\ue0ff\ue0fe"  # stands for "<" where the library copies texts into a script
 SMALL = 0.7  # square degrees: below, a shape is hardly a dot at this size, and a circle stands for it
 CIRCLE = 26  # square pixels
 FENCE = 1.5  # interquartile ranges beyond the quartiles: Tukey's bound of what is no outlier
-CONTINENT_COLOURS = {  # Okabe and Ito's, which stay apart for colour-blind readers
-    "Africa": "#E69F00",
-    "Asia": "#D55E00",
-    "Europe": "#0072B2",
-    "North America": "#56B4E9",
-    "Oceania": "#CC79A7",
-    "South America": "#009E73",
-}
 
 
 def save_chart(chart: Any, stem: Path) -> list[Path]:
@@ -77,7 +69,7 @@ def world_map(
     for a continent itself, by its code, and is marked among its countries. Countries without a number are hatched.
     """
     low, high = _range(list(values.values()), centre)
-    scale = alt.Scale(scheme="viridis" if centre is None else "blueorange", domain=[low, high], clamp=True)
+    scale = alt.Scale(scheme=map_scheme(centre), domain=[low, high], clamp=True)
     colour = alt.Color("value:Q", title=legend, scale=scale, legend=_bar())
     tooltips = [alt.Tooltip("name:N"), alt.Tooltip("value:Q", title=legend, format=".4~g")]
     axis = alt.Axis(title=legend, tickCount=4, format=".3~g", titleLimit=SIDE_WIDTH + 80)

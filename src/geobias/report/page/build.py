@@ -11,10 +11,10 @@ from typing import Any
 
 import geobias
 from geobias.files import write_whole, writing
+from geobias.report.colours import DIVERGING_SCHEME, SEQUENTIAL_SCHEME, THEMES
 from geobias.report.page import about
 from geobias.report.page.account import RunAccount
 from geobias.report.page.parts import Block, Chart, Choice, Number, Section, Table, WorldMap
-from geobias.report.page.theme import THEMES
 from geobias.report.page.world import shared_shapes
 from geobias.report.tables import csv_text
 
@@ -83,7 +83,8 @@ def _data(sections: Sequence[Section]) -> dict[str, Any]:
         for block in section.blocks:
             add(block)
     shapes = shared_shapes() if worlds else {"topology": None, "dots": []}
-    return {"themes": THEMES, "charts": charts, "worlds": worlds, **shapes}
+    schemes = {"sequential": SEQUENTIAL_SCHEME, "diverging": DIVERGING_SCHEME}
+    return {"themes": THEMES, "schemes": schemes, "charts": charts, "worlds": worlds, **shapes}
 
 
 def _inert(data: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The charts' colours, light and dark, and the shapes that most of them have: dots with intervals, and cells."""
+"""The charts of the page: dots with intervals, lines, and cells."""
 
 from __future__ import annotations
 
@@ -7,39 +7,13 @@ from typing import Any
 
 import altair as alt
 
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#8a8a86"  # Okabe and Ito's: they stay apart for colour-blind readers
-LIGHTER_BLUE = "#4AA8E0"  # on a dark page
-SERIES = [BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", ORANGE, "#B5A900", "#7A7A7A"]
-FONT = "system-ui, -apple-system, Segoe UI, Roboto, Liberation Sans, Arial, sans-serif"
-DARK_TEXT, LIGHT_TEXT = "#000000", "#ffffff"  # inside coloured cells: one of them can be read on any colour
+from geobias.report.colours import DARK_TEXT, DIVERGING_SCHEME, GREY, LIGHT_TEXT
+
 ROW = 22  # pixels of a line
 NARROW = 34  # pixels of a cell in which no number has room
 TICK = 90  # pixels of an axis for each of its labels
 
 Row = dict[str, Any]
-
-
-def _config(ink: str, soft: str, grid: str, empty: str, blue: str) -> dict[str, Any]:
-    quiet = {"labelColor": soft, "titleColor": soft, "titleFontWeight": "normal", "labelFontSize": 12}
-    return {
-        "background": "transparent",
-        "font": FONT,
-        "view": {"stroke": None},
-        "axis": quiet | {"gridColor": grid, "domainColor": grid, "tickColor": grid, "labelLimit": 190},
-        "legend": quiet,
-        "title": {"color": ink},
-        "text": {"color": ink},
-        "rule": {"color": soft},
-        "range": {"category": [blue, *SERIES[1:]]},
-        "params": [{"name": "blue", "value": blue}],
-        "geoshape": {"fill": empty, "stroke": grid},
-    }
-
-
-THEMES = {
-    "light": _config("#1c1c1a", "#595955", "#e4e4e0", "#ebebe7", BLUE),
-    "dark": _config("#f2f2ee", "#b4b4ae", "#3a3a38", "#2e2e2c", LIGHTER_BLUE),
-}
 
 
 def dots(
@@ -127,7 +101,7 @@ def heat(
         y=alt.Y(f"{down}:N", title=None, scale=_in_order(order), axis=alt.Axis(**quiet)),
         tooltip=_tooltip([down, across], "+.3~r"),  # of the numbers too: they lie on the cells
     )
-    scale = alt.Scale(scheme="blueorange", domain=[-reach, reach], domainMid=0)
+    scale = alt.Scale(scheme=DIVERGING_SCHEME, domain=[-reach, reach], domainMid=0)
     legend = alt.Legend(orient="bottom", gradientLength=220, titleLimit=400, format=".2~r")
     cells = base.mark_rect(cornerRadius=2).encode(
         color=alt.condition(

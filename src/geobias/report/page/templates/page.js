@@ -146,7 +146,7 @@
       const shown = this.shown(), spec = copy(this.about.spec), width = this.drawing.clientWidth;
       const known = Object.values(shown.values).filter((value) => value !== null);
       const [low, high] = known.length ? range(known, shown.centre) : [0, 1];
-      const colour = { domain: [low, high], scheme: shown.centre === null ? "viridis" : "blueorange", clamp: true };
+      const colour = { domain: [low, high], scheme: shown.centre === null ? data.schemes.sequential : data.schemes.diverging, clamp: true };
       for (const layer of spec.layer) {
         if (layer.encoding.color?.field) Object.assign(layer.encoding.color, { scale: colour, title: shown.legend });
         if (layer.mark.type === "circle") layer.mark.size *= Math.min(1, width / FULL_SIZE);
