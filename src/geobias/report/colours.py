@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 # Maps and cells: Vega's colour schemes for values from low to high, and for values on both sides of 0.
-SEQUENTIAL_SCHEME, DIVERGING_SCHEME = "viridis", "blueorange"
+SEQUENTIAL_SCHEME: Literal["viridis"] = "viridis"
+DIVERGING_SCHEME: Literal["blueorange"] = "blueorange"
 # Figures on white: text, captions, land without a value, borders, the hatching that says "no data".
 INK, SOFT_INK, LAND, BORDER, HATCH = "#222222", "#666666", "#f0f0ee", "#ffffff", "#a8a8a4"
 # Okabe and Ito's colours, which stay apart for colour-blind readers.
@@ -24,7 +25,7 @@ DARK_TEXT, LIGHT_TEXT = "#000000", "#ffffff"  # inside coloured cells: one of th
 FONT = "system-ui, -apple-system, Segoe UI, Roboto, Liberation Sans, Arial, sans-serif"
 
 
-def map_scheme(centre: float | None) -> str:
+def map_scheme(centre: float | None) -> Literal["viridis", "blueorange"]:
     """The colour scheme of a map: diverging where its values have a centre."""
     return SEQUENTIAL_SCHEME if centre is None else DIVERGING_SCHEME
 
