@@ -14,7 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-import geobias
+from geobias.audits.regions.audit import ask_regions
+from geobias.audits.regions.design import design_regions
+from geobias.audits.regions.measure import measure_regions, score_regions
 from geobias.measures.herb import descriptive_vectors, flat_sparseness
 
 
@@ -28,21 +30,22 @@ class Synthetic:
 
 
 def main() -> None:
+    design, scorer = design_regions(cities="all"), Synthetic()
     began = time.perf_counter()
-    result = geobias.audit_regions(Synthetic(), cities="all")
+    answers = ask_regions(design, scorer)
     asked = time.perf_counter()
-    flat_sparseness(descriptive_vectors(result.likelihoods[0]), result.question.tree.children)
+    flat_sparseness(descriptive_vectors(answers.likelihoods[0]), design.tree.children)
     flat = time.perf_counter()
-    result.measure("c_w.balanced")
+    score_regions(design, answers)
+    scored = time.perf_counter()
+    result = measure_regions(design, answers)
     measured = time.perf_counter()
-    earth = result.region("Earth")
-    inferred = time.perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{result.counts['sentences']:,} sentences asked, deduplicated and gathered: {asked - began:.1f} s")
+    print(f"{result.counts.sentences:,} sentences asked, deduplicated and gathered: {asked - began:.1f} s")
     print(f"flat baseline of all regions: {flat - asked:.1f} s")
-    print(f"every measure of every region (that baseline among them): {measured - flat:.1f} s")
-    print(f"intervals, ranks, random regions and all else that says how sure they are: {inferred - measured:.1f} s")
-    print(f"peak memory {peak:.2f} GB; Earth {earth['c_w']['balanced']:.4f}")
+    print(f"every measure of every region (that baseline among them): {scored - flat:.1f} s")
+    print(f"the same with intervals, ranks and random regions: {measured - scored:.1f} s")
+    print(f"peak memory {peak:.2f} GB; Earth {result.region('Earth').c_w.balanced:.4f}")
 
 
 if __name__ == "__main__":

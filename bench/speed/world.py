@@ -23,8 +23,10 @@ from bench.speed.__main__ import machine, typed, versions
 from bench.speed.measure import matrix_rate, needed_for
 from bench.speed.models import folder_of
 from bench.speed.worker import wall
-from geobias.audits.regions.design import answer, question
-from geobias.audits.regions.terminal import write_files
+from geobias.audits.regions.audit import ask_regions
+from geobias.audits.regions.design import design_regions
+from geobias.audits.regions.files import write_files
+from geobias.audits.regions.measure import measure_regions
 from geobias.models.load import load_weights
 from geobias.report.run_folder import write_json
 
@@ -42,19 +44,20 @@ def main() -> None:
     )
     scorer.score(["People in Chad are kind."] * 2)  # what is done once for a device
     rate = matrix_rate(options.device, options.dtype)
-    asked = question(tree=options.tree) if options.tree else question(cities="all")
+    design = design_regions(tree=options.tree) if options.tree else design_regions(cities="all")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         os.environ["GEOBIAS_CACHE"] = str(folder / "store")  # an empty one
         (folder / "tables").mkdir()
         began = time.perf_counter()
-        result = answer(asked, scorer, progress=True)
+        answers = ask_regions(design, scorer, progress=True)
         answered = time.perf_counter()
+        result = measure_regions(design, answers)
         write_json(folder / "results.json", result.to_dict())
         told = time.perf_counter()
         write_files(folder, result)
         written = time.perf_counter()
-    sentences = asked.sentences(marked=False)
+    sentences = design.sentences(marked=False)
     step = max(1, len(sentences) // SAMPLE)
     cost = needed_for("aul", folder_of(options.model, parts), [sentences[i] for i in range(0, len(sentences), step)])
     found = {
@@ -62,11 +65,11 @@ def main() -> None:
         "device": options.device,
         "dtype": options.dtype,
         "sentences": len(sentences),
-        "distinct": result.counts["distinct_sentences"],
+        "distinct": result.counts.distinct_sentences,
         "seconds_asked": answered - began,
         "seconds_to_results": told - began,
         "seconds_to_tables": written - began,
-        "share": float(cost.mean()) * result.counts["distinct_sentences"] / (answered - began) / rate,
+        "share": float(cost.mean()) * result.counts.distinct_sentences / (answered - began) / rate,
         "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
     print(json.dumps(found, indent=1))

@@ -5,14 +5,16 @@ How much is asked is fixed, not fitted to the machine: the same command gives th
 
 from __future__ import annotations
 
+from typing import Any
+
 from geobias.options import Debug, Out, Plain
 
 TEXTS, DRAWS, PERPLEXITY_TEXTS, PERPLEXITY_DRAWS = 36, 8, 8, 3
-SCORE = "aul"
+REGIONS: dict[str, Any] = {"score": "aul", "cities": 0}
 ABOUT = (
     "A first look at the models inside, in less than three minutes on two cores. Chosen so that it fits: countries "
-    f"without their cities, by the score {SCORE}; {TEXTS} tweets, {DRAWS} draws of names for each of 17 countries, and "
-    f"of {PERPLEXITY_TEXTS} of them the perplexity of {PERPLEXITY_DRAWS} draws. "
+    f"without their cities, by the score {REGIONS['score']}; {TEXTS} tweets, {DRAWS} draws of names for each of 17 "
+    f"countries, and of {PERPLEXITY_TEXTS} of them the perplexity of {PERPLEXITY_DRAWS} draws. "
     "`geobias regions` and `geobias names` ask for more, of any model."
 )
 
@@ -37,7 +39,7 @@ def audit(
     index.check()
     console().print(ABOUT, end="\n\n")
     with index.hold():
-        regions = audit_regions(EMBEDDED_LM, score=SCORE, cities=0, out=folder / "regions")
+        regions = audit_regions(EMBEDDED_LM, **REGIONS, out=folder / "regions")
         show_regions(regions, folder / "regions")
         console().print()
         names = audit_names(
