@@ -27,7 +27,7 @@ class PublishedModels:
     work: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        from geobias.models.pretrained import resolve_device, resolve_dtype# torch only where models are loaded
+        from geobias.models.pretrained import resolve_device, resolve_dtype  # torch only where models are loaded
 
         resolve_dtype(self.dtype, resolve_device(self.device))  # a wrong device is not a missing model
 
