@@ -15,7 +15,7 @@ from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.functions import FunctionClassifier, import_function
 from geobias.models.load import load_classifier
-from geobias.models.scorer import PROBE, Classifier
+from geobias.models.scorer import PROBE, Classifier, ModelIdentity
 
 TEXTS = ["People in France are kind.", "x" * 100, "France"]
 
@@ -198,11 +198,11 @@ def test_without_a_fingerprint_it_is_asked_again() -> None:
 
 def test_identity() -> None:
     found = answering(as_array, fingerprint="7")
-    assert found.identity() == {
-        "name": "mine:odd",
-        "score": "probabilities",
-        "fingerprint": "mine:odd:7:function",
-    }
+    assert found.identity() == ModelIdentity(
+        name="mine:odd",
+        score="probabilities",
+        fingerprint="mine:odd:7:function",
+    )
 
 
 MODULE = """

@@ -10,15 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from geobias.api import audit_names, audit_regions
 
-from geobias.audits.names.design import Asked
-from geobias.audits.names.perplexity import language_models
+from geobias import audit_names, audit_regions
+from geobias.audits.names.perplexity import load_perplexity_models
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.functions import FunctionClassifier, FunctionLM
 from geobias.models.load import load, load_masked, load_scorer
-from geobias.models.scorer import EMBEDDED_LM, PROBE, Classifier, Scorer
+from geobias.models.scorer import EMBEDDED_LM, PROBE, Classifier, ModelIdentity, Scorer
 from geobias.models.sources import is_function_name
 
 TEXTS = ["People in France are kind.", "x" * 100, "France"]
@@ -111,11 +110,8 @@ def test_a_function_is_its_own_only_scorer() -> None:
     for score in ("aul", "pll"):
         with pytest.raises(InputError, match=f"has a score of its own, so it cannot be asked by '{score}'"):
             load_scorer(likely, score)
-    assert found.identity() == {
-        "name": "tests.models.test_functions_as_language_models:likely",
-        "score": "log_likelihood",
-        "fingerprint": None,
-    }
+    name = "tests.models.test_functions_as_language_models:likely"
+    assert found.identity() == ModelIdentity(name, "log_likelihood", None)
 
 
 @pytest.mark.parametrize("model", [7, object(), [likely]])
@@ -143,10 +139,10 @@ def test_with_a_fingerprint_a_text_is_asked_once_ever() -> None:
 
 def test_audit_regions_asks_it() -> None:
     result = audit_regions(likely, **FEW)
-    assert result.model["name"] == "tests.models.test_functions_as_language_models:likely"
-    assert result.settings["score"] == "log_likelihood"
-    france = [region.name for region in result.question.tree.regions].index("France")
-    sentences = [f"People in France are {word.word}." for word in result.question.words]
+    assert result.model.name == "tests.models.test_functions_as_language_models:likely"
+    assert result.settings.score == "log_likelihood"
+    france = [region.name for region in result.regions].index("France")
+    sentences = [f"People in France are {word.word}." for word in result.words]
     np.testing.assert_allclose(result.likelihoods[0, france], likely(sentences))
 
 
@@ -159,12 +155,11 @@ def test_audit_names_takes_perplexities_from_it(tmp_path: Path) -> None:
     result = audit_names(
         fair, texts, countries=["FR", "MA"], draws=2, perplexity_draws=1, lm=likely, out=tmp_path / "run"
     )
-    perplexity = result.judgements[0].perplexity
-    assert (
-        perplexity is not None and perplexity.model["name"] == "tests.models.test_functions_as_language_models:likely"
-    )
-    np.testing.assert_allclose(perplexity.original, [-value for value in likely(texts)])
-    assert result.settings["lm"] == "tests.models.test_functions_as_language_models:likely"
+    perplexities = result.answers[0].perplexities
+    assert perplexities is not None
+    assert perplexities.model.name == "tests.models.test_functions_as_language_models:likely"
+    np.testing.assert_allclose(perplexities.original, [-value for value in likely(texts)])
+    assert result.settings.lm == "tests.models.test_functions_as_language_models:likely"
 
 
 @pytest.fixture
@@ -222,6 +217,6 @@ class Carded(Classifier):
 
 
 def test_a_card_cannot_name_a_function(here: Path) -> None:
-    found: Any = language_models([Carded()], Asked(), "cpu", "auto")
-    assert found["carded"][0].identity()["name"] == EMBEDDED_LM
+    models = load_perplexity_models([Carded()], None, None, device="cpu", dtype="auto")
+    assert models["carded"].scorer.identity().name == EMBEDDED_LM
     assert not (here / "imported").exists()

@@ -52,7 +52,6 @@ def test_a_bare_object_gets_all_defaults() -> None:
     assert isinstance(scorer, Scorer) and as_scorer(scorer) is scorer
     assert not (scorer.paid or scorer.needs_mark or scorer.looks_back_only or scorer.takes_everything)
     assert scorer.identity() == ModelIdentity("BareModel", "log_likelihood", "bare")
-    assert scorer.identity().as_json() == {"name": "BareModel", "score": "log_likelihood", "fingerprint": "bare"}
     scorer.to("cpu")
 
 
@@ -81,11 +80,12 @@ def test_a_bare_object_has_its_own_score() -> None:
 
 def test_bare_objects_work_in_every_audit() -> None:
     regions = audit_regions(BareModel(), **COUNTRIES)
-    assert regions.model["name"] == find_model_name(BareModel()) == "BareModel"
-    assert audit_regions(MarkedModel(), **COUNTRIES).model["name"] == "marked model"
+    assert regions.model.name == find_model_name(BareModel()) == "BareModel"
+    assert audit_regions(MarkedModel(), **COUNTRIES).model.name == "marked model"
     names = audit_names(BareClassifier(), TWEETS, lm=BareModel(), countries=["FR", "DE"], draws=3)
-    assert names.judgements[0].model["name"] == "bare classifier"
-    assert names.judgements[0].perplexity.model["name"] == "BareModel"  # type: ignore[union-attr]
+    assert names.classifiers[0].model.name == "bare classifier"
+    correlations = names.classifiers[0].correlations
+    assert correlations is not None and correlations.lm == "BareModel"
     audit_downstream(BareClassifier(), TWEETS, **{**COUNTRIES, "cities": None})
 
 
@@ -107,6 +107,7 @@ def test_a_subclass_must_define_what_it_scores() -> None:
             type("Empty", (base,), {})()
 
 
-def test_fields_that_do_not_apply_are_left_out() -> None:
+def test_fields_of_an_identity_that_do_not_apply_are_none() -> None:
     identity = load_classifier(BareClassifier()).identity()
-    assert identity.as_json() == {"name": "bare classifier", "score": "probabilities", "fingerprint": None}
+    assert identity == ModelIdentity("bare classifier", "probabilities", None)
+    assert (identity.architecture, identity.parameters, identity.endpoint, identity.prompt) == (None,) * 4

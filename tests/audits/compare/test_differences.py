@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from geobias.report.answers import likelihoods, name_units, renamed, tree_of
 from scipy import stats
 
 import geobias
+from geobias.audits.names.renamed_texts_file import read_name_units, read_renamed
+from geobias.audits.pages import read_run
+from geobias.audits.regions.files import read_likelihoods
 from geobias.measures.change import change_by_country
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors, herb_scores
@@ -24,7 +26,6 @@ from geobias.measures.paired_differences import (
     text_differences,
     word_differences,
 )
-from geobias.report.runs import read_run
 from geobias.world.words import herb_words
 from tests.conftest import made_up_names
 
@@ -182,11 +183,11 @@ def test_words_left_out_stand_for_words_resampled(small_models: dict[str, Path],
     options: dict[str, Any] = {"cities": 0, "countries": "FR,DE,IT,NG,KE,TD,JP,CN", "words": words}
     for kind in ("bert", "roberta"):
         geobias.audit_regions(small_models[kind], **options, out=tmp_path / kind)
-    runs = [(tmp_path / kind, read_run(tmp_path / kind, "regions")) for kind in ("bert", "roberta")]
-    tree = tree_of(*runs[0])
+    runs = [read_run(tmp_path / kind, ["regions"]) for kind in ("bert", "roberta")]
+    tree = runs[0].result.tree
     assert [region.id for region in tree.regions][:4] == ["Earth", "AF", "AS", "EU"]
 
-    answers = [likelihoods(*run) for run in runs]
+    answers = [read_likelihoods(run) for run in runs]
 
     def c_w(chosen: np.ndarray) -> np.ndarray:
         scores = []
@@ -196,8 +197,8 @@ def test_words_left_out_stand_for_words_resampled(small_models: dict[str, Path],
         return np.stack(scores)[None]
 
     found = word_differences(c_w, len(words))
-    for (_, results), values in zip(runs, (found.first, found.second), strict=True):
-        np.testing.assert_allclose(values, [row["c_w"]["balanced"] for row in results["regions"][:4]])
+    for run, values in zip(runs, (found.first, found.second), strict=True):
+        np.testing.assert_allclose(values, [region.c_w.balanced for region in run.result.regions[:4]])
     rng = np.random.default_rng(0)
     again = np.diff([c_w(rng.integers(len(words), size=len(words))) for _ in range(300)], axis=2)[:, 0, 0]
     honest, ours = again.std(axis=0), (found.difference.high - found.difference.low) / (2 * 1.96)
@@ -222,9 +223,9 @@ def test_a_planted_difference_is_found_with_its_size(tmp_path: Path) -> None:
     for name, classifier in (("even", even), ("biased", biased)):
         geobias.audit_names(classifier, texts, spans="spans", draws=4, perplexity_draws=0,
                             gazetteer=tmp_path / "names.csv", out=tmp_path / name)  # fmt: skip
-    runs = [(tmp_path / name, read_run(tmp_path / name, "names")) for name in ("even", "biased")]
-    said = [renamed(*run, run[1]["classifiers"][0], ["negative", "positive"]) for run in runs]
-    names = name_units(*runs[0])
+    runs = [read_run(tmp_path / name, ["names"]) for name in ("even", "biased")]
+    said = [read_renamed(run, run.result.classifiers[0], ["negative", "positive"]) for run in runs]
+    names = read_name_units(runs[0])
     assert len(names.kind) == 60 and not names.kind.any()  # all of Mary's are women's first names, 20 a country
     found = differences(said[0], said[1], names)["delta", ORIGINALS]
     np.testing.assert_allclose(found.difference.value, [0, -20, 0], atol=1e-9)

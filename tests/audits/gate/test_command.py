@@ -8,8 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from geobias.report.results import to_json
+from geobias.report.runs import RunDescription
 from geobias.testing import assert_gate
-from tests.audits.gate.test_rules import names_results, regions_results
+from tests.audits.gate.results import names_result, regions_result
 from tests.conftest import Run
 
 HOLDS, FAILS = "names.sentiment.delta.worst < 3", "names.sentiment.delta.worst < 2.0"
@@ -18,11 +20,11 @@ HOLDS, FAILS = "names.sentiment.delta.worst < 3", "names.sentiment.delta.worst <
 @pytest.fixture
 def folders(tmp_path: Path) -> Path:
     """Finished runs in the folders "names" and "regions"."""
-    for results in (names_results(), regions_results()):
-        folder = tmp_path / results["audit"]
+    for result in (names_result(), regions_result()):
+        folder = tmp_path / result.audit
         folder.mkdir()
-        for file in ("results.json", "run.json"):
-            (folder / file).write_text(json.dumps(results))
+        (folder / "results.json").write_text(json.dumps(result.to_dict()))
+        (folder / "run.json").write_text(json.dumps(to_json(RunDescription("2026-01-01T00:00:00Z", 1.0, {}))))
     return tmp_path
 
 

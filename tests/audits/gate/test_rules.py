@@ -2,68 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from geobias.audits.gate.rules import judge, parse_rule, read_rules
 from geobias.errors import InputError
 from geobias.testing import assert_gate
+from tests.audits.gate.results import WORST, downstream_result, estimate, names_result, regions_result
 
-
-def estimate(value: float | None, low: float | None, high: float | None) -> dict[str, float | None]:
-    return {"value": value, "low": low, "high": high, "p": None, "p_adjusted": None}
-
-
-def names_results() -> dict[str, Any]:
-    """Two classifiers; the United Kingdom's Delta is -1.5 (-2.5 to -0.5) against the mean, France's has no interval."""
-
-    def country(code: str, name: str, delta: Any) -> dict[str, Any]:
-        against = {"delta": delta, "change": {"sad": estimate(8.0, -2.0, 18.0)}, "kl": estimate(0.01, 0.005, 0.02)}
-        plain = {"delta": delta["value"], "change": {"sad": 8.0}, "kl": 0.01}
-        inference = {"delta": estimate(-9, -9, -9), "change": {}, "kl": estimate(9, 9, 9), "against_mean": against}
-        return {"country": name, "code": code, "against_mean": plain, "inference": inference}
-
-    countries = [
-        country("GB", "United Kingdom", estimate(-1.5, -2.5, -0.5)),
-        country("FR", "France", estimate(0.75, None, None)),
-    ]
-    worst = {"delta": {"value": -1.5, "low": 0.2, "high": 2.9, "country": "GB"}, "change": {"sad": None}}
-    classifiers = [
-        {"model": {"name": name}, "labels": ["sad"], "countries": countries, "worst": worst}
-        for name in ("embedded/sentiment", "my/model.v2")
-    ]
-    return {"audit": "names", "classifiers": classifiers}
-
-
-def regions_results() -> dict[str, Any]:
-    def region(key: str, name: str, level: str, value: float, *, leaf: bool = False) -> dict[str, Any]:
-        scores = {"balanced": value, "paper": value / 10}
-        entry = {"id": key, "name": name, "level": level, "leaf": leaf, "c_w": scores, "c_z": scores}
-        bounds = {form: estimate(v, v - 0.02, v + 0.02) for form, v in scores.items()}
-        return entry if leaf else entry | {"inference": {"c_w": bounds, "c_z": bounds}}
-
-    return {
-        "audit": "regions",
-        "regions": [
-            region("Earth", "Earth", "earth", 0.1),
-            region("NA", "North America", "continent", 0.2),
-            region("NA", "Namibia", "country", 0.3),
-            region("1", "Windhoek", "city", 0.4, leaf=True),
-        ],
-    }
-
-
-def downstream_results() -> dict[str, Any]:
-    found = {"against_control": -0.03, "inference": {"against_control": estimate(-0.03, -0.05, 0.01)}}
-    regions = [{"id": "MX", "name": "Mexico", "classes": {"hate": found}}]
-    worst = {"hate": {"value": 0.03, "low": 0.0, "high": 0.06, "region": "MX"}}
-    entry = {"model": {"name": "a/b"}, "labels": ["hate"], "regions": regions, "worst": worst}
-    return {"audit": "downstream", "classifiers": [entry]}
-
-
-RUNS = {"n": names_results(), "r": regions_results(), "d": downstream_results()}
+RUNS = {"n": names_result(), "r": regions_result(), "d": downstream_result()}
 
 
 @pytest.mark.parametrize(
@@ -107,25 +56,17 @@ def test_rules_that_do_not_hold_say_why(rule: str, why: str) -> None:
     assert not judged.passed and why in judged.why
 
 
-def test_runs_from_before_there_were_intervals_fail() -> None:
-    old = names_results()
-    (entry, _) = old["classifiers"]
-    del entry["worst"]
-    for country in entry["countries"]:
-        del country["inference"]
-    entry["countries"][0]["against_mean"]["delta"] = None
+def test_numbers_without_an_interval_or_a_value_fail() -> None:
+    unknown = names_result(worst=None, deltas=(estimate(None), estimate(0.75)))
     rules = [f"names.sentiment.delta.{where} < 100" for where in ("worst", "FR", "GB")]
-    found = judge({"old": old}, list(map(parse_rule, rules)))
+    found = judge({"unknown": unknown}, list(map(parse_rule, rules)))
     assert [judged.value for judged in found] == [0.75, 0.75, None]
     assert not any(judged.passed for judged in found) and "no value" in found[2].why
 
 
 def test_every_run_of_the_audit_is_judged() -> None:
-    worse = names_results()
-    worse["classifiers"][0]["worst"]["delta"]["high"] = 8.0
-    found = judge(
-        {"a": names_results(), "b": worse, "r": regions_results()}, [parse_rule("names.sentiment.delta.worst < 3")]
-    )
+    runs = {"a": names_result(), "b": names_result(worst=replace(WORST, high=8.0)), "r": regions_result()}
+    found = judge(runs, [parse_rule("names.sentiment.delta.worst < 3")])
     assert [(judged.run, judged.passed) for judged in found] == [("a", True), ("b", False)]
 
 
@@ -156,11 +97,10 @@ def test_what_no_rule_may_say(rule: str, message: str) -> None:
 
 
 def test_a_short_name_of_two_classifiers_is_refused() -> None:
-    results = names_results()
-    results["classifiers"][1]["model"]["name"] = "other/sentiment"
+    result = names_result(["embedded/sentiment", "other/sentiment"])
     with pytest.raises(InputError, match="'sentiment' is unknown"):
-        judge({"n": results}, [parse_rule("names.sentiment.delta.worst < 3")])
-    assert judge({"n": results}, [parse_rule("names.other/sentiment.delta.worst < 3")])[0].passed
+        judge({"n": result}, [parse_rule("names.sentiment.delta.worst < 3")])
+    assert judge({"n": result}, [parse_rule("names.other/sentiment.delta.worst < 3")])[0].passed
 
 
 def test_rules_from_toml(tmp_path: Path) -> None:
@@ -205,18 +145,11 @@ def test_bad_toml_is_refused(tmp_path: Path, content: str, message: str) -> None
 
 
 def test_the_helper_for_test_suites() -> None:
-    class Found:
-        @property
-        def work(self) -> dict[str, int]:
-            return {}
-
-        def to_dict(self) -> dict[str, Any]:
-            return names_results()
-
-    assert_gate(Found(), "names.sentiment.delta.worst < 3")
+    result = names_result()
+    assert_gate(result, "names.sentiment.delta.worst < 3")
     with pytest.raises(AssertionError) as failed:
-        assert_gate(Found(), "names.sentiment.delta.worst < 3", "names.sentiment.delta.worst < 2")
+        assert_gate(result, "names.sentiment.delta.worst < 3", "names.sentiment.delta.worst < 2")
     said = str(failed.value)
     assert "1 of 2 FAILED" in said and "passed" in said and "2.9, is not < 2" in said
     with pytest.raises(InputError, match="No rule"):
-        assert_gate(Found())
+        assert_gate(result)

@@ -21,7 +21,7 @@ from geobias.errors import InputError
 from geobias.models.classifiers.huggingface import HuggingFaceClassifier, find_base_model
 from geobias.models.fingerprint import compute_fingerprint
 from geobias.models.load import load_classifier, load_masked
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, ModelIdentity
 from tests.conftest import TOKENIZERS, _byte_bpe, _config, _wordpiece, save_random_model
 
 LABELS = ["bad", "so-so", "good"]
@@ -196,30 +196,30 @@ def test_answers_come_from_the_store_the_second_time(loaded: dict[str, HuggingFa
 
 def test_identity(loaded: dict[str, HuggingFaceClassifier], folders: dict[str, Path]) -> None:
     bert = loaded["bert"]
-    assert bert.identity() == {
-        "name": str(folders["bert"]),
-        "score": "probabilities",
-        "fingerprint": bert.fingerprint,
-        "architecture": "BertForSequenceClassification",
-        "parameters": sum(p.numel() for p in bert.model.parameters()),
-        "dtype": "float32",
-        "device": "cpu",
-        "max_length": 40,
-    }
+    assert bert.identity() == ModelIdentity(
+        name=str(folders["bert"]),
+        score="probabilities",
+        fingerprint=bert.fingerprint,
+        architecture="BertForSequenceClassification",
+        parameters=sum(p.numel() for p in bert.model.parameters()),
+        dtype="float32",
+        device="cpu",
+        max_length=40,
+    )
 
 
 def test_the_identity_of_a_language_model_is_what_it_was(small_models: dict[str, Path]) -> None:
     scorer = load_masked(small_models["bert"]).scorer("pll")
-    assert scorer.identity() == {
-        "name": str(small_models["bert"]),
-        "score": "pll",
-        "fingerprint": scorer.fingerprint,
-        "architecture": "BertForMaskedLM",
-        "parameters": load_masked(small_models["bert"]).parameters,
-        "dtype": "float32",
-        "device": "cpu",
-        "max_length": 40,
-    }
+    assert scorer.identity() == ModelIdentity(
+        name=str(small_models["bert"]),
+        score="pll",
+        fingerprint=scorer.fingerprint,
+        architecture="BertForMaskedLM",
+        parameters=load_masked(small_models["bert"]).parameters,
+        dtype="float32",
+        device="cpu",
+        max_length=40,
+    )
 
 
 def test_a_scale_is_refused(tmp_path: Path) -> None:

@@ -138,8 +138,8 @@ def test_rows_do_not_depend_on_their_company(gpt2: Any) -> None:
 
 def test_the_result_says_how_the_model_was_asked(gpt2: Any) -> None:
     about = PromptedClassifier(gpt2, PROMPT).identity()
-    assert about["name"] == gpt2.name and about["architecture"] == "GPT2LMHeadModel"
-    assert about["prompt"] == {
+    assert about.name == gpt2.name and about.architecture == "GPT2LMHeadModel"
+    assert about.prompt == {
         "template": "Text: {text}\nIt is",
         "words": {"bad": "lazy dog", "good": "kind"},
         "calibrate": False,

@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.load import load_classifier
-from geobias.models.scorer import Classifier
+from geobias.models.scorer import Classifier, ModelIdentity
 from geobias.models.sources import PICKLES
 
 SEEN = ["a good day", "a bad day", "fine and good", "bad luck"]
@@ -99,7 +99,7 @@ def test_what_is_no_classifier_of_texts_is_refused(model: Callable[[], Any], mes
 def test_a_file_of_skops_is_that_classifier(file: Path) -> None:
     found = load_classifier(file)
     np.testing.assert_array_equal(found.score(TEXTS), load_classifier(pipeline()).score(TEXTS))
-    assert found.identity() == {"name": str(file), "score": "probabilities", "fingerprint": found.fingerprint}
+    assert found.identity() == ModelIdentity(str(file), "probabilities", found.fingerprint)
 
 
 def test_its_answers_are_kept_under_the_content_of_the_file(file: Path) -> None:

@@ -123,7 +123,7 @@ def test_models_that_are_sure_of_the_same_answer_are_told_apart(monkeypatch: pyt
 def test_results_say_how_it_was_asked() -> None:
     with served("chat") as toy:
         about = classifier(toy).identity()
-    assert (about["endpoint"], about["asked_by"]) == (toy.url, "candidates of an answer") and "begin" not in about
+    assert (about.endpoint, about.asked_by, about.begin) == (toy.url, "candidates of an answer", None)
 
 
 def test_a_server_without_log_probabilities_is_told_apart() -> None:

@@ -17,7 +17,7 @@ import pytest
 from geobias.engine.ask import ask
 from geobias.errors import GeobiasError, InputError
 from geobias.models.classifiers.prompted import PromptedClassifier, make_prompt
-from geobias.models.scorer import Scorer
+from geobias.models.scorer import ModelIdentity, Scorer
 from geobias.models.served import endpoint as calls
 from geobias.models.served.completions import read_echo
 from geobias.models.served.endpoint import Endpoint, ServerFailed
@@ -178,14 +178,14 @@ def test_one_way_of_asking_that_is_none() -> None:
 def test_results_name_the_server_and_how_it_was_asked(like: str, asked_by: str) -> None:
     with served(like) as toy:
         identity = model(toy, "<s>").scorer("sum").identity()
-    assert identity == {
-        "name": "toy",
-        "score": "sum",
-        "fingerprint": identity["fingerprint"],
-        "endpoint": toy.url,
-        "asked_by": f"{asked_by} likelihoods",
-        "begin": "<s>",
-    }
+    assert identity == ModelIdentity(
+        name="toy",
+        score="sum",
+        fingerprint=identity.fingerprint,
+        endpoint=toy.url,
+        asked_by=f"{asked_by} likelihoods",
+        begin="<s>",
+    )
 
 
 @pytest.mark.parametrize(("change", "same"), [("nothing", True), ("noise", True), ("weights", False)])

@@ -1,0 +1,213 @@
+"""Small results of every audit that a gate reads, with numbers that are easy to follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from geobias.audits.downstream.result import (
+    ClassifierCounts,
+    ClassifierShifts,
+    ClassShift,
+    DownstreamCounts,
+    DownstreamResult,
+    DownstreamSettings,
+    FarthestPlace,
+    PlaceShift,
+    ShiftInference,
+)
+from geobias.audits.inputs import TextsSettings
+from geobias.audits.names.answers import RenamedTextCounts
+from geobias.audits.names.result import (
+    ChangeFromMean,
+    ClassifierMeasures,
+    CountryChange,
+    CountryInference,
+    EstimatesFromMean,
+    FarthestCountries,
+    FarthestCountry,
+    GlobalTest,
+    NamesCounts,
+    NamesResult,
+    NamesSettings,
+)
+from geobias.audits.regions.answers import RegionsCounts
+from geobias.audits.regions.result import (
+    InferenceSummary,
+    RegionInference,
+    RegionScores,
+    RegionsResult,
+    RegionsSettings,
+    Score,
+    ScoreEstimates,
+)
+from geobias.measures.estimates import Estimate
+from geobias.models.scorer import ModelIdentity
+
+TEXTS = TextsSettings("texts.csv", 10, "digest")
+WORST = FarthestCountry(-1.5, 0.2, 2.9, "GB")
+
+
+def estimate(value: float | None, low: float | None = None, high: float | None = None) -> Estimate:
+    return Estimate(value, low, high, None, None)
+
+
+UNITED_KINGDOM, FRANCE = estimate(-1.5, -2.5, -0.5), estimate(0.75)
+
+
+def names_result(
+    classifiers: Sequence[str] = ("embedded/sentiment", "my/model.v2"),
+    worst: FarthestCountry | None = WORST,
+    deltas: tuple[Estimate, Estimate] = (UNITED_KINGDOM, FRANCE),
+) -> NamesResult:
+    """Two countries; the delta of the first has an interval, that of the second none."""
+    settings = NamesSettings(
+        texts=TEXTS,
+        finder="given spans",
+        mentions="digest",
+        entity="person",
+        countries=["GB", "FR"],
+        draws=5,
+        seed=0,
+        scripts="latin",
+        names="digest",
+        positive="by name",
+        negative="by name",
+        threshold=None,
+        lm=None,
+        perplexity="by kind of model",
+        perplexity_form="mean",
+        perplexity_draws=0,
+        perplexity_texts="all",
+        names_are="random",
+        prompt=None,
+        classifiers=list(classifiers),
+    )
+    countries = [_country("GB", "United Kingdom", deltas[0]), _country("FR", "France", deltas[1])]
+    entries = [
+        ClassifierMeasures(
+            model=ModelIdentity(name, "probabilities", None),
+            labels=["sad"],
+            multi_label=False,
+            threshold=None,
+            positive=[],
+            negative=["sad"],
+            counts=RenamedTextCounts(0, 100, 100, 0),
+            notes=[],
+            texts=10,
+            texts_with_names=10,
+            countries=countries,
+            worst=FarthestCountries(worst, {"sad": None}),
+            any_country_differs=GlobalTest(None),
+            by_gender=[],
+        )
+        for name in classifiers
+    ]
+    return NamesResult(
+        settings=settings,
+        models=[entry.model for entry in entries],
+        counts=NamesCounts(10, 0, 10, 10, 10, {}, 5, 2, []),
+        countries=[],
+        classifiers=entries,
+    )
+
+
+def _country(code: str, name: str, delta: Estimate) -> CountryChange:
+    from_mean = EstimatesFromMean(delta, {"sad": estimate(8.0, -2.0, 18.0)}, estimate(0.01, 0.005, 0.02))
+    against_originals = estimate(-9, -9, -9)  # which no rule reads
+    return CountryChange(
+        country=name,
+        code=code,
+        renamed_texts=50,
+        delta=-9,
+        change={"sad": 9.0},
+        kl=9,
+        against_mean=ChangeFromMean(delta.value, {"sad": 8.0}, 0.01),
+        inference=CountryInference(None, against_originals, {"sad": against_originals}, against_originals, from_mean),
+        before={"sad": 50},
+        after={"sad": 54},
+    )
+
+
+def regions_result() -> RegionsResult:
+    """An id at two levels, and a city, which is a leaf."""
+    return RegionsResult(
+        settings=RegionsSettings("herb", ["People in {region} are {word}."], "digest", "a/lm", "aul"),
+        model=ModelIdentity("a/lm", "aul", None),
+        counts=RegionsCounts(4, 336, 336, 0, 0, 3, 1),
+        regions=[
+            _region("Earth", "Earth", "earth", None, 0.1),
+            _region("NA", "North America", "continent", 0, 0.2),
+            _region("NA", "Namibia", "country", 1, 0.3),
+            _region("1", "Windhoek", "city", 2, 0.4),
+        ],
+        inference=InferenceSummary(112, 0, 0, []),
+        tokenisation=[],
+    )
+
+
+def _region(key: str, name: str, level: str, parent_index: int | None, value: float) -> RegionScores:
+    leaf, score = level == "city", Score(value, value / 10)
+    bounds = ScoreEstimates(*(estimate(v, v - 0.02, v + 0.02) for v in (value, value / 10)))
+    return RegionScores(
+        id=key,
+        name=name,
+        level=level,
+        parent=None,
+        parent_index=parent_index,
+        children=int(not leaf),
+        pairs=0,
+        leaf=leaf,
+        c_w=score,
+        c_z=score,
+        inference=None if leaf else RegionInference(bounds, bounds, bounds.balanced),
+    )
+
+
+def downstream_result() -> DownstreamResult:
+    """One country, whose shift of -0.03 has an interval on both sides of 0."""
+    model = ModelIdentity("a/b", "probabilities", None)
+    entry = ClassifierShifts(
+        model=model,
+        labels=["hate"],
+        multi_label=False,
+        threshold=None,
+        shown="hate",
+        counts=ClassifierCounts(0, 20, 20, 0),
+        notes=[],
+        worst={"hate": FarthestPlace(0.03, 0.0, 0.06, "MX")},
+        control=PlaceShift(None, "control", None, {"hate": _shift(estimate(None))}, []),
+        regions=[PlaceShift("MX", "Mexico", "MX", {"hate": _shift(estimate(-0.03, -0.05, 0.01))}, [])],
+    )
+    settings = DownstreamSettings(
+        texts=TEXTS,
+        prefix="From {region}: ",
+        control="From here: ",
+        regions="countries",
+        cities=0,
+        continents=[],
+        countries=["MX"],
+        regions_digest="digest",
+        positive="by name",
+        threshold=None,
+        classifiers=[model.name],
+    )
+    return DownstreamResult(
+        settings=settings, models=[model], counts=DownstreamCounts(10, 0, 1, []), classifiers=[entry]
+    )
+
+
+def _shift(against_control: Estimate) -> ClassShift:
+    return ClassShift(
+        rose=0,
+        mean_rise=None,
+        fell=10,
+        mean_fall=0.04,
+        mean_difference=-0.04,
+        against_control=against_control.value,
+        share_before=0.5,
+        share_after=0.5,
+        share_change=0.0,
+        gained=0,
+        lost=0,
+        inference=ShiftInference(estimate(-0.04), against_control),
+    )
