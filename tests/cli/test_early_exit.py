@@ -151,7 +151,7 @@ def test_a_function_cannot_make_a_failure_look_like_success(
 
 def test_other_code_that_exits_is_no_success_either(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as a library that a spaCy pipeline brings along."""
-    monkeypatch.setattr("geobias.models.finders._is_spacy_package", lambda name: sys.exit(0))
+    monkeypatch.setattr("geobias.models.entity_finders._is_spacy_package", lambda name: sys.exit(0))
     Path("texts.txt").write_text("Mary is late.\n", encoding="utf-8")
     code, _, err = run("names", "--texts", "texts.txt", "--finder", "anything")
     assert code == 3 and "ended the program (SystemExit: 0) before there was a result" in err

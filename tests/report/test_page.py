@@ -11,8 +11,8 @@ import pytest
 
 import geobias
 from geobias.audits.pages import read_runs, run_sections
+from geobias.report.page.blocks import Number, Section
 from geobias.report.page.build import NUMBERS, _first_numbers, _inert
-from geobias.report.page.parts import Number, Section
 from tests.conftest import Run
 from tests.report.pages import HOSTILE, Speaker, both_runs
 

@@ -12,8 +12,8 @@ from geobias.report.page.side_by_side import short_names
 
 import geobias
 from geobias.audits.compare.terminal import MOST_ROWS
+from geobias.report.page.blocks import Chart, Choice, Table
 from geobias.report.page.build import Finished, read, render, sections_of, side_by_side
-from geobias.report.page.parts import Chart, Choice, Table
 from geobias.world.gazetteer import load_gazetteer
 
 LISTED = load_gazetteer("latin")

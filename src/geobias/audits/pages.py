@@ -14,8 +14,8 @@ from geobias.audits.side_by_side import short_names, side_by_side_section
 from geobias.errors import InputError
 from geobias.files import write_whole, writing
 from geobias.report.page import build
-from geobias.report.page.account import RunAccount
-from geobias.report.page.parts import Section
+from geobias.report.page.blocks import Section
+from geobias.report.page.run_details import RunAccount
 from geobias.report.results import SCHEMA_VERSION, from_json
 from geobias.report.run_folder import INDEX, RESULTS, RUN, read_json
 from geobias.report.runs import FinishedRun, RunDescription, runs_in

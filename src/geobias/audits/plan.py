@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from geobias.audits.consent import Workload
+from geobias.audits.served_models import Workload
 from geobias.models.scorer import Scorer
 from geobias.report.tables import console, titled_table
 

@@ -8,7 +8,7 @@ An audit is a package with these modules:
 | `result.py` | the result class named in the row: what results.json holds | everything |
 | `files.py` | `write_files(folder, result)`: CSV tables and Parquet files of a run | `study.py` |
 | `page.py` | `describe(result)`: what was asked, in a sentence; `section(run, id)`: its part of the page | page, card |
-| `summary.py` | optional: `card_rows(result)`, `gate_numbers(result)` | `card`, `gate` |
+| `gate_and_card.py` | optional: `card_rows(result)`, `gate_numbers(result)` | `card`, `gate` |
 | `compare.py` | optional: `compare_runs(first, second)` | `compare` |
 
 Nothing of an audit is imported before it is used, so that `geobias --help` answers at once.

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from geobias.audits.registry import AUDITS, get_audit
-from geobias.report.page.parts import Chart, Row, Section
-from geobias.report.page.theme import dots
+from geobias.report.page.blocks import Chart, Row, Section
+from geobias.report.page.charts import dots
 from geobias.report.results import AuditResult
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import listed, signed

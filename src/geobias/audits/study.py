@@ -14,10 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from geobias.audits.consent import Served, Workload, agree
 from geobias.audits.pages import read_runs, write_run_page
 from geobias.audits.registry import get_audit
-from geobias.audits.served_classifier import classification, served_classifier
+from geobias.audits.served_models import Served, Workload, agree, classification, served_classifier
 from geobias.engine.ask import compute_on
 from geobias.models.classifiers.prompted import Prompt, require_prompt
 from geobias.models.load import load_classifier

@@ -24,9 +24,9 @@ from geobias.audits.gate.command import gate
 from geobias.audits.overview.command import audit
 from geobias.audits.registry import AUDITS
 from geobias.cli.arguments import check_arguments, explain_error, format_error
-from geobias.cli.bundled import cache, models
 from geobias.cli.early_exit import INTERRUPTED, StopSignals, refuse_early_exit
-from geobias.cli.report import card, open_page, report
+from geobias.cli.finished_runs import card, open_page, report
+from geobias.cli.models_and_cache import cache, models
 from geobias.cli.schema import schema
 from geobias.errors import GeobiasError
 

@@ -26,7 +26,7 @@ from geobias.progress import progress_bar
 from geobias.texts.lazy_texts import LazyTexts, select_texts
 
 if TYPE_CHECKING:
-    from geobias.engine.cluster import Cluster
+    from geobias.engine.ray_cluster import Cluster
 
 SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the progress bar moves
 
@@ -42,7 +42,7 @@ def compute_on(ray: str | None, device: str, dtype: str) -> Iterator[tuple[str, 
     if ray is None:
         yield device, dtype
         return
-    from geobias.engine.cluster import Cluster  # imports Ray
+    from geobias.engine.ray_cluster import Cluster  # imports Ray
 
     with Cluster(ray, device) as cluster:
         token = _cluster.set(cluster)

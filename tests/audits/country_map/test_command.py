@@ -14,8 +14,8 @@ import pytest
 
 from geobias import audit_regions
 from geobias.audits.pages import read_runs, run_sections
-from geobias.measures.plane import umap_plane
-from geobias.report.page.parts import Chart
+from geobias.measures.umap_plane import umap_plane
+from geobias.report.page.blocks import Chart
 from geobias.world.regions import Region, RegionTree
 from tests.conftest import Run
 

@@ -11,7 +11,7 @@ import pytest
 import geobias
 from geobias.audits.downstream.page import SHOWN_EACH_WAY, describe
 from geobias.audits.pages import read_run, render_page, run_sections
-from geobias.report.page.parts import Chart, Section, Table, WorldMap
+from geobias.report.page.blocks import Chart, Section, Table, WorldMap
 from geobias.report.runs import FinishedRun
 
 TEXTS = [f"text {i}" for i in range(12)]

@@ -17,7 +17,7 @@ from scipy import stats
 import geobias
 from geobias.audits.drift import audit as drift
 from geobias.audits.drift.corpus import build_text_corpus, build_toxic_corpus
-from geobias.audits.drift.summary import card_rows, gate_numbers
+from geobias.audits.drift.gate_and_card import card_rows, gate_numbers
 from geobias.audits.pages import read_run, run_sections
 from geobias.audits.regions.audit import ask_regions
 from geobias.audits.regions.design import design_regions
@@ -25,7 +25,7 @@ from geobias.models.load import load_masked
 from geobias.models.training.epochs import train_epoch
 from geobias.models.training.masking import IGNORED
 from geobias.report.number_tree import TreeNumber
-from geobias.report.page.parts import Chart, Choice, Table
+from geobias.report.page.blocks import Chart, Choice, Table
 from geobias.report.tables import digits
 from geobias.testing import assert_gate
 from geobias.texts.user_texts import read_texts

@@ -14,9 +14,9 @@ import geobias
 from geobias.audits.downstream.result import Performance, PerformanceByPrefix
 from geobias.audits.finetune import measure
 from geobias.audits.finetune.design import _split_by_class, design_finetune
+from geobias.audits.finetune.gate_and_card import card_rows, gate_numbers
 from geobias.audits.finetune.measure import measure_flips, rank_correlation, share_interval
 from geobias.audits.finetune.result import Correlation, FinetunedModel, HerbScore, TrainingEpoch
-from geobias.audits.finetune.summary import card_rows, gate_numbers
 from geobias.audits.finetune.terminal import describe_correlation
 from geobias.audits.regions.result import Score, ScoreEstimates
 from geobias.errors import InputError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geobias.report.page.parts import Number, Section, Table
+from geobias.report.page.blocks import Number, Section, Table
 from geobias.report.runs import FinishedRun
 from tests.audits.letters.result import LettersResult
 

@@ -13,7 +13,7 @@ from geobias.audits.regions.design import design_regions
 from geobias.audits.reproduce import published as papers
 from geobias.audits.reproduce.audit import reproduce
 from geobias.audits.reproduce.design import ENGLISH, HERB_MODELS, MULTILINGUAL, TASKS
-from geobias.audits.reproduce.herb import TAKEN_FOR, measure_regions_table
+from geobias.audits.reproduce.herb_tables import TAKEN_FOR, measure_regions_table
 from geobias.audits.reproduce.names_tables import rename_labels
 from geobias.audits.reproduce.published import TITLES, read_published
 from geobias.audits.reproduce.result import ReproducedTable, ReproduceResult

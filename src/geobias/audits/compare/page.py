@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
 
-from geobias.audits.compare.pairs import Difference
+from geobias.audits.compare.differences import Difference
 from geobias.audits.compare.result import CompareResult
 from geobias.audits.compare.terminal import describe_pair, most_certain, shown_rows
 from geobias.measures.estimates import Estimate
 from geobias.measures.paired_differences import FEWEST_TEXTS
-from geobias.report.page.parts import Block, Chart, Choice, Number, Section, Table
-from geobias.report.page.theme import dots
+from geobias.report.page.blocks import Block, Chart, Choice, Number, Section, Table
+from geobias.report.page.charts import dots
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import is_marked, listed
 

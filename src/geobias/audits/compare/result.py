@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from geobias.audits.compare.pairs import Comparison
+from geobias.audits.compare.differences import Comparison
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import AuditResult
 

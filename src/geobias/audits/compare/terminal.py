@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from geobias.audits.compare.pairs import Comparison, Difference
+from geobias.audits.compare.differences import Comparison, Difference
 from geobias.audits.compare.result import CompareResult
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.paired_differences import FEWEST_TEXTS

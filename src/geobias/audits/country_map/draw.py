@@ -16,7 +16,7 @@ from geobias.audits.country_map.values import (
 )
 from geobias.audits.pages import read_run
 from geobias.errors import InputError
-from geobias.report.charts import save_chart, unmapped, without_data, world_map
+from geobias.report.figures import save_chart, unmapped, without_data, world_map
 from geobias.report.run_folder import add_to_run
 from geobias.report.runs import shown
 from geobias.report.tables import console, digits, save_csv

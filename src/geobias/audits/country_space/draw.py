@@ -14,10 +14,10 @@ from geobias.audits.pages import read_run, write_page
 from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
 from geobias.measures.neighbours import Purity, nearest_neighbours, purity, unit_vectors
-from geobias.measures.plane import umap_plane
+from geobias.measures.umap_plane import umap_plane
 from geobias.models.load import load_weights
 from geobias.models.scorer import ModelIdentity
-from geobias.report.charts import save_chart
+from geobias.report.figures import save_chart
 from geobias.report.run_folder import PAGE, add_to_run
 from geobias.report.runs import shown
 from geobias.report.tables import console, save_csv

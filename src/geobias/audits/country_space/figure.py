@@ -8,8 +8,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from geobias.report.charts import continent_colour, continent_map, framed
 from geobias.report.colours import INK
+from geobias.report.figures import continent_colour, continent_map, framed
 from geobias.world.shapes import load_countries
 
 PLANE, PURITY = "space.csv", "space-purity.csv"  # tables that join a run

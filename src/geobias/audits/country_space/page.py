@@ -10,9 +10,9 @@ import altair as alt
 
 from geobias.audits.country_space.figure import PLANE, PURITY
 from geobias.errors import InputError
-from geobias.report.charts import continent_colour
-from geobias.report.page.parts import Chart, Row
-from geobias.report.page.theme import bare_spec
+from geobias.report.figures import continent_colour
+from geobias.report.page.blocks import Chart, Row
+from geobias.report.page.charts import bare_spec
 
 HEIGHT = 460
 

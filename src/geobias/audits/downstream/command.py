@@ -80,11 +80,11 @@ def downstream(
     "I am from REGION." is put before every text; how the answers change is told against the texts as they were and
     against a prefix that names no region. It says something of the classifiers, nothing of people.
     """
-    from geobias.audits.consent import served_by
     from geobias.audits.downstream.audit import DownstreamStudy, audit_downstream
     from geobias.audits.downstream.design import design_downstream
     from geobias.audits.downstream.terminal import show
     from geobias.audits.inputs import parse_text_files
+    from geobias.audits.served_models import served_by
     from geobias.audits.study import RunOptions, choose_classifiers, output_folder
     from geobias.report.tables import print_json
 

@@ -76,7 +76,7 @@ def _write_predictions(path: Path, result: DownstreamResult) -> None:
 
 def _write_maps(folder: Path, result: DownstreamResult) -> None:
     """Figure 4: a map for each classifier of its shown class, against the control."""
-    from geobias.report.charts import save_chart, world_map  # only where a map is drawn
+    from geobias.report.figures import save_chart, world_map  # only where a map is drawn
 
     names = {place.id: place.name for place in result.places}
     for n, entry in enumerate(result.classifiers, start=1):

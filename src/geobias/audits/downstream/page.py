@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from geobias.audits.downstream.gate_and_card import place_name
 from geobias.audits.downstream.result import ClassifierShifts, ClassShift, DownstreamResult, PlaceShift
-from geobias.audits.downstream.summary import place_name
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
-from geobias.report.page.parts import Block, Chart, Choice, Number, Row, Section, Table, WorldMap
-from geobias.report.page.theme import dots
-from geobias.report.page.world import map_spec
+from geobias.report.page.blocks import Block, Chart, Choice, Number, Row, Section, Table, WorldMap
+from geobias.report.page.charts import dots
+from geobias.report.page.world_map import map_spec
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import NOTHING, interval, is_marked, listed, signed
 from geobias.world.shapes import load_countries

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from geobias.audits.drift.result import DriftResult
 from geobias.audits.drift.terminal import describe_corpus, notes
 from geobias.audits.regions.page import PAPER
-from geobias.report.page.parts import Chart, Choice, Number, Section, Table
-from geobias.report.page.theme import lines
+from geobias.report.page.blocks import Chart, Choice, Number, Section, Table
+from geobias.report.page.charts import lines
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import interval, signed
 

@@ -9,8 +9,8 @@ import altair as alt
 from geobias.audits.finetune.result import ALL, ANY, FinetunedModel, FinetuneResult
 from geobias.audits.finetune.terminal import describe_correlation, notes
 from geobias.report.colours import BLUE
-from geobias.report.page.parts import Block, Chart, Number, Section, Table
-from geobias.report.page.theme import bare_spec, dots
+from geobias.report.page.blocks import Block, Chart, Number, Section, Table
+from geobias.report.page.charts import bare_spec, dots
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import digits, listed
 

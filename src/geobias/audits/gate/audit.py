@@ -57,7 +57,7 @@ def gate(
         if isinstance(run, AuditResult):
             results["result"] = run
         else:
-            results[str(run)] = read_run(Path(run), audits_with("summary", "gate_numbers")).result
+            results[str(run)] = read_run(Path(run), audits_with("gate_and_card", "gate_numbers")).result
     if junit is not None:
         check_replaceable(Path(junit), is_junit)
     report = GateReport(judge(results, parsed))

@@ -122,7 +122,7 @@ def judge(results: Mapping[str, AuditResult], rules: Sequence[Rule]) -> list[Jud
     if not rules:
         raise InputError(f"No rule was given; for example: {EXAMPLE!r}.")
     trees = {
-        name: {result.audit: get_audit(result.audit).load("summary", "gate_numbers")(result)}
+        name: {result.audit: get_audit(result.audit).load("gate_and_card", "gate_numbers")(result)}
         for name, result in results.items()
     }
     audits = {audit: None for tree in trees.values() for audit in tree}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geobias.audits.consent import Served, Workload, workload
 from geobias.audits.labels import find_label_tones, read_true_labels
 from geobias.audits.names.answers import ClassifierAnswers, Perplexities, RenamedTextCounts
 from geobias.audits.names.design import NamesDesign, design_names
@@ -17,6 +16,7 @@ from geobias.audits.names.measure import measure_names
 from geobias.audits.names.perplexity import PerplexityModel, load_perplexity_models, score_perplexities
 from geobias.audits.names.result import NamesResult, NamesSettings
 from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, POWER, Plan, timed
+from geobias.audits.served_models import Served, Workload, workload
 from geobias.audits.study import ClassifierStudy, RunOptions
 from geobias.engine.ask import ask
 from geobias.errors import InputError

@@ -104,11 +104,11 @@ def names(
     The people in real texts get common names of country after country; how the classifier changes its mind, and how
     that goes with what a language model finds strange, is measured. It says something of the models, nothing of people.
     """
-    from geobias.audits.consent import served_by
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.names.audit import NamesStudy, audit_names
     from geobias.audits.names.design import design_names
     from geobias.audits.names.terminal import show, show_preview
+    from geobias.audits.served_models import served_by
     from geobias.audits.study import RunOptions, choose_classifiers, output_folder
     from geobias.report.tables import print_json
 

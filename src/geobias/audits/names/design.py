@@ -19,7 +19,7 @@ from geobias.audits.names.result import NamesSettings
 from geobias.checks import HIGHEST_SEED, MOST_ROWS, check_number, check_probability, check_size
 from geobias.errors import InputError
 from geobias.models.classifiers.prompted import Prompt, read_prompt_options
-from geobias.models.finders import EMBEDDED_FINDER, load_finder
+from geobias.models.entity_finders import EMBEDDED_FINDER, load_finder
 from geobias.models.functions import function_name
 from geobias.models.scorer import Scorer
 from geobias.texts.counterfactuals import Counterfactuals

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from geobias.audits.names.gate_and_card import describe_omissions
 from geobias.audits.names.renamed_texts_file import find_most_changed
 from geobias.audits.names.result import ClassifierMeasures, CountryChange, NamesResult, NamesSettings
-from geobias.audits.names.summary import describe_omissions
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
 from geobias.measures.estimates import Estimate
-from geobias.report.page.parts import Block, Chart, Choice, Example, Examples, Number, Part, Row, Section
-from geobias.report.page.theme import dots, heat
+from geobias.report.page.blocks import Block, Chart, Choice, Example, Examples, Number, Part, Row, Section
+from geobias.report.page.charts import dots, heat
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import interval, is_marked, listed, signed
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.table import Table
 
 from geobias.audits.names.design import NamesDesign
+from geobias.audits.names.gate_and_card import describe_omissions
 from geobias.audits.names.result import (
     ClassErrors,
     ClassifierMeasures,
@@ -18,7 +19,6 @@ from geobias.audits.names.result import (
     SubsetMeasures,
     TextsMeasures,
 )
-from geobias.audits.names.summary import describe_omissions
 from geobias.checks import check_number
 from geobias.measures.correlation import FEWEST_DRAWS
 from geobias.measures.estimates import Estimate

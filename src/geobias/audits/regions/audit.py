@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geobias.audits.consent import LETTERS_A_TOKEN, Served, Workload, agree, workload
 from geobias.audits.plan import Plan, Step, timed
 from geobias.audits.regions.answers import RegionsAnswers, RegionsCounts
 from geobias.audits.regions.design import DEFAULT_CITIES, RegionsDesign, design_regions
 from geobias.audits.regions.measure import measure_regions
 from geobias.audits.regions.placebo import ask_invented
 from geobias.audits.regions.result import RegionsResult, RegionsSettings
+from geobias.audits.served_models import LETTERS_A_TOKEN, Served, Workload, agree, workload
 from geobias.audits.study import RunOptions, Study
 from geobias.engine.ask import Answers, StoreWriter, ask
 from geobias.errors import InputError

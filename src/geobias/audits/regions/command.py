@@ -92,10 +92,10 @@ def regions(
     Every sentence "People in REGION are WORD." is put to the model; how much its answers differ between the
     sub-regions of a region is that region's score. It says something of the model, nothing of the people.
     """
-    from geobias.audits.consent import served_by
     from geobias.audits.regions.design import design_regions
-    from geobias.audits.regions.several import list_studies, plan_studies, print_runs, run_studies
+    from geobias.audits.regions.several_models import list_studies, plan_studies, print_runs, run_studies
     from geobias.audits.regions.terminal import show_runs
+    from geobias.audits.served_models import served_by
     from geobias.audits.study import RunOptions, output_folder
     from geobias.models.scorer import EMBEDDED_LM
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geobias.audits.compare.pairs import Comparison, list_differences
+from geobias.audits.compare.differences import Comparison, list_differences
 from geobias.audits.regions.files import read_likelihoods
 from geobias.audits.regions.result import BALANCED, RegionsResult
 from geobias.errors import InputError

@@ -8,7 +8,7 @@ import numpy as np
 
 from geobias.audits.regions.answers import RegionsAnswers
 from geobias.audits.regions.design import RegionsDesign
-from geobias.audits.regions.inference import (
+from geobias.audits.regions.measure_inference import (
     RegionTests,
     correlate_with_names,
     measure_template_agreement,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from geobias.audits.country_space.page import space_charts
+from geobias.audits.regions.gate_and_card import top_regions
 from geobias.audits.regions.notes import is_marked_region, omission_notes
 from geobias.audits.regions.page_map import regions_map
 from geobias.audits.regions.result import RegionScores, RegionsResult
-from geobias.audits.regions.summary import top_regions
 from geobias.audits.regions.wording import REPLACED, WITHOUT_TOPIC
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
 from geobias.measures.estimates import Estimate
-from geobias.report.page.parts import Block, Chart, Choice, Number, Row, Section, Table
-from geobias.report.page.theme import dots
+from geobias.report.page.blocks import Block, Chart, Choice, Number, Row, Section, Table
+from geobias.report.page.charts import dots
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import interval, is_marked, signed
 

@@ -12,8 +12,8 @@ from geobias.audits.regions.result import RegionsResult
 from geobias.errors import InputError
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.region_intervals import centroid_distances
-from geobias.report.page.parts import Row, WorldMap
-from geobias.report.page.world import map_spec
+from geobias.report.page.blocks import Row, WorldMap
+from geobias.report.page.world_map import map_spec
 from geobias.report.runs import FinishedRun
 from geobias.world.shapes import load_countries
 

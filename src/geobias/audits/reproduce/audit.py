@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.reproduce.design import HerbDesign, design_reproduction
-from geobias.audits.reproduce.herb import HerbStudy
+from geobias.audits.reproduce.herb_tables import HerbStudy
 from geobias.audits.reproduce.names_tables import NamesTablesStudy
 from geobias.audits.reproduce.result import ReproduceResult
 from geobias.audits.study import RunOptions

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from geobias.audits.reproduce.result import ReproducedTable, ReproduceResult, TableForm
 from geobias.audits.reproduce.terminal import form_title, format_correlation, format_value, table_name
-from geobias.report.page.parts import Block, Chart, Number, Row, Section, Table
-from geobias.report.page.theme import dots
+from geobias.report.page.blocks import Block, Chart, Number, Row, Section, Table
+from geobias.report.page.charts import dots
 from geobias.report.runs import FinishedRun
 
 PAPERS = {"herb": "HERB (Li et al. 2022)", "names": "Barriere and Cifuentes (2024)"}

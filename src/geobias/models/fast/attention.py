@@ -12,7 +12,7 @@ from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
 from geobias.models.attention_choice import use_attention
 from geobias.models.fast import kernels
-from geobias.models.fast.checks import agree, kernel_tolerance, random_numbers
+from geobias.models.fast.self_checks import agree, kernel_tolerance, random_numbers
 
 PACKED, CHECKED = "geobias_packed", "geobias_checked"  # names under which transformers knows them
 # What the kernel knows, or what changes nothing; a model that passes anything else gets torch's attention.

@@ -22,7 +22,7 @@ from geobias.models.fast.gpu_queue import short_turns
 from geobias.models.fast.head import PositionHead
 from geobias.models.fast.last_layer import LastLayer
 from geobias.models.fast.layers import PackedLayers, fused_activations
-from geobias.models.fast.replacing import replace_forward
+from geobias.models.fast.replace_forward import replace_forward
 
 
 class ModelLock:

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from geobias.models.fast import kernels
-from geobias.models.fast.checks import agree, float32_copy, kernel_tolerance, random_numbers
 from geobias.models.fast.layers import Replacement
+from geobias.models.fast.self_checks import agree, float32_copy, kernel_tolerance, random_numbers
 
 Forward = Callable[..., torch.Tensor]  # a layer and its inputs
 

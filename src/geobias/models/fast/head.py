@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from geobias.models.fast.checks import random_numbers
 from geobias.models.fast.projection import Projection, log_sum_exp
-from geobias.models.fast.replacing import replace_forward
+from geobias.models.fast.replace_forward import replace_forward
+from geobias.models.fast.self_checks import random_numbers
 
 MAX_LOGITS = {"cpu": 2**21, "cuda": 2**29}  # held at once: what a cache holds, or what keeps a GPU busy
 

@@ -15,8 +15,8 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from geobias.models.fast import kernels
-from geobias.models.fast.checks import agree, as_float32, float32_copy, random_numbers
-from geobias.models.fast.replacing import replace_forward
+from geobias.models.fast.replace_forward import replace_forward
+from geobias.models.fast.self_checks import agree, as_float32, float32_copy, random_numbers
 
 ComputeLayer = Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]  # a layer, all states, those that are read
 SelectStates = Callable[[torch.Tensor], torch.Tensor]  # texts x tokens x width to texts x fewer tokens x width

@@ -13,8 +13,8 @@ import torch
 from torch.nn.functional import linear, pad
 
 from geobias.models.fast import kernels
-from geobias.models.fast.checks import random_numbers
 from geobias.models.fast.layers import Product, Version, can_pack, pack, weight_version
+from geobias.models.fast.self_checks import random_numbers
 
 GPU_MULTIPLE = 64  # matrix units of a GPU want vocabularies of whole multiples
 CPU_SLICE = 2048  # words at a time

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from geobias.models.batching import equal_length_batches, like_length_batches
-from geobias.models.fast.checks import small_beside
+from geobias.models.fast.self_checks import small_beside
 
 if TYPE_CHECKING:
     from geobias.models.language.causal import CausalLM

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from geobias.models.fast.checks import small_beside
+from geobias.models.fast.self_checks import small_beside
 
 PREFIX_END = -1  # the node at which the first token of a continuation is predicted: the end of the prefix
 

@@ -32,7 +32,7 @@ from geobias.models.scorer import (
 from geobias.models.served.completions import read_choices, read_generated
 from geobias.models.served.endpoint import CallRefused, Connection, Endpoint, Query
 from geobias.models.served.probe import REFUSED
-from geobias.models.served.recognition import candidate_distance, known_models, recognise_model
+from geobias.models.served.server_identity import candidate_distance, known_models, recognise_model
 
 CHAT, COMPLETIONS = "chat/completions", "completions"
 Route = tuple[str, int]  # the path of a call, and how many candidates it asks for

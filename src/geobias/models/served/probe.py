@@ -19,8 +19,8 @@ from typing import Any
 
 from geobias.errors import GeobiasError, InputError
 from geobias.models.served.completions import GeneratedToken, ScoredToken, read_choices, read_echo, read_generated
-from geobias.models.served.dictation import CallCache, Dictation
 from geobias.models.served.endpoint import CallRefused, Connection, Endpoint, ServerFailed
+from geobias.models.served.token_by_token import CallCache, Dictation
 
 PROBES = ("The quick brown fox jumps over the lazy", "She opened the door and", "Two plus two is")
 TOLERANCE = 0.05  # nats by which servers may differ from themselves

@@ -23,10 +23,10 @@ import numpy as np
 from geobias.errors import InputError
 from geobias.models.scorer import LOG_LIKELIHOOD, AnyLanguageModel, MethodScorer, ModelIdentity, ScoreBlock
 from geobias.models.served.completions import ScoredToken
-from geobias.models.served.dictation import CallCache
 from geobias.models.served.endpoint import Connection, Endpoint, Query
 from geobias.models.served.probe import LikelihoodSource, Span, probe_server
-from geobias.models.served.recognition import known_models, recognise_model
+from geobias.models.served.server_identity import known_models, recognise_model
+from geobias.models.served.token_by_token import CallCache
 from geobias.texts.templates import unmark
 
 

@@ -13,9 +13,9 @@ import geobias
 from geobias.files import write_whole, writing
 from geobias.report.colours import DIVERGING_SCHEME, SEQUENTIAL_SCHEME, THEMES
 from geobias.report.page import about
-from geobias.report.page.account import RunAccount
-from geobias.report.page.parts import Block, Chart, Choice, Number, Section, Table, WorldMap
-from geobias.report.page.world import shared_shapes
+from geobias.report.page.blocks import Block, Chart, Choice, Number, Section, Table, WorldMap
+from geobias.report.page.run_details import RunAccount
+from geobias.report.page.world_map import shared_shapes
 from geobias.report.tables import csv_text
 
 NUMBERS = 3

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from geobias.report.charts import CIRCLE, SMALL
+from geobias.report.figures import CIRCLE, SMALL
 from geobias.world.shapes import load_countries, load_shapes, load_topology
 
 CHOSEN = "#D55E00"

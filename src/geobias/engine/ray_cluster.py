@@ -25,7 +25,7 @@ import numpy as np
 
 import geobias
 from geobias.engine.ask import score_here
-from geobias.engine.shards import Shard, ShardQueue
+from geobias.engine.ray_shards import Shard, ShardQueue
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import ScoreBlock, Scorer
 from geobias.texts.lazy_texts import TextSelection, select_texts

@@ -10,11 +10,11 @@ from itertools import combinations, groupby
 from pathlib import Path
 from typing import Any
 
-from geobias.audits.consent import Served, Workload
 from geobias.audits.plan import Plan
 from geobias.audits.regions.audit import RegionsStudy, connect
 from geobias.audits.regions.design import RegionsDesign
 from geobias.audits.regions.result import RegionsResult
+from geobias.audits.served_models import Served, Workload
 from geobias.audits.study import IndexEntry, RankAgreement, RunIndex, RunOptions, save_index
 from geobias.engine.ask import compute_on
 from geobias.measures.ranks import mean_rank_correlation

@@ -39,7 +39,7 @@ def plain(text: str) -> str:
 def _describe_run(run: FinishedRun[Any]) -> Iterator[str]:
     audit = get_audit(run.result.audit)
     yield plain(audit.load("page", "describe")(run.result))
-    rows = list(audit.load("summary", "card_rows")(run.result))
+    rows = list(audit.load("gate_and_card", "card_rows")(run.result))
     if rows:
         yield _table(rows)
     version, day = run.result.versions["geobias"], run.description.finished[:10]

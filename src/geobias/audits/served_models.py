@@ -1,12 +1,13 @@
-"""A served model at the command line: what would leave this machine, how much of it, and whether the user agrees.
+"""Models behind a server, at the command line: what would be sent, whether the user agrees, and how they are asked.
 
-Nothing is sent before that. Who writes Python and makes an `Endpoint` has agreed by doing so.
+Nothing is sent before the user agrees. Who makes an `Endpoint` in Python has agreed by doing so.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,12 @@ from geobias.checks import check_number
 from geobias.engine.ask import find_distinct
 from geobias.engine.store import ScoreStore
 from geobias.errors import InputError
+from geobias.models.classifiers.prompted import Prompt, PromptedClassifier
+from geobias.models.scorer import Classifier, probability_columns
+from geobias.models.served.chat_classifier import ServedClassifier
 from geobias.models.served.endpoint import Endpoint
+from geobias.models.served.probe import NoLikelihoods
+from geobias.models.served.served_lm import ServedLM
 from geobias.texts.lazy_texts import select_texts
 
 MOST_CALLS, DEFAULT_CONCURRENCY, MOST_AT_ONCE = 1_000_000_000, 8, 1_000
@@ -115,3 +121,31 @@ def agree(served: Served, load: Workload) -> None:
     print("Send them? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
         raise InputError("Nothing was sent.")
+
+
+def served_classifier(served: Served, prompt: Prompt) -> Classifier:
+    """By the likelihood of each label's whole word where the server gives it, else by how its answer begins."""
+    endpoint = served.endpoint()
+    lm = ServedLM(endpoint, begin=served.begin)
+    try:
+        _ = lm.source
+    except NoLikelihoods:
+        if prompt.calibrate:
+            raise
+        return ServedClassifier(endpoint, prompt.template, prompt.words)
+    return PromptedClassifier(lm, prompt)
+
+
+def classification(served: Served, prompt: Prompt, *blocks: Sequence[str]) -> Workload:
+    """What it takes to classify these texts, at most: where a server gives likelihoods, every label is asked for."""
+    endpoint = served.endpoint()
+    known = PromptedClassifier(ServedLM(endpoint, begin=served.begin), prompt).known_fingerprints()
+    if not prompt.calibrate:
+        with suppress(InputError):  # words that begin alike can still be asked for as a whole
+            known += ServedClassifier(endpoint, prompt.template, prompt.words).known_fingerprints()
+    load, labels = Workload(0, 0), len(prompt.labels)
+    for texts in blocks:
+        columns = probability_columns(prompt.labels)
+        one = workload(texts, columns, known, name=served.model, each=len(prompt.template))
+        load += Workload(one.texts * labels, one.tokens * labels, one.known)
+    return load

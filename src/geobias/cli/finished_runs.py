@@ -88,14 +88,14 @@ def card(
 
     Of a folder that holds several runs, all of them.
     """
-    from geobias.audits.card import is_card, render_card
+    from geobias.audits.model_card import is_card, render_card
     from geobias.audits.pages import read_runs
     from geobias.audits.registry import audits_with
     from geobias.files import check_replaceable, write_whole, writing
     from geobias.report.runs import shown
     from geobias.report.tables import console
 
-    text = render_card(read_runs(run, audits_with("summary", "card_rows")))
+    text = render_card(read_runs(run, audits_with("gate_and_card", "card_rows")))
     if out is None:
         print(text, end="")
         return

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from geobias.report.page.parts import Section
+from geobias.report.page.blocks import Section
 from geobias.report.results import AuditResult, to_json
 from geobias.report.runs import RunDescription
 

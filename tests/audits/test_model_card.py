@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias.report.card import card, plain
+
 from geobias.report.page.build import Finished
 
 SURE = {"value": 0.2, "low": 0.1, "high": 0.3, "p": 0.5, "p_adjusted": 0.5}

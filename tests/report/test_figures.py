@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from geobias.errors import InputError
-from geobias.report.charts import save_chart, unmapped, without_data, world_map
 from geobias.report.colours import HATCH
+from geobias.report.figures import save_chart, unmapped, without_data, world_map
 from geobias.world.shapes import load_countries
 
 pytestmark = pytest.mark.figures

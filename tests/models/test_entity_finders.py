@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.finders import load_finder, widen_to_words
+from geobias.models.entity_finders import load_finder, widen_to_words
 
 TEXT = "Angela Merkel met Narendra Modi in Lagos"
 

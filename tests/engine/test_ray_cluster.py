@@ -15,9 +15,9 @@ import pytest
 import ray
 
 from geobias.engine import cluster as engine
-from geobias.engine import shards
+from geobias.engine import ray_shards as shards
 from geobias.engine.ask import ask, compute_on
-from geobias.engine.cluster import Cluster
+from geobias.engine.ray_cluster import Cluster
 from geobias.engine.store import stored
 from geobias.errors import GeobiasError, InputError
 from geobias.models.functions import FunctionClassifier
@@ -193,6 +193,6 @@ def test_devices_that_workers_cannot_have(run: Run, device: str, message: str) -
 
 def test_without_ray_it_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.delitem(sys.modules, "geobias.engine.cluster")
+    monkeypatch.delitem(sys.modules, "geobias.engine.ray_cluster")
     code, _, error = run("downstream", "embedded/hate", "--countries", "FR", "--ray", "local")
     assert code == 2 and "pip install geobias[ray]" in error
