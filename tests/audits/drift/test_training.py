@@ -22,6 +22,7 @@ from geobias.audits.pages import read_run, run_sections
 from geobias.audits.regions.audit import ask_regions
 from geobias.audits.regions.design import design_regions
 from geobias.models.load import load_masked
+from geobias.models.scorer import Scorer
 from geobias.models.training.epochs import train_epoch
 from geobias.models.training.masking import IGNORED
 from geobias.report.number_tree import TreeNumber
@@ -39,7 +40,7 @@ HOW: dict[str, Any] = {"countries": COUNTRIES, "words": WORDS, "top": 3, "rate":
 F = {"France": -1.0, "Chad": -2.0, "Kenya": -2.0, "Germany": -3.0, "Italy": -4.0, "Nigeria": -5.0}
 
 
-class Known:
+class Known(Scorer):
     """A scorer whose likelihoods are known: France is kind, Chad and Kenya are equally so."""
 
     fingerprint, columns = None, ("log_likelihood",)
