@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import ray
 
-from geobias.engine import cluster as engine
+from geobias.engine import ray_cluster as engine
 from geobias.engine import ray_shards as shards
 from geobias.engine.ask import ask, compute_on
 from geobias.engine.ray_cluster import Cluster

@@ -24,7 +24,7 @@ def folders(tmp_path: Path) -> Path:
         folder = tmp_path / result.audit
         folder.mkdir()
         (folder / "results.json").write_text(json.dumps(result.to_dict()))
-        (folder / "run.json").write_text(json.dumps(to_json(RunDescription("2026-01-01T00:00:00Z", 1.0, {}))))
+        (folder / "run.json").write_text(json.dumps(to_json(RunDescription("2026-01-01T00:00:00Z", 1.0, {}, {}))))
     return tmp_path
 
 
