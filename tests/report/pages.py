@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 import geobias
-from geobias.report import runs
+from geobias.audits.study import IndexEntry, RunIndex, save_index
 from geobias.report.run_folder import PAGE
+from geobias.report.runs import index_folder
 from geobias.world.regions import Region, RegionTree
 from geobias.world.words import Word
 
@@ -102,11 +103,11 @@ def names_run(folder: Path, more: str = "") -> None:
 
 def both_runs(folder: Path, more: str = "") -> Path:
     """The folder that holds a run of both audits, and their page, which is given back."""
-    index = runs.index_folder(folder, ["regions", "names"])
+    index = index_folder(folder, ["regions", "names"])
     index.claim()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GEOBIAS_CACHE", str(folder / "cache"))
         regions_run(folder / "regions", more)
         names_run(folder / "names", more)
-    runs.save_index(index, {"schema_version": 1, "runs": [{"path": "regions"}, {"path": "names"}]})
+    save_index(index, RunIndex([IndexEntry("regions"), IndexEntry("names")]))
     return folder / PAGE

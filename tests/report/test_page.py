@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import geobias
-from geobias.report.page.build import NUMBERS, _inert, _three, read, sections_of
+from geobias.audits.pages import read_runs, run_sections
+from geobias.report.page.build import NUMBERS, _first_numbers, _inert
 from geobias.report.page.parts import Number, Section
 from tests.conftest import Run
 from tests.report.pages import HOSTILE, Speaker, both_runs
@@ -34,15 +35,15 @@ def section(*labels: str) -> Section:
 
 
 def test_three_numbers_are_taken_in_turns() -> None:
-    assert [number.label for number in _three([section("a", "b", "c"), section("d", "e")])] == ["a", "d", "b"]
-    assert [number.label for number in _three([section("a", "b", "c", "d")])] == ["a", "b", "c"]
-    assert [number.label for number in _three([section(), section("d")])] == ["d"]
-    assert _three([section()]) == [] and NUMBERS == 3
+    assert [number.label for number in _first_numbers([section("a", "b", "c"), section("d", "e")])] == ["a", "d", "b"]
+    assert [number.label for number in _first_numbers([section("a", "b", "c", "d")])] == ["a", "b", "c"]
+    assert [number.label for number in _first_numbers([section(), section("d")])] == ["d"]
+    assert _first_numbers([section()]) == [] and NUMBERS == 3
 
 
 def test_runs_of_one_audit_have_sections_of_their_own(page: Path) -> None:
-    found = read(page.parent)
-    sections = sections_of([*found, *found])
+    finished = read_runs(page.parent)
+    sections = run_sections([*finished, *finished])
     assert [each.id for each in sections] == ["regions", "names", "regions-2", "names-2"]
     blocks = [block.id for each in sections for block in each.blocks]
     assert len(blocks) == len(set(blocks))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from geobias.report.page.build import read
+from geobias.audits.pages import read_runs
 from geobias.world.shapes import load_shapes
 from tests.report.pages import COUNTRIES, HOSTILE, LABELS, PEOPLE, WORDS, both_runs
 
@@ -247,8 +247,8 @@ def test_every_chart_offers_its_rows(page: Page, file: Path, tmp_path: Path) -> 
     assert [row["code"] for row in found] == list(COUNTRIES) and found[0]["continent"] == "Europe"
     cells = rows("names-heat-0")
     assert len(cells) == len(PEOPLE) * len(LABELS)
-    entry = read(file.parent)[1].results["classifiers"][0]["countries"][0]
-    assert float(cells[0]["value"]) == entry["against_mean"]["change"][LABELS[0]]
+    entry = read_runs(file.parent)[1].result.classifiers[0].countries[0]
+    assert float(cells[0]["value"]) == entry.against_mean.change[LABELS[0]]
     assert cells[0]["text"].startswith(("'+", "'-"))  # no formula
 
 

@@ -22,7 +22,7 @@ from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.measures.names_bootstrap import FEWEST_TEXTS, NamesBootstrap, NameUnits
 from geobias.models.classifiers.prompted import refuse_unused_prompt
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LOG_LIKELIHOOD, Classifier, Scorer
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LOG_LIKELIHOOD, Classifier, ScorerLike
 from geobias.models.served.served_lm import ServedLM
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def audit_names(
     labels: str | None = None,
     prompt: str | None = None,
     calibrate: bool = False,
-    lm: str | Path | Callable[[list[str]], Any] | Scorer | LanguageModel | None = None,
+    lm: str | Path | Callable[[list[str]], Any] | ScorerLike | LanguageModel | None = None,
     perplexity: str | None = None,
     perplexity_form: str = "mean",
     perplexity_draws: int = 5,

@@ -24,7 +24,7 @@ from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.random_regions import minimum_detectable_ratio
 from geobias.models.load import find_default_score, load_scorer
-from geobias.models.scorer import EMBEDDED_LM, Scorer
+from geobias.models.scorer import EMBEDDED_LM, Scorer, ScorerLike
 from geobias.models.served.served_lm import ServedLM
 from geobias.models.sources import is_function_name
 from geobias.report.run_folder import RunFolder
@@ -40,7 +40,7 @@ PILOT_REGIONS, MIN_PILOT_REGIONS, PILOT_WORDS, PILOT_SECONDS = 30, 10, 24, 5.0
 
 
 def audit_regions(
-    model: str | Path | Callable[[list[str]], Any] | Scorer | LanguageModel | Served | None = None,
+    model: str | Path | Callable[[list[str]], Any] | ScorerLike | LanguageModel | Served | None = None,
     *,
     score: str | None = None,
     cities: int | str = DEFAULT_CITIES,
