@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from geobias.cli import COMMANDS, app
+from geobias.cli import app
 
 FILE = Path(__file__).with_name("commands.md")
 VALUES = {str: "TEXT", int: "INTEGER", float: "NUMBER", Path: "PATH"}
@@ -45,7 +45,7 @@ def _shown(found: Any) -> list[tuple[str, Any]]:
 
 
 def _section(name: str, command: Any) -> str:
-    hints = typing.get_type_hints(COMMANDS[name])
+    hints = typing.get_type_hints(command.callback)
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     options = [one for one in command.params if one.param_type_name == "option" and one.name not in ("debug", "help")]
     usage = " ".join(["geobias", name, *(one.metavar for one in arguments), *(["[OPTIONS]"] if options else [])])

@@ -71,7 +71,7 @@ def test_the_papers_tables_are_there(installed: Path) -> None:
     use(
         installed,
         """
-from geobias.audits.reproduce.published import chosen
-assert [len(chosen(paper, None)) for paper in ("herb", "names")] == [7, 4]
+from geobias.audits.reproduce.published import choose_tables
+assert [len(choose_tables(paper)) for paper in ("herb", "names")] == [7, 4]
 """,
     )

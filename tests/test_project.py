@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -50,3 +51,27 @@ def test_workflows_run_what_there_is() -> None:
         assert {target for command in commands for target in re.findall(r"\bmake ([\w-]+)", command)} <= targets
         needed = {job["needs"] for job in jobs.values() if "needs" in job}
         assert needed <= set(jobs)
+
+
+def test_names_say_what_they_hold() -> None:
+    """Past participles and pronouns say nothing: a variable is named for its content (CONTRIBUTING.md)."""
+    vague = {"found", "asked", "said", "chosen", "told", "judged", "given", "wanted", "some", "one", "how"}
+    places = []
+    for file in sorted((PROJECT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                name = node.id
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+                name = node.name
+            else:
+                name = node.arg if isinstance(node, ast.arg) else ""
+            if name in vague:
+                places.append(f"{file.name}:{getattr(node, 'lineno', '')}: {name}")
+    assert places == []
+
+
+def test_no_file_is_longer_than_one_sitting() -> None:
+    lengths = {
+        file.name: len(file.read_text(encoding="utf-8").splitlines()) for file in (PROJECT / "src").rglob("*.py")
+    }
+    assert {name: lines for name, lines in lengths.items() if lines > 350} == {}

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from geobias import cli
+from geobias.report.results import SCHEMA_VERSION
 from tests.conftest import Run, posix_only
 
 FEW = ("--cities", "0", "--countries", "FR,DE,NG,KE")
@@ -33,7 +34,7 @@ def test_one_model_ends_in_a_folder_a_person_can_open(
     assert code == 0
     assert "Earth" in out and "Africa" in out and "here" in out
     results = json.loads((tmp_path / "here/results.json").read_text())
-    assert results["schema_version"] == 1
+    assert results["schema_version"] == SCHEMA_VERSION
     assert {"settings", "model", "versions", "counts", "regions"} <= set(results)
     assert results["model"]["architecture"] == "BertForMaskedLM" and len(results["model"]["fingerprint"]) > 32
     assert {e["name"] for e in results["regions"]} == {

@@ -49,8 +49,9 @@ def test_regions_asks_a_function(run: Run, here: Path) -> None:
     code, out, err = run("regions", "own_lm:likely", *REGIONS, "--out", "run")
     assert code == 0, err
     assert "Africa" in out and "Results: run" in out
-    own = {key: value for key, value in results(here / "run")["model"].items() if value is not None}
-    assert own == {"name": "own_lm:likely", "score": "log_likelihood"}
+    identity = results(here / "run")["model"]
+    known = {key: value for key, value in identity.items() if value is not None or key == "fingerprint"}
+    assert known == {"name": "own_lm:likely", "score": "log_likelihood", "fingerprint": None}
 
 
 def test_functions_stand_beside_other_models_each_by_its_score(run: Run, here: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from docs.make_commands import FILE, reference
-from geobias.cli import COMMANDS
+from geobias.audits.registry import AUDITS
+from geobias.cli import OTHER_COMMANDS
 
 
 def test_the_reference_is_up_to_date() -> None:
@@ -17,7 +18,9 @@ def test_it_has_every_command_and_does_not_depend_on_the_terminal(monkeypatch: p
     narrow = reference()
     monkeypatch.setenv("COLUMNS", "200")
     assert narrow == reference()
-    assert all(f"## geobias {name}\n" in narrow for name in COMMANDS)
+    assert all(
+        f"## geobias {name}\n" in narrow for name in ("audit", *(audit.name for audit in AUDITS), *OTHER_COMMANDS)
+    )
     assert "| `--cities TEXT` | `5` | Each country's N largest cities; 0 for none, or 'all'. |" in narrow
     assert "| `--seed INTEGER` | `0` |" in narrow  # a default that is 0 is one
     assert "| `--rule TEXT` *repeatable* |" in narrow

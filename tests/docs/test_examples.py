@@ -35,8 +35,10 @@ def blocks(page: Path) -> list[Block]:
 
 
 def commands(block: Block) -> Iterator[list[str]]:
-    """The words of each line, without the comment behind it."""
+    """The words of each line, without the comment behind it; a fence without a language may also hold other text."""
     for line in block.text.splitlines():
+        if not block.language and line.split()[:1] not in (["geobias"], ["make"]):
+            continue
         words = shlex.split(line, comments=True)
         if words:
             yield words

@@ -16,13 +16,13 @@ TEXTS = ["People in Chad are kind.", "", "hard-working", "Nigeria, Nigeria and G
 
 def test_rows_of_one_length_are_looked_up() -> None:
     rows = Ragged(np.array([1, 2, 3, 4, 5]), np.array([2, 0, 1, 2]))
-    assert rows.of(np.array([3, 0])).tolist() == [[4, 5], [1, 2]]
-    assert rows.of(np.array([2])).tolist() == [[3]]
-    assert rows.of(np.array([1])).shape == (1, 0)
+    assert rows.take(np.array([3, 0])).tolist() == [[4, 5], [1, 2]]
+    assert rows.take(np.array([2])).tolist() == [[3]]
+    assert rows.take(np.array([1])).shape == (1, 0)
     assert rows.row.tolist() == [0, 0, 2, 3, 3]
     assert rows.place.tolist() == [0, 1, 0, 0, 1]
     assert rows.count(rows.numbers > 1).tolist() == [1, 0, 1, 2]
-    assert rows.beside(rows.numbers * 10).of(np.array([0])).tolist() == [[10, 20]]
+    assert rows.beside(rows.numbers * 10).take(np.array([0])).tolist() == [[10, 20]]
 
 
 @pytest.mark.parametrize("kind", MASKED)
@@ -34,7 +34,7 @@ def test_tokens_are_those_of_every_text(kind: str, small_models: dict[str, Path]
     for row, encoding in enumerate(encodings):
         at = tokens.ids.row == row
         assert tokens.ids.numbers[at].tolist() == encoding.ids
-        assert tokens.own[at].tolist() == [special == 0 for special in encoding.special_tokens_mask]
+        assert tokens.is_text[at].tolist() == [special == 0 for special in encoding.special_tokens_mask]
         assert tokens.kinds.numbers[at].tolist() == encoding.type_ids
         assert [tuple(span) for span in tokens.spans[at]] == encoding.offsets
         assert tokens.words[at].tolist() == [-1 if word is None else word for word in encoding.word_ids]

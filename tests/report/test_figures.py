@@ -40,7 +40,7 @@ def drawn(given: dict[str, float], **options: Any) -> Any:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     stem = tmp_path_factory.mktemp("new") / "figures" / "map-1.5"
-    return {path.suffix: path for path in save_chart(drawn(values(), own={"EU": -1.5}), stem)}
+    return {path.suffix: path for path in save_chart(drawn(values(), own_values={"EU": -1.5}), stem)}
 
 
 def shades(png: bytes) -> int:
@@ -139,7 +139,7 @@ def test_equal_values_still_have_a_range(given: dict[str, float]) -> None:
 
 
 def test_continents_own_values_are_marked() -> None:
-    side = drawn({"FR": 1.0, "DE": 2.0}, own={"EU": 1.5}).to_dict()
+    side = drawn({"FR": 1.0, "DE": 2.0}, own_values={"EU": 1.5}).to_dict()
     marks = side["datasets"][side["hconcat"][1]["layer"][2]["data"]["name"]]
     assert marks == [{"name": "Europe", "continent": "Europe", "value": 1.5}]
     assert len(drawn({"FR": 1.0}).to_dict()["hconcat"][1]["layer"]) == 2
@@ -160,7 +160,7 @@ def test_a_text_cannot_end_the_script_of_the_page(tmp_path: Path) -> None:
 
 def test_a_continents_own_value_lies_on_the_axis() -> None:
     spec = world_map(
-        {"FR": 1.0, "DE": 2.0, "NG": 1.5}, {}, title="", subtitle="", legend="", own={"EU": 5.0, "AF": -3.0}
+        {"FR": 1.0, "DE": 2.0, "NG": 1.5}, {}, title="", subtitle="", legend="", own_values={"EU": 5.0, "AF": -3.0}
     ).to_dict()
     strip = spec["hconcat"][1]["layer"][0]["encoding"]["x"]["scale"]["domain"]
     assert strip == [-3.0, 5.0]

@@ -42,8 +42,8 @@ def test_three_numbers_are_taken_in_turns() -> None:
 
 
 def test_runs_of_one_audit_have_sections_of_their_own(page: Path) -> None:
-    runs = read_runs(page.parent)
-    sections = run_sections([*runs, *runs])
+    finished = read_runs(page.parent)
+    sections = run_sections([*finished, *finished])
     assert [each.id for each in sections] == ["regions", "names", "regions-2", "names-2"]
     blocks = [block.id for each in sections for block in each.blocks]
     assert len(blocks) == len(set(blocks))

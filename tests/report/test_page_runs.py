@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from geobias.audits.compare.run import run_compare
-from geobias.report.page.side_by_side import short_names
 
 import geobias
 from geobias.audits.compare.terminal import MOST_ROWS
-from geobias.report.page.blocks import Chart, Choice, Table
-from geobias.report.page.build import Finished, read, render, sections_of, side_by_side
+from geobias.audits.pages import read_runs, render_page, run_sections
+from geobias.audits.side_by_side import short_names, side_by_side_section
+from geobias.report.page.blocks import Chart, Choice, Section, Table
+from geobias.report.runs import FinishedRun
 from geobias.world.gazetteer import load_gazetteer
 
 LISTED = load_gazetteer("latin")
@@ -53,13 +53,19 @@ def downstream(place: Path, *, is_fair: bool, **options: Any) -> Path:
     return place
 
 
-def all_of(*folders: Path) -> list[Finished]:
-    return [run for folder in folders for run in read(folder)]
+def all_of(*folders: Path) -> list[FinishedRun[Any]]:
+    return [run for folder in folders for run in read_runs(folder)]
+
+
+def side_by_side(runs: list[FinishedRun[Any]]) -> Section:
+    section = side_by_side_section(runs)
+    assert section is not None
+    return section
 
 
 def test_a_comparison_of_names(fair_and_biased: list[Path], tmp_path: Path) -> None:
-    run_compare(fair_and_biased, out=tmp_path / "here", as_json=True)
-    (section,) = sections_of(read(tmp_path / "here"))
+    geobias.compare(fair_and_biased, out=tmp_path / "here")
+    (section,) = run_sections(read_runs(tmp_path / "here"))
     differences, marked = section.blocks
     assert isinstance(differences, (Choice, Chart)) and isinstance(marked, Table)
     chart = next(iter(differences.options.values())) if isinstance(differences, Choice) else differences
@@ -75,8 +81,8 @@ def test_a_comparison_of_names(fair_and_biased: list[Path], tmp_path: Path) -> N
 @pytest.mark.slow
 def test_a_comparison_of_many_shows_the_surest(tmp_path: Path) -> None:
     folders = [downstream(tmp_path / name, is_fair=name == "fair") for name in ("fair", "biased")]
-    run_compare(folders, out=tmp_path / "here", as_json=True)
-    (section,) = sections_of(read(tmp_path / "here"))
+    geobias.compare(folders, out=tmp_path / "here")
+    (section,) = run_sections(read_runs(tmp_path / "here"))
     chart = section.blocks[0]
     assert isinstance(chart, Chart) and len(chart.rows) == MOST_ROWS and f"The {MOST_ROWS} surest" in chart.reading
     assert {row["place"] for row in chart.rows if row["marked"]} == {"Uganda, positive", "Uganda, negative"}
@@ -84,13 +90,13 @@ def test_a_comparison_of_many_shows_the_surest(tmp_path: Path) -> None:
 
 def test_runs_of_one_audit_side_by_side(fair_and_biased: list[Path], tmp_path: Path) -> None:
     found = all_of(*fair_and_biased)
-    (section,) = side_by_side(found)
+    section = side_by_side(found)
     (chart,) = section.blocks
     assert isinstance(chart, Chart) and len(chart.rows) == 2 * 3 and len({row["classifier"] for row in chart.rows}) == 2
     (morocco,) = [row for row in chart.rows if row["marked"] and row["country"] == "Morocco"]
     assert "biased" in morocco["classifier"] and morocco["value"] < -10
     assert "geobias compare tests that" in section.lead and "not asked the same" not in section.lead
-    page = render(found)
+    page = render_page(found)
     assert page.index('<section id="side-by-side"') < page.index('<section id="names"')
     assert page.index('<section id="names"') < page.index('<section id="names-2"') and "elsewhere (biased)" in page
 
@@ -99,7 +105,7 @@ def test_runs_of_one_audit_side_by_side(fair_and_biased: list[Path], tmp_path: P
 def test_one_classifier_in_two_runs_of_other_texts(tmp_path: Path) -> None:
     first = downstream(tmp_path / "first", is_fair=True)
     second = downstream(tmp_path / "second", is_fair=False, texts=TEXTS[:8])
-    (section,) = side_by_side(all_of(first, second))
+    section = side_by_side(all_of(first, second))
     assert "downstream audit were not asked the same: they differ in texts" in section.lead
     (chart,) = section.blocks
     assert isinstance(chart, Chart)
@@ -115,18 +121,18 @@ def test_models_and_scores_of_regions(small_models: dict[str, Path], tmp_path: P
             out=tmp_path / score,
         )  # fmt: skip
     found = all_of(tmp_path / "aul", tmp_path / "pll")
-    (section,) = side_by_side(found)
+    section = side_by_side(found)
     (chart,) = section.blocks
     assert isinstance(chart, Chart) and "scales of their own" in chart.reading
     assert {row["region"] for row in chart.rows} == {"Earth", "Europe", "Africa", "Asia"}
     assert {row["run"].split(", ")[-1] for row in chart.rows} == {"aul", "pll"}
-    assert side_by_side(found[:1]) == []
+    assert side_by_side_section(found[:1]) is None
 
 
 def test_a_run_of_one_continent_has_a_page(small_models: dict[str, Path], tmp_path: Path) -> None:
     words = ["kind", "rude", "loud"]
     geobias.audit_regions(small_models["bert"], cities=0, continents="SA", words=words, out=tmp_path / "here")
-    (section,) = sections_of(read(tmp_path / "here"))
+    (section,) = run_sections(read_runs(tmp_path / "here"))
     assert "South America" in section.numbers[0].label
 
 

@@ -20,7 +20,7 @@ POWER = 2.8  # standard errors: an effect of that size is found 4 times of 5, te
 
 @dataclass(frozen=True)
 class Step:
-    """One part of a run: who is asked about how many texts, and some of them to time it with."""
+    """One part of a run: who is asked about how many texts, and batch of them to time it with."""
 
     what: str
     texts: int
@@ -35,13 +35,13 @@ def timed(what: str, scorer: Scorer, texts: Sequence[str], *, besides: int = 0) 
     start, size, seconds = 0, FIRST_PROBED, 0.0
     scorer.score([texts[0]])  # what happens once (compiling, warming up) is no part of the rate
     while True:
-        some = texts[start : start + size]
+        batch = texts[start : start + size]
         began = time.perf_counter()
-        scorer.score(some)
+        scorer.score(batch)
         seconds = time.perf_counter() - began
-        start += len(some)
+        start += len(batch)
         if seconds > SECONDS_PROBED or start >= len(texts):
-            return Step(what, len(texts) + besides, seconds / len(some))
+            return Step(what, len(texts) + besides, seconds / len(batch))
         size *= 2
 
 

@@ -59,7 +59,7 @@ def served_by(
 ) -> Served | None:
     """From the options of the command line; None without an endpoint. `others` are models named beside them."""
     if url is None:
-        if model is not None or yes or any(given is not None for given in (begin, max_calls, rate, concurrency)):
+        if model is not None or yes or any(option is not None for option in (begin, max_calls, rate, concurrency)):
             raise InputError("--model, --begin, --yes, --max-calls, --rate and --concurrency need --endpoint: a URL.")
         return None
     if model is None:
@@ -98,7 +98,7 @@ class Workload:
 def workload(
     texts: Sequence[str], columns: Sequence[str], fingerprints: Sequence[str], *, name: str, each: int = 0
 ) -> Workload:
-    """What of these texts is not in the store under any of the fingerprints. `each` letters are sent with every one."""
+    """What of these texts is not in the store under any of the fingerprints. `each` letters are sent with each."""
     first, _ = find_distinct(texts)
     known = np.zeros(len(first), dtype=bool)
     for fingerprint in fingerprints:
@@ -146,6 +146,6 @@ def classification(served: Served, prompt: Prompt, *blocks: Sequence[str]) -> Wo
     load, labels = Workload(0, 0), len(prompt.labels)
     for texts in blocks:
         columns = probability_columns(prompt.labels)
-        one = workload(texts, columns, known, name=served.model, each=len(prompt.template))
-        load += Workload(one.texts * labels, one.tokens * labels, one.known)
+        part = workload(texts, columns, known, name=served.model, each=len(prompt.template))
+        load += Workload(part.texts * labels, part.tokens * labels, part.known)
     return load

@@ -25,10 +25,11 @@ def cache(
 
     if clear:
         store.clear()
-    held = store.stored()
-    for scores in held:
+    stored_scores = store.stored()
+    for scores in stored_scores:
         typer.echo(f"{scores.bytes / 1e3:12,.0f} kB  {scores.texts:>9,} texts  {scores.name}  {scores.fingerprint[:8]}")
-    total = f"{sum(scores.bytes for scores in held) / 1e3:12,.0f} kB in" if held else "The store is empty:"
+    kilobytes = sum(scores.bytes for scores in stored_scores) / 1e3
+    total = f"{kilobytes:12,.0f} kB in" if stored_scores else "The store is empty:"
     typer.echo(f"{total} {cache_folder()}")
 
 
@@ -38,7 +39,7 @@ def models(debug: Debug = False) -> None:
     from geobias.report.tables import console, titled_table
 
     table = titled_table("Models that need no network")
-    for heading in ("name", "task", "size", "measured on held-out data", "licence"):
+    for heading in ("name", "task", "size", "measured on stored_scores-out data", "licence"):
         table.add_column(heading, justify="right" if heading == "size" else "left", no_wrap=heading in ("name", "size"))
     for model in (*embedded_models(), *installed_models()):
         measured = "\n".join(_format_figure(figure) for figure in model.figures) or "not measured here"

@@ -82,27 +82,27 @@ class LoadedModel:
         return self.fast.parts
 
     def fitting(
-        self, some: np.ndarray, compute: Callable[[np.ndarray], np.ndarray], budget: int | None = None
+        self, positions: np.ndarray, compute: Callable[[np.ndarray], np.ndarray], budget: int | None = None
     ) -> np.ndarray:
         """Return what `compute` gives for these positions. If memory runs out, halve them, and later batches too.
 
         `budget` is the number of tokens that they were meant to fit into, if not the current one.
         """
-        rows = self._within_memory(compute, some)
+        rows = self._within_memory(compute, positions)
         if rows is not None:
             return rows
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
         budget = budget or self.token_budget
-        if budget == 1 and len(some) == 1:
+        if budget == 1 and len(positions) == 1:
             raise InputError(
                 f"A single text is too long for the memory of {self.device}: --device cpu, --dtype bfloat16, or "
                 "shorter texts."
             )
         smaller = max(1, budget // 2)
         self.token_budget = min(self.token_budget, smaller)
-        half = len(some) // 2
-        parts = [part for part in (some[:half], some[half:]) if len(part)]  # `compute` may split a single one itself
+        half = len(positions) // 2
+        parts = [part for part in (positions[:half], positions[half:]) if len(part)]  # one text may be split
         return np.concatenate([self.fitting(part, compute, smaller) for part in parts])
 
     def encode(
@@ -123,23 +123,23 @@ class LoadedModel:
         cut = [sum(part.special_tokens_mask.count(0) for part in encoding.overflowing) for encoding in encodings]
         return encodings, np.array(cut)
 
-    def begun(self, some: np.ndarray, compute: Callable[[np.ndarray], torch.Tensor]) -> PendingResult:
+    def begun(self, positions: np.ndarray, compute: Callable[[np.ndarray], torch.Tensor]) -> PendingResult:
         """Start a batch and return a function that waits for its rows. If memory runs out, compute them at once."""
-        answer = self._within_memory(compute, some)
+        answer = self._within_memory(compute, positions)
         if answer is not None:
             return lambda: answer.cpu().numpy()
-        rows = self.fitting(some, lambda fewer: compute(fewer).cpu().numpy())
+        rows = self.fitting(positions, lambda fewer: compute(fewer).cpu().numpy())
         return lambda: rows
 
     def finish(self, started: Iterable[tuple[Which, PendingResult]]) -> Iterator[tuple[Which, np.ndarray]]:
         """The results of batches, in order; from a GPU each is read after the next ones were started."""
         return read_behind(started) if self.fast.queues else ((which, result()) for which, result in started)
 
-    def _within_memory(self, compute: Callable[[np.ndarray], Result], some: np.ndarray) -> Result | None:
+    def _within_memory(self, compute: Callable[[np.ndarray], Result], positions: np.ndarray) -> Result | None:
         """What `compute` gives; None where memory does not suffice. Nothing of the try is left behind."""
         try:
             with self.lock:
-                return compute(some)
+                return compute(positions)
         except RuntimeError as error:
             if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error):
                 return None

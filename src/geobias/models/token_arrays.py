@@ -21,9 +21,9 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def of(self, some: np.ndarray) -> np.ndarray:
+    def take(self, rows: np.ndarray) -> np.ndarray:
         """Return these rows, which must have equal length, as a matrix."""
-        return self.numbers[self.starts[some][:, None] + np.arange(self.lengths[some[0]])]
+        return self.numbers[self.starts[rows][:, None] + np.arange(self.lengths[rows[0]])]
 
     def beside(self, numbers: np.ndarray) -> Self:
         """Return other numbers with the same row lengths."""
@@ -54,7 +54,7 @@ class Tokens:
         self.ids = Ragged(self._flat("ids"), np.array([len(encoding) for encoding in encodings], dtype=np.int64))
 
     @cached_property
-    def own(self) -> np.ndarray:
+    def is_text(self) -> np.ndarray:
         """Which tokens are not special tokens that the tokenizer added."""
         return self._flat("special_tokens_mask") == 0
 
@@ -77,7 +77,7 @@ class Tokens:
         """Return which tokens overlap the given span of their text; special tokens do not."""
         first, last = self.spans.T
         row = self.ids.row
-        return self.own & (last > np.array(start)[row]) & (first < np.array(end)[row])
+        return self.is_text & (last > np.array(start)[row]) & (first < np.array(end)[row])
 
     def _flat(self, what: str) -> np.ndarray:
         return np.fromiter(self._each(what), dtype=np.int64)

@@ -49,8 +49,8 @@ def _page(spec: dict[str, Any]) -> str:
     """The chart as a page without a network. A "<" in a name or a text would end the page's script: it is spelt out."""
     import vl_convert
 
-    held = json.loads(json.dumps(spec).replace("<", LESS_THAN))
-    return str(vl_convert.vegalite_to_html(held, bundle=True)).replace(LESS_THAN, "\\u003c")
+    escaped = json.loads(json.dumps(spec).replace("<", LESS_THAN))
+    return str(vl_convert.vegalite_to_html(escaped, bundle=True)).replace(LESS_THAN, "\\u003c")
 
 
 def world_map(
@@ -61,27 +61,30 @@ def world_map(
     subtitle: str | Sequence[str],
     legend: str,
     centre: float | None = None,
-    own: Mapping[str, float] | None = None,
+    own_values: Mapping[str, float] | None = None,
 ) -> Any:
     """A world map of one number for each country (by ISO code), and beside it how the numbers spread by continent.
 
-    Colours run from dark to light; with `centre` from blue (below it) to orange (above). `own` gives what was measured
-    for a continent itself, by its code, and is marked among its countries. Countries without a number are hatched.
+    Colours run from dark to light; with `centre` from blue (below it) to orange (above). `own_values` holds what was
+    measured for continents themselves, by code, marked among their countries. Countries without a number are hatched.
     """
     low, high = _range(list(values.values()), centre)
     scale = alt.Scale(scheme=map_scheme(centre), domain=[low, high], clamp=True)
     colour = alt.Color("value:Q", title=legend, scale=scale, legend=_bar())
     tooltips = [alt.Tooltip("name:N"), alt.Tooltip("value:Q", title=legend, format=".4~g")]
     axis = alt.Axis(title=legend, tickCount=4, format=".3~g", titleLimit=SIDE_WIDTH + 80)
-    ends = [min([low, *(own or {}).values()]), max([high, *(own or {}).values()])]  # a continent's mark is never moved
+    ends = [
+        min([low, *(own_values or {}).values()]),
+        max([high, *(own_values or {}).values()]),
+    ]  # a continent's mark is never moved
     across = alt.X("value:Q", axis=axis, scale=alt.Scale(domain=ends, clamp=True, nice=False))
-    drawn = _map(values, names, colour, tooltips)
-    spread = _by_continent(values, names, colour, across, tooltips, own or {})
+    layered = _map(values, names, colour, tooltips)
+    spread = _by_continent(values, names, colour, across, tooltips, own_values or {})
     beyond = sum(not low <= value <= high for value in values.values())
     lines = [*([subtitle] if isinstance(subtitle, str) else subtitle), note(values)]
     if beyond:
         lines[-1] += f" Outliers, drawn at the end of the scale: {beyond}."
-    return framed(alt.hconcat(drawn, spread, spacing=28), title, lines)
+    return framed(alt.hconcat(layered, spread, spacing=28), title, lines)
 
 
 def continent_map(names: Mapping[str, str], colour: alt.Color) -> Any:
@@ -114,12 +117,12 @@ def unmapped(values: Mapping[str, Any]) -> list[Country]:
 
 
 def note(values: Mapping[str, Any]) -> str:
-    said = (
+    sentences = (
         f"Hatched, or an empty circle: no data ({len(without_data(values))}). "
         "Circles: countries too small for the map, or without a shape."
     )
     missing = unmapped(values)
-    return f"{said} Not on the map: {len(missing)}." if missing else said
+    return f"{sentences} Not on the map: {len(missing)}." if missing else sentences
 
 
 def _range(values: Sequence[float], centre: float | None) -> tuple[float, float]:
@@ -164,8 +167,8 @@ def _map(
         .mark_circle(size=CIRCLE, stroke=INK, strokeWidth=0.4, opacity=1)
         .encode(color=colour, tooltip=tooltips),
     ]
-    drawn = alt.layer(*layers, data=_features(values, names)).project("equalEarth")
-    return drawn.properties(width=MAP_WIDTH, height=MAP_HEIGHT)
+    layered = alt.layer(*layers, data=_features(values, names)).project("equalEarth")
+    return layered.properties(width=MAP_WIDTH, height=MAP_HEIGHT)
 
 
 def _features(values: Mapping[str, Any], names: Mapping[str, str]) -> alt.InlineData:
@@ -175,9 +178,9 @@ def _features(values: Mapping[str, Any], names: Mapping[str, str]) -> alt.Inline
         code = shape.code or ""
         about = {"name": names.get(code, shape.name), "value": values.get(code)}
         geometries.append(shape.geometry | {"properties": about})
-    kept = {key: load_topology()[key] for key in ("type", "arcs", "transform")}
-    kept["objects"] = {"countries": {"type": "GeometryCollection", "geometries": geometries}}
-    return alt.InlineData(values=_text(kept), format=alt.TopoDataFormat(type="topojson", feature="countries"))
+    topology = {key: load_topology()[key] for key in ("type", "arcs", "transform")}
+    topology["objects"] = {"countries": {"type": "GeometryCollection", "geometries": geometries}}
+    return alt.InlineData(values=_text(topology), format=alt.TopoDataFormat(type="topojson", feature="countries"))
 
 
 def _hatching(values: Mapping[str, Any]) -> alt.InlineData:
@@ -206,16 +209,19 @@ def _by_continent(
     colour: alt.Color,
     across: alt.X,
     tooltips: Sequence[alt.Tooltip],
-    own: Mapping[str, float],
+    own_values: Mapping[str, float],
 ) -> Any:
-    """A tick for each country in the row of its continent, the row's median, and the continent's own value."""
+    """A tick for each country in the row of its continent, the row's median, and the value of the continent itself."""
     known = load_countries()
     rows = [
         {"name": names.get(code, known[code].name), "continent": known[code].continent_name, "value": value}
         for code, value in values.items()
     ]
-    called = {country.continent: country.continent_name for country in known.values()}
-    marks = [{"name": called[code], "continent": called[code], "value": value} for code, value in own.items()]
+    continent_names = {country.continent: country.continent_name for country in known.values()}
+    marks = [
+        {"name": continent_names[code], "continent": continent_names[code], "value": value}
+        for code, value in own_values.items()
+    ]
     down = alt.Y("continent:N", title=None, axis=alt.Axis(domain=False, ticks=False, grid=False, labelPadding=10))
     ticks = alt.Chart(alt.InlineData(values=rows)).encode(x=across, y=down)
     layers: list[Any] = [

@@ -157,27 +157,27 @@ class _Name:
 
 def _words(text: str, span: Span) -> tuple[Span, ...]:
     """Where the words of a span stand; an initial keeps its full stop, a title is parted from what it is joined to."""
-    at = []
+    positions: list[Span] = []
     for match in re.compile(r"\S+").finditer(text, *span):
         start, end = _trim(text, *match.span())
         title = text[start:end].partition(".")[0]
         if title.casefold() in TITLES and len(title) + 1 < end - start:
-            at.append((start, start + len(title)))
+            positions.append((start, start + len(title)))
             start, end = _trim(text, start + len(title), end)
         if INITIALS.fullmatch(text, start, end) and text[end : end + 1] == ".":
             end += 1
         if start < end:
-            at.append((start, end))
-    return tuple(at)
+            positions.append((start, end))
+    return tuple(positions)
 
 
 def _name(text: str, span: Span) -> _Name:
-    at = list(_words(text, span))
-    while len(at) > 1 and _fold(text, at[0]).partition("-")[0] in TITLES:
-        at.pop(0)
-    while len(at) > 1 and _fold(text, at[-1]) in SUFFIXES:
-        at.pop()
-    return _Name(text, tuple(at), titled=at[0] != _words(text, span)[0])
+    positions = list(_words(text, span))
+    while len(positions) > 1 and _fold(text, positions[0]).partition("-")[0] in TITLES:
+        positions.pop(0)
+    while len(positions) > 1 and _fold(text, positions[-1]) in SUFFIXES:
+        positions.pop()
+    return _Name(text, tuple(positions), titled=positions[0] != _words(text, span)[0])
 
 
 def _is_title_alone(name: _Name, longer: Set[str], gazetteer: Gazetteer) -> bool:

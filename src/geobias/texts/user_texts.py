@@ -190,16 +190,16 @@ def _check_columns(
     table: InputTable, column: str, spans: str | None, label: str | None, subsets: Sequence[str]
 ) -> None:
     options = [("--spans", spans), ("--label", label), *(("--subset", subset) for subset in subsets)]
-    wanted = [(option, name) for option, name in options if name is not None]
+    columns = [(option, name) for option, name in options if name is not None]
     if table.names is None:
-        if wanted:
-            option, name = wanted[0]
+        if columns:
+            option, name = columns[0]
             raise InputError(
                 f"{table.title} holds texts alone, so {option} {name} finds no column: give a table (CSV, JSONL, "
                 "Parquet, a DataFrame) or leave the option out."
             )
         return
-    for name in (column, *(name for _, name in wanted)):
+    for name in (column, *(name for _, name in columns)):
         if name not in table.names:
             known = [shorten(each) for each in table.names[:NAMED]]
             more = f" and {len(table.names) - NAMED} more" if len(table.names) > NAMED else ""

@@ -25,24 +25,24 @@ def invent_places(like: Sequence[str], count: int, *, avoid: Iterable[str] = ())
     continent, a state or a county, nor a common name of people, nor one of HERB's words, nor among those to `avoid`.
     """
     rng = random.Random(0)
-    taken = _known_words() | {part for text in avoid for part in _split_words(text)}
+    existing = _known_words() | {part for text in avoid for part in _split_words(text)}
     names: list[str] = []
     while len(names) < count:
         shape = [len(word) for word in rng.choice(like).split()][:MOST_WORDS]
-        words = [_invent_word(rng, min(max(length, SHORTEST), LONGEST), taken) for length in shape]
-        taken.update(word.casefold() for word in words)
+        words = [_invent_word(rng, min(max(length, SHORTEST), LONGEST), existing) for length in shape]
+        existing.update(word.casefold() for word in words)
         names.append(" ".join(words))
     return tuple(names)
 
 
-def _invent_word(rng: random.Random, length: int, taken: Collection[str]) -> str:
+def _invent_word(rng: random.Random, length: int, existing: Collection[str]) -> str:
     """Syllables of this length, tried again until they make nothing known."""
     while True:
         word = ""
         while (left := length - len(word)) > 1:
             word += rng.choice([onset for onset in ONSETS if len(onset) < left]) + rng.choice(VOWELS)
         word += rng.choice(ENDINGS) if left else ""
-        if word not in taken:
+        if word not in existing:
             return word.capitalize()
 
 

@@ -32,11 +32,11 @@ def nearest_words(path: Path, words: Sequence[str]) -> dict[str, str]:
     targets = [word for word in dict.fromkeys(words) if word.casefold() in known]
     if not targets:
         raise InputError(f"The vectors {path} have none of the {len(folded)} words: is it the right file or language?")
-    wanted = _normalize(np.array([known[word.casefold()] for word in targets]))
+    queries = _normalize(np.array([known[word.casefold()] for word in targets]))
     best = np.full(len(targets), -np.inf)
     nearest = [""] * len(targets)
     for listed, vectors in _read_blocks(path):
-        similarity = wanted @ _normalize(vectors).T
+        similarity = queries @ _normalize(vectors).T
         position: dict[str, list[int]] = {}
         for i, word in enumerate(listed):
             position.setdefault(word.casefold(), []).append(i)

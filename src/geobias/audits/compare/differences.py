@@ -78,8 +78,8 @@ def pair_classifiers(
     for pair in pairs:
         for field, label in read_alike.items():
             values = [getattr(entry, field) for entry in pair]
-            one, other = (sorted(value) if isinstance(value, list) else value for value in values)
-            if one != other:
+            first_value, second_value = (sorted(value) if isinstance(value, list) else value for value in values)
+            if first_value != second_value:
                 raise InputError(f"{folders}: other {label} ({pair[0].model.name}, {pair[1].model.name}).")
     return pairs, left_out
 

@@ -56,7 +56,7 @@ def draw_map(
         title=values.title,
         subtitle=values.subtitle,
         legend=values.legend,
-        own=values.continents,
+        own_values=values.continents,
     )
     with add_to_run(folder) as staging:
         table = staging / "tables" / f"{values.file_name}.csv"

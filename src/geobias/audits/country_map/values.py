@@ -52,8 +52,8 @@ def country_names(result: RegionsResult) -> dict[str, str]:
 
 def word_values(run: FinishedRun[RegionsResult], word: str) -> CountryValues:
     """f of the sentences that say this word of a country's people."""
-    result, wanted = run.result, word.strip().casefold()
-    matches = [each for each in result.words if each.word.casefold() == wanted]
+    result, name = run.result, word.strip().casefold()
+    matches = [each for each in result.words if each.word.casefold() == name]
     if not matches:
         raise InputError(_explain_unknown("word", word, (each.word for each in result.words)))
     name, templates = matches[0].word, result.settings.templates
@@ -70,8 +70,8 @@ def word_values(run: FinishedRun[RegionsResult], word: str) -> CountryValues:
 
 def topic_values(run: FinishedRun[RegionsResult], topic: str) -> CountryValues:
     """The mean of f over the words of a topic."""
-    result, wanted = run.result, topic.strip().casefold()
-    matches = [each for each in result.words if each.topic.casefold() == wanted]
+    result, name = run.result, topic.strip().casefold()
+    matches = [each for each in result.words if each.topic.casefold() == name]
     if not matches:
         raise InputError(_explain_unknown("topic", topic, (each.topic for each in result.words)))
     name = matches[0].topic

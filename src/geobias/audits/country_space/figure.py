@@ -55,17 +55,17 @@ def _pixels(points: np.ndarray) -> np.ndarray:
 
 def _with_room(rows: Sequence[Mapping[str, Any]], places: np.ndarray) -> set[int]:
     """Whose names can be written without touching another name or point; large countries first."""
-    known = load_countries()
-    taken: list[tuple[float, float, float, float]] = []
-    chosen = set()
-    for i in sorted(range(len(rows)), key=lambda i: -known[rows[i]["code"]].area):
+    countries = load_countries()
+    boxes: list[tuple[float, float, float, float]] = []
+    labelled = set()
+    for i in sorted(range(len(rows)), key=lambda i: -countries[rows[i]["code"]].area):
         x, y = places[i]
         left, right = x + 4, x + 8 + LETTER * len(rows[i]["country"])
         low, high = y - LINE / 2, y + LINE / 2
         inside = (places[:, 0] > left - 3) & (places[:, 0] < right) & (places[:, 1] > low) & (places[:, 1] < high)
         inside[i] = False
-        clear = all(right < a or left > b or high < c or low > d for a, b, c, d in taken)
+        clear = all(right < a or left > b or high < c or low > d for a, b, c, d in boxes)
         if clear and right < SIDE and not inside.any():
-            taken.append((left, right, low, high))
-            chosen.add(i)
-    return chosen
+            boxes.append((left, right, low, high))
+            labelled.add(i)
+    return labelled

@@ -26,13 +26,13 @@ def space_charts(folder: Path, name: str) -> Iterator[Chart]:
         {**row, "x": float(row["x"]), "y": float(row["y"])} for row in _rows(plane, "country", "continent", "x", "y")
     ]
     numbers = list(_rows(purity, "neighbours", "purity", "chance", "p_value")) if purity.is_file() else []
-    said = _said(numbers[0]) if numbers else ""  # of the full space: the plane distorts
+    summary = _describe_purity(numbers[0]) if numbers else ""  # of the full space: the plane distorts
     yield Chart(
         f"{name}-space",
         "Countries as the model holds them",
         "Each point is a country's bare name, as the model represents it, laid on a plane that distorts distances. "
-        + said,
-        f"{len(points)} countries as points, coloured by continent. {said}",
+        + summary,
+        f"{len(points)} countries as points, coloured by continent. {summary}",
         _spec(points),
         points,
     )
@@ -46,10 +46,10 @@ def _rows(path: Path, *needed: str) -> list[dict[str, str]]:
     return rows
 
 
-def _said(found: dict[str, str]) -> str:
-    purity, chance, p = (float(found[key]) for key in ("purity", "chance", "p_value"))
+def _describe_purity(row: dict[str, str]) -> str:
+    purity, chance, p = (float(row[key]) for key in ("purity", "chance", "p_value"))
     return (
-        f"Of the {found['neighbours']} countries nearest to a country in the model's whole space, {purity:.0%} are on "
+        f"Of the {row['neighbours']} countries nearest to a country in the model's whole space, {purity:.0%} are on "
         f"its continent; by chance it would be {chance:.0%} (p = {p:.3f})."
     )
 

@@ -211,5 +211,5 @@ def _resolve_substitutes(words: Sequence[Word], kind: str | None, vectors: str |
 def _invent_names(tree: RegionTree, words: Sequence[Word]) -> tuple[str, ...]:
     """Candidates as long as the names of the main level, none of which is a region or a word of the design."""
     models = [tree.regions[row].name for row in main_level(tree.children)]
-    taken = [*(region.name for region in tree.regions), *(word.word for word in words)]
-    return invent_places(models, PLACEBO_CANDIDATES, avoid=taken)
+    existing = [*(region.name for region in tree.regions), *(word.word for word in words)]
+    return invent_places(models, PLACEBO_CANDIDATES, avoid=existing)

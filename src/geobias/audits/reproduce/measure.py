@@ -75,7 +75,7 @@ def build_result(
 ) -> ReproduceResult:
     """The result; InputError where every model that the tables need is missing."""
     notes = list(notes)
-    if models.missing and not models.asked:
+    if models.missing and not models.models:
         raise InputError(
             f"These models are needed and {MISSING}: {', '.join(models.missing)}. Give a folder for each "
             f"(--model {models.missing[0]}=FOLDER), or put them into the Hugging Face cache on a machine "
@@ -89,7 +89,7 @@ def build_result(
     measured = [form.measured for table in tables for form in table.forms]
     return ReproduceResult(
         settings=settings,
-        models=models.asked,
+        models=models.models,
         counts=ReproduceCounts(
             tables=len(tables),
             published_numbers=sum(len(table.rows) * len(table.columns) for table in tables),

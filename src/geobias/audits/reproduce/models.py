@@ -22,7 +22,7 @@ class PublishedModels:
     replacements: Mapping[str, str]
     device: str
     dtype: str
-    asked: list[AskedModel] = field(default_factory=list)
+    models: list[AskedModel] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     work: Counter[str] = field(default_factory=Counter)
 
@@ -45,9 +45,9 @@ class PublishedModels:
 
     def record(self, published: str, scorer: Scorer, work: Mapping[str, int] | None = None) -> None:
         """Note that a model was asked, and how many texts it had to score."""
-        asked = AskedModel(**vars(scorer.identity()), published=published)
-        if asked not in self.asked:
-            self.asked.append(asked)
+        model = AskedModel(**vars(scorer.identity()), published=published)
+        if model not in self.models:
+            self.models.append(model)
         self.work.update(work or {})
 
 

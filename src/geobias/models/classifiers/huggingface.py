@@ -108,9 +108,9 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
     @torch.inference_mode()
     def _probabilities(self, ids: Ragged, types: Ragged | None, positions: np.ndarray) -> torch.Tensor:
         """Return texts x labels, in float64, so that rows sum to one whatever the precision of the model."""
-        inputs = {"input_ids": self.tensor(ids.of(positions))}
+        inputs = {"input_ids": self.tensor(ids.take(positions))}
         if types is not None:
-            inputs["token_type_ids"] = self.tensor(types.of(positions))
+            inputs["token_type_ids"] = self.tensor(types.take(positions))
         with self.fast.last_layer.reading(select_first) if self.fast.last_layer else nullcontext():
             logits = self.model(**inputs).logits.double()
         probabilities: torch.Tensor = logits.sigmoid() if self.multi_label else logits.softmax(1)

@@ -48,8 +48,8 @@ def float32_copy(module: Any) -> Any:
 def as_float32(value: Any) -> Any:
     """Arguments of a layer for its float32 copy: tensors are moved, and those of floating point are widened."""
     if isinstance(value, torch.Tensor):
-        moved = value.cpu()
-        return moved.float() if moved.is_floating_point() else moved
+        on_cpu = value.cpu()
+        return on_cpu.float() if on_cpu.is_floating_point() else on_cpu
     if isinstance(value, tuple | list):
         return type(value)(map(as_float32, value))
     return value

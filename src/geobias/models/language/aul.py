@@ -20,7 +20,7 @@ class AULScorer(MaskedScorer):
     """
 
     def total(self, texts: EncodedTexts, batch: np.ndarray) -> np.ndarray:
-        ids, counted = texts.ids.of(batch), texts.counted.of(batch)
+        ids, counted = texts.ids.take(batch), texts.counted.take(batch)
         rows, positions = np.nonzero(counted)
         values = self.lm.log_p(
             {"input_ids": self.lm.tensor(ids)},
@@ -44,7 +44,7 @@ class AULAScorer(MaskedScorer):
     """
 
     def total(self, texts: EncodedTexts, batch: np.ndarray) -> np.ndarray:
-        counted = texts.counted.of(batch)
-        log_p, attention = self.lm.log_p_and_attention(self.lm.tensor(texts.ids.of(batch)), self.lm.tensor(counted))
+        counted = texts.counted.take(batch)
+        log_p, attention = self.lm.log_p_and_attention(self.lm.tensor(texts.ids.take(batch)), self.lm.tensor(counted))
         weighted = log_p.cpu().numpy() * attention.cpu().numpy()
         return np.bincount(np.nonzero(counted)[0], weights=weighted, minlength=len(batch))

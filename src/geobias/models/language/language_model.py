@@ -87,12 +87,12 @@ class LanguageModel(LoadedModel, AnyLanguageModel):
     def representations(self, texts: Sequence[str]) -> np.ndarray:
         """A vector for each text: the last hidden layer, averaged over the text's own tokens (NaN without any)."""
         tokens = Tokens(self.encode(texts)[0])
-        ids, counted = tokens.ids, tokens.ids.beside(tokens.own)
+        ids, counted = tokens.ids, tokens.ids.beside(tokens.is_text)
         rows: list[np.ndarray] = [np.empty(0)] * len(texts)
         for batch in equal_length_batches(ids.lengths, ids.lengths, self.budget):
             with self.lock:
-                states = self.states(self.tensor(ids.of(batch)))
-            weights = self.tensor(counted.of(batch))[..., None]
+                states = self.states(self.tensor(ids.take(batch)))
+            weights = self.tensor(counted.take(batch))[..., None]
             means = (states.double() * weights).sum(1) / weights.sum(1)
             for index, mean in zip(batch, means.cpu().numpy(), strict=True):
                 rows[index] = mean

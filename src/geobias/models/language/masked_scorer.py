@@ -45,7 +45,7 @@ class MaskedScorer(LanguageScorer):
 
     def counted_tokens(self, tokens: Tokens, start: tuple[int, ...], end: tuple[int, ...]) -> np.ndarray:
         """Which tokens count: all of a text's own, not those that the tokenizer adds ([CLS], </s>, ...)."""
-        return tokens.own
+        return tokens.is_text
 
     def mask_ends(self, tokens: Tokens, counted: np.ndarray) -> np.ndarray | None:
         """For every token, the position before which masks end when it is read; None where nothing is masked."""

@@ -43,12 +43,12 @@ class PLLScorer(MaskedScorer):
         distinct one goes through the model once, and all its targets are read there.
         """
         assert texts.mask_end is not None
-        counted = texts.counted.of(batch)
+        counted = texts.counted.take(batch)
         row, position = np.nonzero(counted)
         if not len(row):  # no text has a token that counts: the marked part was cut off
             return np.zeros(len(batch))
-        end = texts.mask_end.of(batch)[counted]
-        ids = texts.ids.of(batch)[row]
+        end = texts.mask_end.take(batch)[counted]
+        ids = texts.ids.take(batch)[row]
         column = np.arange(ids.shape[1])
         masked = (column >= position[:, None]) & (column < end[:, None])
         inputs = np.where(masked, self.lm.tokenizer.mask_token_id, ids)

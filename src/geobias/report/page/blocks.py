@@ -70,7 +70,7 @@ class Example:
     place: str
     before: Sequence[Part]
     after: Sequence[Part]
-    said: Sequence[Row]  # label, before, after
+    scores: Sequence[Row]  # label, before, after
 
 
 @dataclass(frozen=True)

@@ -73,15 +73,15 @@ def lines(rows: Sequence[Row], *, across: str, label: str, title: str, band: str
     tooltip = [alt.Tooltip(f"{across}:Q"), *_tooltip([label], ".3~r")[:-1]]
     banded = [row for row in rows if row[label] == band]
 
-    def chart(some: Sequence[Row]) -> alt.Chart:
-        return alt.Chart(alt.InlineData(values=list(some))).encode(x=x, color=colour)
+    def chart(shown_rows: Sequence[Row]) -> alt.Chart:
+        return alt.Chart(alt.InlineData(values=list(shown_rows))).encode(x=x, color=colour)
 
     layers = []
     if known := [row for row in banded if row["low"] is not None]:
         shade = chart(known).mark_area(opacity=0.16)
         layers.append(shade.encode(y=alt.Y("low:Q", title=title, scale=near), y2="high:Q"))
-    for some, width in (([row for row in rows if row[label] != band], 1.5), (banded, 3.5)):
-        line = chart(some).mark_line(strokeWidth=width, point={"size": 30})
+    for series, width in (([row for row in rows if row[label] != band], 1.5), (banded, 3.5)):
+        line = chart(series).mark_line(strokeWidth=width, point={"size": 30})
         layers.append(line.encode(y=alt.Y("value:Q", title=title, scale=near), tooltip=tooltip))
     return bare_spec(alt.layer(*layers).properties(width="container", height=320))
 

@@ -43,11 +43,11 @@ def shared_shapes() -> dict[str, Any]:
         shape.geometry | {"properties": {"code": shape.code, "name": shape.name}, "id": shape.code or shape.name}
         for shape in load_shapes()
     ]
-    kept = {key: load_topology()[key] for key in ("type", "arcs", "transform")}
-    kept["objects"] = {"countries": {"type": "GeometryCollection", "geometries": geometries}}
+    topology = {key: load_topology()[key] for key in ("type", "arcs", "transform")}
+    topology["objects"] = {"countries": {"type": "GeometryCollection", "geometries": geometries}}
     dots = [
         {"code": country.code, "name": country.name, "x": round(country.point[0], 3), "y": round(country.point[1], 3)}
         for country in load_countries().values()
         if country.area < SMALL and country.point is not None
     ]
-    return {"topology": json.loads(json.dumps(kept)), "dots": dots}
+    return {"topology": json.loads(json.dumps(topology)), "dots": dots}
