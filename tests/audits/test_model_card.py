@@ -67,7 +67,7 @@ def regions_run(command: str | None, *, has_interval: bool = True) -> FinishedRu
         inference=InferenceSummary(words_left_out=0, resamples=0, permutations=0, left_out=[]),
         tokenisation=[],
     )
-    description = RunDescription(finished="2026-01-02T03:04:05Z", seconds=1.0, work={}, command=command)
+    description = RunDescription(finished="2026-01-02T03:04:05Z", seconds=1.0, work={}, fast={}, command=command)
     return FinishedRun(Path("here"), result, description)
 
 
