@@ -68,7 +68,7 @@ class AuditResult:
     """The command that made it."""
     settings: Any
     """What makes two runs the same; each audit has a dataclass of its own for it."""
-    versions: dict[str, str] = field(default_factory=lambda: package_versions())
+    versions: dict[str, str] = field(default_factory=lambda: package_versions(), repr=False)
     """The versions of everything that can change a number."""
     work: Annotated[dict[str, int], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)
 

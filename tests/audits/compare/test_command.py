@@ -29,9 +29,9 @@ def module(tmp_path: Path) -> Path:
     """Functions and texts where the command is run: `biased` is `fair` but for Uganda and Moroccan names."""
     (tmp_path / "mine.py").write_text(
         """
-from geobias.world.gazetteer import gazetteer
+from geobias.world.gazetteer import load_gazetteer
 
-listed = gazetteer("latin")
+listed = load_gazetteer("latin")
 names = {c: {n for k in listed.kinds for n in listed.names(c, k)} for c in ("FR", "MA", "GB")}
 disliked = names["MA"] - names["FR"] - names["GB"]
 

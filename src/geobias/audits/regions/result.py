@@ -263,7 +263,7 @@ class RegionsResult(AuditResult):
     model: ModelIdentity
     counts: RegionsCounts
     regions: list[RegionScores] = field(repr=False)
-    inference: InferenceSummary
+    inference: InferenceSummary = field(repr=False)
     tokenisation: list[Tokenisation] = field(repr=False)
     placebo: Placebo | None = field(default=None, repr=False)
     kendall_w: list[TemplateAgreement] | None = field(default=None, repr=False)
