@@ -46,7 +46,7 @@ WORKS: dict[str, tuple[str, str | None]] = {
     "prompted": ("gpt2", "conditional"),
 }
 UNITS = {"pll": 4, "classify": 16, "prompted": 3 * 4}  # texts that belong together; of templates one region's and more
-REGIONS = 200  # so few that a thousand sentences are put together from their parts, as the whole world's are
+REGIONS = 40  # so few that five hundred sentences are put together from their parts, as the whole world's are
 HALF_PRECISION_TOLERANCE = 0.2  # of log P, where two right evaluations differ by rounding
 
 
@@ -72,7 +72,7 @@ def measure(kind: str, parts: work.Parts, options: argparse.Namespace) -> dict[s
     """How many times longer one kind of work takes without each part."""
     model = WORKS[kind][0]
     folder, texts = folder_of(model, parts), texts_for(kind, parts)
-    unit = UNITS.get(kind, 10 * len(parts.words))
+    unit = UNITS.get(kind, 5 * len(parts.words))
     scorer = load_scorer(kind, folder, options.device, options.dtype, [])
     used = scorer.fast_parts
     scorers = {"": scorer}

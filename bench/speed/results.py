@@ -130,6 +130,8 @@ def page(runs: Sequence[dict[str, Any]]) -> str:
             sections.append(cluster(run["cluster"]))
         if "parts" in run:
             sections.append(parts(run["parts"]))
+        if "note" in run:
+            sections.append(f"{run['note']}\n")
     return "\n".join(sections)
 
 
@@ -174,11 +176,11 @@ def parts(tables: Sequence[dict[str, Any]]) -> str:
         ratios = [table["without"].get(name) for table in tables]
         cells = ("" if ratio is None else f"{ratio:.2f}" for ratio in ratios)
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    rounds = len(next(iter(first["seconds"].values())))
+    rounds = sorted({len(seconds) for table in tables for seconds in table["seconds"].values()})
     lines += [
         "",
-        f"Medians of {rounds} rounds, in turns. Leaving out read_positions leaves out all that needs it: "
-        "sliced_projection, template_tokens, token_tree, shared_prefixes, and last_layer of language models.",
+        f"Medians of {' or '.join(map(str, rounds))} rounds, in turns. Leaving out read_positions leaves out all that "
+        "needs it: sliced_projection, template_tokens, token_tree, shared_prefixes, and last_layer of language models.",
         "",
     ]
     return "\n".join(lines)

@@ -15,8 +15,8 @@ class AULScorer(MaskedScorer):
 
         AUL(S) = 1/|S| * sum_i log P(w_i | S)
 
-    Kaneko and Bollegala 2022, "Unmasking the Mask: Evaluating Social Biases in Masked Language Models", Eq. 4; it is
-    Eq. 1 of HERB (Li et al. 2022).
+    Kaneko and Bollegala 2022, "Unmasking the Mask: Evaluating Social Biases in Masked Language Models"; it is Eq. 1
+    of HERB (Li et al. 2022).
     """
 
     def total(self, texts: EncodedTexts, batch: np.ndarray) -> np.ndarray:
@@ -40,7 +40,7 @@ class AULAScorer(MaskedScorer):
         AULA(S) = 1/|S| * sum_i a_i log P(w_i | S)
 
     where a_i is the mean attention to token i over all layers, heads and tokens of the sentence. Kaneko and Bollegala
-    2022, Eq. 5.
+    2022.
     """
 
     def total(self, texts: EncodedTexts, batch: np.ndarray) -> np.ndarray:

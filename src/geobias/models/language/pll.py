@@ -21,7 +21,7 @@ class PLLScorer(MaskedScorer):
 
         PLL(S) = 1/|S| * sum_i log P(w_i | S with w_i masked)
 
-    Salazar et al. 2020, "Masked Language Model Scoring", Eq. 2 (there as a sum).
+    Salazar et al. 2020, "Masked Language Model Scoring" (there as a sum).
     """
 
     def __init__(self, lm: MaskedLM, method: str) -> None:
