@@ -14,8 +14,8 @@ from geobias.audits.registry import AUDITS
 from geobias.cli import app
 
 # What only a terminal has: other things to do than the audit, how to print, and consent to what leaves the machine.
-# From Python a server is an `Endpoint`, given as the model.
-COMMAND_ONLY = {"plan", "preview", "json", "debug"}
+# From Python a server is an `Endpoint`, given as the model, and `models.fast.use_plain()` is what --plain is.
+COMMAND_ONLY = {"plan", "preview", "plain", "json", "debug"}
 SERVER = {"endpoint", "model", "begin", "yes", "max_calls", "rate", "concurrency"}
 HAS_SERVER = {"regions", "names", "downstream"}
 PYTHON_ONLY = {"progress"}
