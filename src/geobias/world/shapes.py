@@ -7,6 +7,7 @@ has no people there to ask about.
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import dataclass, field
 from functools import cache
@@ -53,8 +54,8 @@ class Country:
 @cache
 def load_topology() -> dict[str, Any]:
     """The TopoJSON file: arcs that neighbours share, and for each country which arcs are its outline."""
-    text = resources.files("geobias.world").joinpath("data/countries-50m.topo.json").read_text(encoding="utf-8")
-    content: dict[str, Any] = json.loads(text)
+    packed = resources.files("geobias.world").joinpath("data/countries-50m.topo.json.gz").read_bytes()
+    content: dict[str, Any] = json.loads(gzip.decompress(packed))
     return content
 
 
@@ -64,13 +65,13 @@ def load_shapes() -> tuple[CountryShape, ...]:
     known = _gazetteer().get_countries()
     by_number = {f"{entry['isonumeric']:03d}": code for code, entry in known.items() if entry["isonumeric"]}
     arcs = _decode_arcs(load_topology())
-    load_shapes = []
+    shapes = []
     for geometry in load_topology()["objects"]["countries"]["geometries"]:
         name = geometry["properties"]["name"]
         code = by_number.get(geometry.get("id", "")) or WITHOUT_NUMBER.get(name)
         if code is None or known[code]["continentcode"] != ANTARCTIC:
-            load_shapes.append(CountryShape(code, name, geometry, _rings(geometry, arcs)))
-    return tuple(load_shapes)
+            shapes.append(CountryShape(code, name, geometry, _rings(geometry, arcs)))
+    return tuple(shapes)
 
 
 @cache
