@@ -98,12 +98,12 @@ def estimate_pooled_correlations(
         return _resampled_sums(weights, sums) / n
 
     mean_x, mean_y = mean(x.sum(axis=2)[..., None]), mean(y.sum(axis=2))
-    estimate_correlations = _pearson(
+    correlations = _pearson(
         mean((x**2).sum(axis=2)[..., None]) - mean_x**2,
         mean((y**2).sum(axis=2)) - mean_y**2,
         mean(np.einsum("tcd,tcdk->tck", x, y)) - mean_x * mean_y,
     )
-    return _bootstrap_correlations(estimate_correlations, varies.sum(axis=0))
+    return _bootstrap_correlations(correlations, varies.sum(axis=0))
 
 
 def _text_weights(texts: int, seed: int, resamples: int) -> np.ndarray:

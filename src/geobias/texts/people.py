@@ -89,14 +89,14 @@ def find_people(text: str, spans: Iterable[Span], gazetteer: Gazetteer) -> tuple
 
 def find_places(text: str, spans: Iterable[Span]) -> tuple[Person, ...]:
     """The places of a text; mentions of one change together as those of a person do."""
-    find_places = []
+    places = []
     for group in _group_by_person([_Name(text, _words(text, span)) for span in trim_spans(text, spans)]):
         fullest = max(group, key=lambda name: len(name.words))
         mentions = tuple(
             Mention(name.words_at[0][0], name.words_at[-1][1], ("city",), _case(text, name)) for name in group
         )
-        find_places.append(Person(text[fullest.words_at[0][0] : fullest.words_at[-1][1]], None, mentions))
-    return tuple(sorted(find_places, key=lambda place: place.mentions[0].start))
+        places.append(Person(text[fullest.words_at[0][0] : fullest.words_at[-1][1]], None, mentions))
+    return tuple(sorted(places, key=lambda place: place.mentions[0].start))
 
 
 def trim_spans(text: str, spans: Iterable[Span]) -> list[Span]:
