@@ -61,7 +61,7 @@ def test_true_labels_tell_how_good_the_verdicts_are(tmp_path: Path) -> None:
     run = finished(dislikes_mexico, tmp_path / "here", texts=texts, label="truth")
     verdicts = only_section(run).blocks[-1]
     assert isinstance(verdicts, Table)
-    assert verdicts.rows[0]["accuracy: as they were,\ncontrol, places"].startswith("0.500, 0.500, ")
+    assert verdicts.rows[0]["accuracy: original,\ncontrol, places"].startswith("0.500, 0.500, ")
 
 
 def test_of_many_regions_both_ends_are_shown_and_cities_have_no_map(tmp_path: Path) -> None:

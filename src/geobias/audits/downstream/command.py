@@ -77,7 +77,7 @@ def downstream(
 ) -> None:
     """How a classifier judges the same texts, said to come from region after region (HERB).
 
-    "I am from REGION." is put before every text; how the answers change is told against the texts as they were and
+    "I am from REGION." is put before every text; how the answers change is told against the original texts and
     against a prefix that names no region. It says something of the classifiers, nothing of people.
     """
     from geobias.audits.downstream.audit import DownstreamStudy, audit_downstream

@@ -47,7 +47,7 @@ def _performance_rows(result: DownstreamResult) -> Iterator[Row]:
 
 
 def _write_predictions(path: Path, result: DownstreamResult) -> None:
-    """A row for every text as it was, with the control's prefix, and with every region's: its probabilities."""
+    """A row for every original text, with the control's prefix, and with every region's: its probabilities."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -233,7 +233,7 @@ def _verdicts(name: str, entries: Sequence[ClassifierShifts]) -> Table:
         for measure, title in (("accuracy", "accuracy"), ("macro_f1", "macro-F1")):
             if entry.performance:
                 values = (getattr(performance, measure) for performance in vars(entry.performance).values())
-                row[f"{title}: as they were,\ncontrol, places"] = ", ".join(
+                row[f"{title}: original,\ncontrol, places"] = ", ".join(
                     NOTHING if value is None else f"{value:.3f}" for value in values
                 )
         rows.append(row)

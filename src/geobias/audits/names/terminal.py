@@ -27,7 +27,7 @@ from geobias.report.tables import NOTHING, console, interval, marked, show_table
 from geobias.texts.counterfactuals import GENDERS
 
 MEANING = (
-    "Δ is the mean of p(positive) - p(negative), in points of 100, minus the same on the texts as they were; the "
+    "Δ is the mean of p(positive) - p(negative), in points of 100, minus the same on the original texts; the "
     "change of a class is in per cent of its predictions. Any renaming changes texts: what sets countries apart stands "
     "against their mean. * marks an adjusted p-value below 0.05; intervals allow for other texts and other names "
     "(docs/statistics.md). It speaks of the models and of lists of common names, not of people: names cross borders."
@@ -51,7 +51,7 @@ def show_preview(design: NamesDesign, count: int) -> None:
     renamed = design.counterfactuals
     texts, countries, _ = renamed.shape
     table = titled_table(f"{texts:,} of {len(design.texts):,} texts name somebody; the first draw of some")
-    table.add_column("as it was", overflow="fold", ratio=1)
+    table.add_column("original", overflow="fold", ratio=1)
     table.add_column("country", no_wrap=True)
     table.add_column("renamed", overflow="fold", ratio=1)
     for i in range(min(count, texts)):
@@ -87,7 +87,7 @@ def _part_tables(entry: ClassifierMeasures, part: TextsMeasures, width: int) -> 
     name, labels = entry.model.name, entry.labels
     if isinstance(part, SubsetMeasures):
         name = f"{name}, {part.column} {part.value}"
-    title = f"{name}: change against the texts as they were"
+    title = f"{name}: change against the original texts"
     yield from _fit_tables(title, _change_columns(labels), part.countries, width)
     title = f"{name}: the same against the mean of the countries"
     yield from _fit_tables(title, _from_mean_columns(labels, part), part.countries, width)
@@ -117,7 +117,7 @@ def _fit_tables(
     rows = _extreme_countries(countries)
     names = ["..." if row is None else row.country for row in rows]
     has_original, overall_count = any(column.original for column in columns), max(len(c.overall) for c in columns)
-    room = width - max(map(len, (*names, *OVERALL_ROWS[:overall_count], "as they were"))) - 3
+    room = width - max(map(len, (*names, *OVERALL_ROWS[:overall_count], "original"))) - 3
     groups = _group_columns(columns, rows, room)
     if len(groups) > 1:
         groups = _group_columns([column for column in columns if not column.is_optional], rows, room)
@@ -127,7 +127,7 @@ def _fit_tables(
         for column in group:
             table.add_column(column.heading, justify="right", no_wrap=True)
         if has_original:
-            table.add_row("as they were", *(column.original or "" for column in group), end_section=True)
+            table.add_row("original", *(column.original or "" for column in group), end_section=True)
         for name, row in zip(names, rows, strict=True):
             table.add_row(name, *(column.cell(row) if row is not None else "" for column in group))
         table.add_section()
@@ -227,7 +227,7 @@ def _correlation_columns(labels: Sequence[str], correlations: PerplexityCorrelat
 
 def _language_table(entries: Sequence[ClassifierMeasures]) -> Table:
     """Tables 2 and 4: a column for every language."""
-    table = titled_table("Correlation x 100 of log-perplexity with each class over the texts as they were")
+    table = titled_table("Correlation x 100 of log-perplexity with each class over the original texts")
     table.add_column("classifier", overflow="fold")
     table.add_column("class")
     languages = list(
@@ -284,7 +284,7 @@ def _classifier_notes(entry: ClassifierMeasures) -> Iterator[str]:
         yield f"{name}: no Δ, since its labels do not tell good from bad; name them with --positive and --negative."
     never = [label for label, count in entry.countries[0].before.items() if not count]
     if never:
-        yield f"{name}: never predicted on the texts as they were, so without a change: {', '.join(never)}."
+        yield f"{name}: never predicted on the original texts, so without a change: {', '.join(never)}."
     p = entry.any_country_differs.p
     floors = [country.inference.placebo for country in entry.countries if country.inference.placebo is not None]
     if p is not None and floors:

@@ -65,7 +65,7 @@ Part = tuple[str, str | None]
 
 @dataclass(frozen=True)
 class Example:
-    """A text as it was and as it became, cut into pieces so that names can be marked, and what was said of both."""
+    """An original and a renamed text, cut into pieces so that names can be marked, and the scores of both."""
 
     place: str
     before: Sequence[Part]
