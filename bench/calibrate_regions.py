@@ -76,10 +76,10 @@ def judge(world: World, repetitions: int, seed: int = 0) -> np.ndarray:
     covered = np.zeros(TOP, dtype=int)
     for _ in range(repetitions):
         likelihoods = everything[None, :, rng.choice(POPULATION, world.words, replace=False)]
-        found = jackknife_regions(likelihoods, names, children, flat=False)["c_w.balanced"].estimates(
+        estimates = jackknife_regions(likelihoods, names, children, flat=False)["c_w.balanced"].estimates(
             "c_w.balanced", len(children)
         )
-        covered += (found.low[:TOP] <= truth) & (truth <= found.high[:TOP])
+        covered += (estimates.low[:TOP] <= truth) & (truth <= estimates.high[:TOP])
     return covered
 
 

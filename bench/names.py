@@ -46,18 +46,17 @@ def main() -> None:
         result = geobias.audit_names(at_once, texts, draws=DRAWS, perplexity_draws=0, out=f"{folder}/run")
         tool = time.perf_counter() - began
         size = sum(file.stat().st_size for file in Path(folder).rglob("*.parquet")) / 1e6
-    counts = result.judgements[0].counts
-    print(
-        f"{counts['renamed_texts']:,} renamed texts, {counts['distinct_renamed_texts']:,} distinct ({size:.0f} MB kept)"
-    )
+    counts, renamed = result.answers[0].counts, result.counterfactuals
+    assert renamed is not None  # a result that was just measured
+    print(f"{counts.renamed_texts:,} renamed texts, {counts.distinct_renamed_texts:,} distinct ({size:.0f} MB kept)")
     print(f"the tool's own work: {tool:.1f} s; memory above the loaded model: {peak() - before:.2f} GB at most")
 
-    step = len(result.renamed) // SCORED
-    part = [result.renamed[i * step] for i in range(SCORED)]
+    step = len(renamed) // SCORED
+    part = [renamed[i * step] for i in range(SCORED)]
     began = time.perf_counter()
     classifier.score(part)
     rate = SCORED / (time.perf_counter() - began)
-    scoring = counts["distinct_renamed_texts"] / rate
+    scoring = counts.distinct_renamed_texts / rate
     print(f"embedded/sentiment: {rate:,.0f} texts a second, so {scoring:,.0f} s for all of them")
     print(f"the tool's own work beside that: {100 * tool / scoring:.1f} %")
 

@@ -18,6 +18,7 @@ from geobias.audits.regions.audit import ask_regions
 from geobias.audits.regions.design import design_regions
 from geobias.audits.regions.measure import measure_regions, score_regions
 from geobias.measures.herb import descriptive_vectors, flat_sparseness
+from geobias.models.scorer import as_scorer
 
 
 class Synthetic:
@@ -32,7 +33,7 @@ class Synthetic:
 def main() -> None:
     design, scorer = design_regions(cities="all"), Synthetic()
     began = time.perf_counter()
-    answers = ask_regions(design, scorer)
+    answers = ask_regions(design, as_scorer(scorer))
     asked = time.perf_counter()
     flat_sparseness(descriptive_vectors(answers.likelihoods[0]), design.tree.children)
     flat = time.perf_counter()

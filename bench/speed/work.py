@@ -73,9 +73,10 @@ def prepared() -> Parts:
     names, sample = load_gazetteer(), sample_texts()
     pairs = list(zip(sample.texts, sample.spans or (), strict=True))
     rng.shuffle(pairs)
-    found = [(text, persons) for text, spans in pairs if (persons := find_people(text, spans, names))][:RENAMED_TWEETS]
+    with_people = [(text, people) for text, spans in pairs if (people := find_people(text, spans, names))]
+    tweets = with_people[:RENAMED_TWEETS]
     renamed = Counterfactuals(
-        [text for text, _ in found], [persons for _, persons in found], names, ["FR", "IN", "MX", "TR"], draws=4, seed=0
+        [text for text, _ in tweets], [people for _, people in tweets], names, ["FR", "IN", "MX", "TR"], draws=4, seed=0
     )
     return Parts(regions, [word.word for word in herb_words()], [text for text, _ in pairs], list(renamed))
 
