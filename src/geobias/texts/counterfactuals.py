@@ -10,15 +10,16 @@ gender is not known, men's and women's names alternate.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from geobias.texts.lazy_texts import BlockShape, LazyTexts
-from geobias.texts.people import Person
+from geobias.texts.people import Person, Span
 from geobias.world.gazetteer import Gazetteer
 
 GENDERS = ("male", "female")
@@ -71,17 +72,29 @@ class Counterfactuals(LazyTexts):
         )
 
     def at(self, text: int, country: int, draw: int) -> str:
+        return self.render(text, country, draw)[0]
+
+    def render(self, text: int, country: int, draw: int, case: str | None = None) -> tuple[str, list[Span]]:
+        """A renamed text, and where its new names stand, in the order of the text.
+
+        Names are in the case of those that they replace, or all in `case` ("lower" or "upper").
+        """
         names = self.new_names(text, country)
-        pieces = sorted(
-            (mention.start, mention.end, mention.render(new[draw].first, new[draw].last))
+        new_names = [
+            (mention, new[draw])
             for person, new in zip(self.people[text], names, strict=True)
             for mention in person.mentions
-        )
-        original, parts, position = self.texts[text], [], 0
-        for start, end, name in pieces:
-            parts += [original[position:start], name]
-            position = end
-        return "".join((*parts, original[position:]))
+        ]
+        original, parts, spans, position, length = self.texts[text], list[str](), list[Span](), 0, 0
+        for mention, new_name in sorted(new_names, key=lambda pair: pair[0].start):
+            name = mention.render(new_name.first, new_name.last, case)
+            before = original[position : mention.start]
+            start = length + len(before)
+            length = start + len(name)
+            parts += [before, name]
+            spans.append((start, length))
+            position = mention.end
+        return "".join((*parts, original[position:])), spans
 
     def shown_genders(self) -> np.ndarray:
         """texts x draws: the gender of the names that a renamed text shows, the same for every country."""
@@ -98,90 +111,88 @@ class Counterfactuals(LazyTexts):
 
         A name is one, whichever countries have it; the same word as a first and as a last name is two.
         """
-        numbers: dict[tuple[int, str], int] = {}
+        texts, names, keys = self.name_index
+        return texts, names, np.array([self.gazetteer.kinds.index(kind) for kind, _ in keys])
+
+    @cached_property
+    def name_index(self) -> tuple[np.ndarray, np.ndarray, list[tuple[str, str]]]:
+        """Numbers of texts and of names, as in `name_units`; and the kind and spelling of every name."""
+        numbers: dict[tuple[str, str], int] = {}
         texts: list[int] = []
         names: list[int] = []
-        kinds = {kind: k for k, kind in enumerate(self.gazetteer.kinds)}
-        for i, persons in enumerate(self.people):
-            first_kinds = self.first_kinds(i)
-            for c in range(len(self.countries)):
-                start = (i * len(self.countries) + c) * self.draws
-                for person, of_person, new in zip(persons, first_kinds, self.new_names(i, c), strict=True):
-                    for draw, name in enumerate(new):
-                        shown = []
-                        if person.has("last"):
-                            shown.append((kinds["last"], name.last))
-                        if kind := of_person[draw]:
-                            shown.append((kinds[kind], name.first))
-                        for key in shown:
-                            texts.append(start + draw)
-                            names.append(numbers.setdefault(key, len(numbers)))
-        return np.array(texts), np.array(names), np.array([kind for kind, _ in numbers])
+        for i in range(len(self.texts)):
+            for c, draw, kind, name in self._shown_names(i, range(len(self.countries))):
+                texts.append((i * len(self.countries) + c) * self.draws + draw)
+                names.append(numbers.setdefault((kind, name), len(numbers)))
+        return np.array(texts), np.array(names), list(numbers)
+
+    def count_owners(self) -> Counter[tuple[str, str]]:
+        """How many of these countries have each name (kind and spelling) in their lists."""
+        return Counter(
+            (kind, name)
+            for code in self.countries
+            for kind in self.gazetteer.kinds
+            for name in self.gazetteer.names(code, kind)
+        )
 
     def first_kinds(self, text: int) -> list[list[str | None]]:
         """For every person of a text the kind of the first name in each draw: male, female, a city, or none."""
         return [
-            list(self._genders(text, k))
-            if person.has("first")
-            else ["city" if person.has("city") else None] * self.draws
+            [*self._genders(text, k)] if person.has("first") else ["city" if person.has("city") else None] * self.draws
             for k, person in enumerate(self.people[text])
         ]
 
     def count_names(self, country: int) -> dict[str, int]:
         """How many different names of each kind the country's renamed texts show."""
         used: dict[str, set[str]] = {kind: set() for kind in self.gazetteer.kinds}
-        for i, persons in enumerate(self.people):
-            for k, (person, new) in enumerate(zip(persons, self.new_names(i, country), strict=True)):
-                if person.has("last"):
-                    used["last"].update(name.last for name in new)
-                if person.has("city"):
-                    used["city"].update(name.first for name in new)
-                if person.has("first"):
-                    for gender, name in zip(self._genders(i, k), new, strict=True):
-                        used[gender].add(name.first)
+        for i in range(len(self.texts)):
+            for _, _, kind, name in self._shown_names(i, [country]):
+                used[kind].add(name)
         return {kind: len(names) for kind, names in used.items()}
+
+    def _shown_names(self, text: int, countries: Iterable[int]) -> Iterator[tuple[int, int, str, str]]:
+        """Country, draw, kind and name of every name that the renamed texts show."""
+        first_kinds = self.first_kinds(text)
+        for country in countries:
+            for person, kinds, new in zip(self.people[text], first_kinds, self.new_names(text, country), strict=True):
+                has_last = person.has("last")
+                for draw, (kind, name) in enumerate(zip(kinds, new, strict=True)):
+                    if has_last:
+                        yield country, draw, "last", name.last
+                    if kind:
+                        yield country, draw, kind, name.first
 
     def _new_names(self, text: int, country: int) -> tuple[tuple[NewName, ...], ...]:
         """For every person of a text, the new name in each draw."""
-        persons = self.people[text]
-        firsts: list[list[str]] = []
-        for k, person in enumerate(persons):
-            if person.has("city"):
-                firsts.append(self._draw_names(text, country, "city", k, len(persons), self.draws))
-            elif person.has("first"):
-                firsts.append(self._first_names(text, country, k, len(persons)))
-            else:
-                firsts.append([""] * self.draws)
-        lasts = [
-            self._draw_names(text, country, "last", k, len(persons), self.draws)
-            if person.has("last")
-            else [""] * self.draws
-            for k, person in enumerate(persons)
-        ]
-        return tuple(tuple(map(NewName, *new)) for new in zip(firsts, lasts, strict=True))
 
-    def _first_names(self, text: int, country: int, person: int, persons: int) -> list[str]:
-        genders = self._genders(text, person)
-        names = {
-            gender: iter(self._draw_names(text, country, gender, person, persons, genders.count(gender)))
-            for gender in set(genders)
-        }
-        return [next(names[gender]) for gender in genders]
+        def draw_names(person: int, kinds: Sequence[str | None]) -> Iterator[str]:
+            names = {
+                kind: iter(self._draw_names(text, country, kind, person, kinds.count(kind)))
+                for kind in set(kinds)
+                if kind
+            }
+            return (next(names[kind]) if kind else "" for kind in kinds)
+
+        new_names = []
+        for k, (person, first_kinds) in enumerate(zip(self.people[text], self.first_kinds(text), strict=True)):
+            last_kinds = ["last" if person.has("last") else None] * self.draws
+            new_names.append(tuple(map(NewName, draw_names(k, first_kinds), draw_names(k, last_kinds))))
+        return tuple(new_names)
 
     def _genders(self, text: int, person: int) -> list[str]:
         """The gender in each draw; where it is not known they alternate, in half of the texts beginning with men."""
         gender = self.people[text][person].gender
         if gender:
             return [gender] * self.draws
-        first = _hash_number(self.seed, self.texts[text], str(person)) % 2
+        first = hash_number(self.seed, self.texts[text], str(person)) % 2
         return [GENDERS[(first + draw) % 2] for draw in range(self.draws)]
 
-    def _draw_names(self, text: int, country: int, kind: str, person: int, persons: int, count: int) -> list[str]:
+    def _draw_names(self, text: int, country: int, kind: str, person: int, count: int) -> list[str]:
         """The names that a person takes from the shuffled lists of this text, country and kind."""
         code = self.countries[country]
         names = self.gazetteer.names(code, kind)
-        rng = np.random.default_rng(_hash_number(self.seed, self.texts[text], code, kind))
-        begin = person * len(names) // persons
+        rng = np.random.default_rng(hash_number(self.seed, self.texts[text], code, kind))
+        begin = person * len(names) // len(self.people[text])
         drawn_names: list[str] = []
         while len(drawn_names) < count:
             order = np.roll(rng.permutation(len(names)), -begin)
@@ -189,7 +200,7 @@ class Counterfactuals(LazyTexts):
         return drawn_names
 
 
-def _hash_number(seed: int, *parts: str) -> int:
+def hash_number(seed: int, *parts: str) -> int:
     """A number that depends only on the seed and these texts."""
     content = "\x00".join((str(seed), *parts)).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(content, digest_size=16).digest(), "little")

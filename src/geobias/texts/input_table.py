@@ -13,14 +13,25 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from geobias.checks import find_unusable_character, shorten
-from geobias.delimited import parse_rows
+from geobias.delimited import parse_rows, sniff_delimiter
 from geobias.errors import InputError
 from geobias.files import decode_text, read_bytes
+from geobias.texts.hub_texts import HUB_PATH, fetch_hub_file, is_hub_name, load_hub_dataset
+
+_SPREADSHEET = "a spreadsheet. Save it as CSV, or pass pandas.read_excel(path) in Python"
+_DOCUMENT = "a document. Copy its texts into a CSV file, or into a text file with one text per line"
+_ARCHIVE = "an archive. Extract it and pass one of its files"
+OTHER_FORMATS = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), _SPREADSHEET),
+    **dict.fromkeys((".docx", ".doc", ".odt", ".pdf", ".rtf"), _DOCUMENT),
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z"), _ARCHIVE),
+    **dict.fromkeys((".pkl", ".pickle"), "a pickle, which can run any code. Save it as CSV or Parquet"),
+}
 
 
 @dataclass(frozen=True)
@@ -44,30 +55,39 @@ class InputTable:
 
 def read_table(source: Any) -> InputTable:
     """The table in a file (its suffix tells the format) or in memory."""
-    if isinstance(source, str | os.PathLike):
-        return _from_file(Path(source))
-    return _from_memory(source)
-
-
-def _from_file(path: Path) -> InputTable:
+    if is_hub_name(source):
+        return _from_hub(source)
+    if not isinstance(source, str | os.PathLike):
+        return _from_memory(source)
+    path = Path(source)
     title = f"The text file {path}"
-    name = path.name.lower()
-    packed = name.endswith(".gz")
-    kind = Path(name.removesuffix(".gz")).suffix
+    packed = path.name.lower().endswith(".gz")
+    kind = Path(path.name.lower().removesuffix(".gz")).suffix
     if kind == ".parquet":
         if packed:
-            raise InputError(f"{title} is a packed Parquet file: unpack it with gunzip and give the .parquet file.")
+            raise InputError(f"{title} is a gzipped Parquet file. Extract it with gunzip and pass the .parquet file.")
         return _parquet(_content(path, title), str(path), title)
+    if kind in OTHER_FORMATS:
+        raise InputError(f"{title} is {OTHER_FORMATS[kind]}.")
     text = decode_text(_content(path, title, packed), title)
     if kind in (".csv", ".tsv"):
-        header, *rows = (cells for _, cells in parse_rows(text, title, "," if kind == ".csv" else "\t"))
+        delimiter = "\t" if kind == ".tsv" else sniff_delimiter(text)
+        header, *rows = (cells for _, cells in parse_rows(text, title, delimiter))
         names = tuple(cell.strip() for cell in header)
         return InputTable(str(path), title, names, lambda name: [row[names.index(name)] for row in rows])
+    if kind == ".json" and text.lstrip().startswith("["):
+        return _from_list(_json_array(text, title), str(path), title, "object")
     # Lines end at a line feed only: other marks that Python takes for line ends may stand inside a text.
     lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     if kind in (".jsonl", ".ndjson", ".json"):
         return _records(_objects(lines, title), str(path), title)
     return InputTable(str(path), title, None, lambda _: list(lines))
+
+
+def _from_hub(name: str) -> InputTable:
+    """The table behind an `hf://` path or in a dataset of the Hub; results name it as the user does."""
+    table = read_table(fetch_hub_file(name)) if name.startswith(HUB_PATH) else _from_memory(load_hub_dataset(name))
+    return replace(table, source=name, title=f"The dataset {name}")
 
 
 def _content(path: Path, title: str, packed: bool = False) -> bytes:
@@ -76,10 +96,20 @@ def _content(path: Path, title: str, packed: bool = False) -> bytes:
         try:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"{title} is damaged or not packed by gzip ({error}): pack or fetch it again.") from None
+            raise InputError(f"{title} is damaged or not gzipped ({error}). Compress or download it again.") from None
     if not content.removeprefix(codecs.BOM_UTF8).strip():
         raise InputError(f"{title} is empty.")
     return content
+
+
+def _json_array(text: str, title: str) -> list[Any]:
+    try:
+        rows = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{title} is not valid JSON ({error}). Fix it or write it again.") from None
+    if not rows:
+        raise InputError(f"{title} has an empty array. Use an array of texts or of objects.")
+    return list(rows)
 
 
 def _objects(lines: list[str], title: str) -> list[Mapping[str, Any]]:
@@ -90,10 +120,13 @@ def _objects(lines: list[str], title: str) -> list[Mapping[str, Any]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{title} has no JSON in line {number} ({error}): each line must be one object.") from None
+            raise InputError(
+                f"{title} has invalid JSON in line {number} ({error}). Each line must be one object. A .json file may "
+                "also be one array of objects or texts."
+            ) from None
         if not isinstance(row, dict):
             raise InputError(
-                f"{title} has no object in line {number}: each line must be one, such as " + '{"text": "..."}.'
+                f"{title} has no JSON object in line {number}. Each line must be one, such as " + '{"text": "..."}.'
             )
         rows.append(row)
     return rows
@@ -108,13 +141,13 @@ def _parquet(content: bytes, source: str, title: str) -> InputTable:
         table.validate(full=True)  # finds strings that are not UTF-8 before they are met
     except (pa.ArrowException, OSError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
-        raise InputError(f"{title} is no Parquet file or a damaged one ({reason}): write it again.") from None
+        raise InputError(f"{title} is damaged or not a Parquet file ({reason}). Write it again.") from None
 
     def column(name: str) -> list[Any]:
         try:
             return list(table[name].to_pylist())
         except (pa.ArrowException, ValueError, OverflowError, KeyError) as error:  # a date beyond Python's, for example
-            raise InputError(f"{title}: column {shorten(name)!r} cannot be read ({error}): write it as text.") from None
+            raise InputError(f"{title}: column {shorten(name)!r} cannot be read ({error}). Write it as text.") from None
 
     return InputTable(source, title, tuple(table.column_names), column)
 
@@ -125,19 +158,23 @@ def _from_memory(data: Any) -> InputTable:
     if hasattr(data, "__len__") and not isinstance(data, bytes | bytearray):
         names = data.column_names if hasattr(data, "column_names") else getattr(data, "columns", None)
         if isinstance(names, Mapping):
-            raise InputError(f"{title} has several splits ({', '.join(names)}): give one of them.")
+            raise InputError(f"{title} has several splits ({', '.join(names)}). Pass one of them.")
         if names is not None:
             keys = {str(name): name for name in names}  # pandas names columns by numbers too
             return InputTable(source, title, tuple(map(str, names)), lambda name: _values(data[keys[name]]))
         if isinstance(data, Sequence) or hasattr(data, "tolist") or hasattr(data, "to_list"):
-            values = _values(data)
-            if values and isinstance(values[0], Mapping):
-                for number, row in enumerate(values, 1):
-                    if not isinstance(row, Mapping):
-                        raise InputError(f"{title} has no dict in row {number}: every row must be one.")
-                return _records(values, source, title)
-            return InputTable(source, title, None, lambda _: values)
-    raise InputError(f"{title} cannot be read: give a path, a list of texts or of dicts, a DataFrame or a Dataset.")
+            return _from_list(_values(data), source, title, "dict")
+    raise InputError(f"{title} cannot be read. Pass a path, a list of texts or dicts, a DataFrame or a Dataset.")
+
+
+def _from_list(values: list[Any], source: str, title: str, noun: str) -> InputTable:
+    """A table from a list of mappings, which `noun` names, or of texts."""
+    if not values or not isinstance(values[0], Mapping):
+        return InputTable(source, title, None, lambda _: values)
+    for number, row in enumerate(values, 1):
+        if not isinstance(row, Mapping):
+            raise InputError(f"{title} has no {noun} in row {number}. Every row must be one.")
+    return _records(values, source, title)
 
 
 def _records(rows: Sequence[Mapping[str, Any]], source: str, title: str) -> InputTable:

@@ -52,9 +52,10 @@ class Mention:
     parts: tuple[str, ...]  # ("first",), ("last",), ("first", "last"); for a place ("city",)
     case: str  # "upper", "lower", or "" for a name as it is written
 
-    def render(self, first: str, last: str) -> str:
-        name = " ".join(last if part == "last" else first for part in self.parts)
-        return name.upper() if self.case == "upper" else name.lower() if self.case == "lower" else name
+    def render(self, first: str, last: str, case: str | None = None) -> str:
+        """A new name in the case of this mention, or in `case`."""
+        name, case = " ".join(last if part == "last" else first for part in self.parts), case or self.case
+        return name.upper() if case == "upper" else name.lower() if case == "lower" else name
 
 
 @dataclass(frozen=True)
@@ -71,15 +72,13 @@ class Person:
 
 def find_people(text: str, spans: Iterable[Span], gazetteer: Gazetteer) -> tuple[Person, ...]:
     """The persons of a text, in the order in which they are first named."""
-    mentions_found = [_name(text, span) for span in trim_spans(text, spans)]
-    longer = set[str]().union(*(name.folded for name in mentions_found if len(name.words) > 1))
-    names = [
-        _drop_plural(name, longer, gazetteer) for name in mentions_found if not _is_title_alone(name, longer, gazetteer)
-    ]
+    names = [read_name(text, span) for span in trim_spans(text, spans)]
+    longer = set[str]().union(*(name.folded for name in names if len(name.words) > 1))
+    names = [_drop_plural(name, longer, gazetteer) for name in names if not _is_title_alone(name, longer, gazetteer)]
     persons = []
     for group in _group_by_person(names):
         fullest = max(group, key=lambda name: len(name.words))
-        mentions = tuple(_mention(text, name, fullest, gazetteer) for name in group)
+        mentions = tuple(_mention_person(name, fullest, gazetteer) for name in group)
         first_names = [name.words[0] for name, mention in zip(group, mentions, strict=True) if "first" in mention.parts]
         genders = [gender for word in first_names if (gender := gazetteer.gender(word))]
         whole = text[fullest.words_at[0][0] : fullest.words_at[-1][1]]
@@ -90,11 +89,9 @@ def find_people(text: str, spans: Iterable[Span], gazetteer: Gazetteer) -> tuple
 def find_places(text: str, spans: Iterable[Span]) -> tuple[Person, ...]:
     """The places of a text; mentions of one change together as those of a person do."""
     places = []
-    for group in _group_by_person([_Name(text, _words(text, span)) for span in trim_spans(text, spans)]):
+    for group in _group_by_person([Name(text, _words(text, span)) for span in trim_spans(text, spans)]):
         fullest = max(group, key=lambda name: len(name.words))
-        mentions = tuple(
-            Mention(name.words_at[0][0], name.words_at[-1][1], ("city",), _case(text, name)) for name in group
-        )
+        mentions = tuple(_mention(name, "city") for name in group)
         places.append(Person(text[fullest.words_at[0][0] : fullest.words_at[-1][1]], None, mentions))
     return tuple(sorted(places, key=lambda place: place.mentions[0].start))
 
@@ -114,6 +111,20 @@ def trim_spans(text: str, spans: Iterable[Span]) -> list[Span]:
             if first < last:
                 usable.append((first, last))
     return usable
+
+
+def list_name_spans(text: str, span: Span) -> set[Span]:
+    """A span without the marks and the possessive at its ends, with and without its titles and suffixes."""
+    start, end = _trim(text, *span)
+    if start >= end:
+        return set()
+    words = _words(text, (start, end))
+    firsts, lasts = [0], [len(words) - 1]
+    while firsts[-1] < len(words) - 1 and _is_title(text, words[firsts[-1]]):
+        firsts.append(firsts[-1] + 1)
+    while lasts[-1] > 0 and _fold(text, words[lasts[-1]]) in SUFFIXES:
+        lasts.append(lasts[-1] - 1)
+    return {(words[first][0], words[last][1]) for first in firsts for last in lasts if first <= last}
 
 
 def _pieces(text: str, start: int, end: int) -> Iterable[Span]:
@@ -139,7 +150,7 @@ def _in_word(char: str) -> bool:
 
 
 @dataclass(frozen=True)
-class _Name:
+class Name:
     """The words of one span that are a name: titles and suffixes are left away."""
 
     text: str
@@ -171,16 +182,20 @@ def _words(text: str, span: Span) -> tuple[Span, ...]:
     return tuple(positions)
 
 
-def _name(text: str, span: Span) -> _Name:
+def read_name(text: str, span: Span) -> Name:
     positions = list(_words(text, span))
-    while len(positions) > 1 and _fold(text, positions[0]).partition("-")[0] in TITLES:
+    while len(positions) > 1 and _is_title(text, positions[0]):
         positions.pop(0)
     while len(positions) > 1 and _fold(text, positions[-1]) in SUFFIXES:
         positions.pop()
-    return _Name(text, tuple(positions), titled=positions[0] != _words(text, span)[0])
+    return Name(text, tuple(positions), titled=positions[0] != _words(text, span)[0])
 
 
-def _is_title_alone(name: _Name, longer: Set[str], gazetteer: Gazetteer) -> bool:
+def _is_title(text: str, word: Span) -> bool:
+    return _fold(text, word).partition("-")[0] in TITLES
+
+
+def _is_title_alone(name: Name, longer: Set[str], gazetteer: Gazetteer) -> bool:
     """ "The President" is nobody; "Mr Bishop" is somebody, and so is "Major" beside "John Major"."""
     return (
         len(name.words) == 1
@@ -191,12 +206,12 @@ def _is_title_alone(name: _Name, longer: Set[str], gazetteer: Gazetteer) -> bool
     )
 
 
-def _drop_plural(name: _Name, longer: Set[str], gazetteer: Gazetteer) -> _Name:
+def _drop_plural(name: Name, longer: Set[str], gazetteer: Gazetteer) -> Name:
     """ "the Obamas" are people called Obama: the s stays where it is."""
     word, (start, end) = name.words[0], name.words_at[0]
     is_plural = len(name.words) == 1 and word[-1:] == "s" and name.text[max(start - 4, 0) : start].casefold() == "the "
     if is_plural and (word[:-1].casefold() in longer or gazetteer.is_last(word[:-1])):
-        return _Name(name.text, ((start, end - 1),))
+        return Name(name.text, ((start, end - 1),))
     return name
 
 
@@ -204,28 +219,26 @@ def _fold(text: str, span: Span) -> str:
     return text[slice(*span)].strip(".").casefold()
 
 
-def _group_by_person(names: Sequence[_Name]) -> list[list[_Name]]:
+def _group_by_person(names: Sequence[Name]) -> list[list[Name]]:
     """Names put together that are one person's, each group in the order of the text.
 
     Longer names come first; a shorter one joins the last person before it whose words include its own, else the
     next one after it ("Barack Obama ... Michelle Obama ... Obama": the last is Michelle).
     """
-    groups: list[list[_Name]] = []
+    groups: list[list[Name]] = []
     spellings: list[set[frozenset[str]]] = []  # by group: the different sets of words of its names
     groups_by_word: dict[str, set[int]] = defaultdict(set)
     for name in sorted(names, key=lambda name: (-len(name.words), name.words_at[0])):
         start, folded = name.words_at[0][0], name.folded
-        matches = [
-            number
+        first_mention = {
+            number: groups[number][0].words_at[0][0]
             for number in sorted(groups_by_word[min(folded)])
             if any(folded <= spelling for spelling in spellings[number])
-        ]
-        first_mention = {number: groups[number][0].words_at[0][0] for number in matches}
-        before = [number for number in matches if first_mention[number] < start]
-        if before:
-            number = max(before, key=lambda number: first_mention[number])
-        elif matches:
-            number = min(matches, key=lambda number: first_mention[number])
+        }
+        if before := [number for number in first_mention if first_mention[number] < start]:
+            number = max(before, key=first_mention.__getitem__)
+        elif first_mention:
+            number = min(first_mention, key=first_mention.__getitem__)
         else:
             number = len(groups)
             groups.append([])
@@ -237,16 +250,18 @@ def _group_by_person(names: Sequence[_Name]) -> list[list[_Name]]:
     return [sorted(group, key=lambda name: name.words_at[0]) for group in groups]
 
 
-def _mention(text: str, name: _Name, fullest: _Name, gazetteer: Gazetteer) -> Mention:
-    start, end = name.words_at[0][0], name.words_at[-1][1]
+def _mention_person(name: Name, fullest: Name, gazetteer: Gazetteer) -> Mention:
     if len(name.words) > 1:
-        parts: tuple[str, ...] = ("first", "last")
-    elif len(fullest.words) > 1:
-        parts = ("last",) if name.folded == {_fold(text, fullest.words_at[-1])} else ("first",)
+        return _mention(name, "first", "last")
+    if len(fullest.words) > 1:
+        is_last = name.folded == {_fold(name.text, fullest.words_at[-1])}
     else:
-        only_last = gazetteer.is_last(name.words[0]) and not gazetteer.is_first(name.words[0])
-        parts = ("last",) if only_last else ("first",)
-    return Mention(start, end, parts, _case(text, name))
+        is_last = gazetteer.is_last(name.words[0]) and not gazetteer.is_first(name.words[0])
+    return _mention(name, "last" if is_last else "first")
+
+
+def _mention(name: Name, *parts: str) -> Mention:
+    return Mention(name.words_at[0][0], name.words_at[-1][1], parts, _case(name))
 
 
 @lru_cache(maxsize=16)  # of a text with many names, once
@@ -256,16 +271,15 @@ def _count_letters(text: str) -> tuple[int, int]:
     return len(letters), sum(char.isupper() for char in letters)
 
 
-def _case(text: str, name: _Name) -> str:
+def _case(name: Name) -> str:
     """Whether a name is written in capitals or small letters throughout.
 
     Up to three capitals may be initials (JFK, U.S.): they count only in a text that is written in capitals itself.
     """
-    start, end = name.words_at[0][0], name.words_at[-1][1]
-    written = text[start:end]
+    written = name.text[name.words_at[0][0] : name.words_at[-1][1]]
     if written.isupper():
         own_letters, own_capitals = _count_letters(written)
-        letters, capitals = _count_letters(text)
+        letters, capitals = _count_letters(name.text)
         shouting = (capitals - own_capitals) * 2 > letters - own_letters
         return "upper" if shouting or own_letters > SHORT else ""
     return "lower" if written.islower() else ""

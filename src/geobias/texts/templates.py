@@ -1,4 +1,4 @@
-"""Sentences from templates such as "People in {region} are {description}.".
+"""Sentences from templates such as "People in {region} are {description}.", and texts with a prefix before them.
 
 Some scores count a part of the sentence only (the description). That part is then marked inside the text itself by two
 control characters, so that a marked sentence is still one string: it is deduplicated, stored and sent to
@@ -14,10 +14,11 @@ import numpy as np
 
 from geobias.checks import check_characters, shorten
 from geobias.errors import InputError
-from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts.defaults import DEFAULT_PREFIX, DEFAULT_TEMPLATE
 from geobias.texts.lazy_texts import BlockShape, LazyTexts
 
 REGION, DESCRIPTION = "{region}", "{description}"
+NOWHERE = "here"  # replaces the region in the control prefix
 MARK_START, MARK_END = "\x02", "\x03"
 
 
@@ -42,7 +43,7 @@ def check_template(template: str) -> str:
         raise InputError(f"The template {shorten(template)!r} has a control character (U+0002 or U+0003): remove it.")
     if template.count(DESCRIPTION) != 1 or REGION not in template:
         raise InputError(
-            f"The template {template!r} must hold {REGION} and, once, {DESCRIPTION}; for example: {DEFAULT_TEMPLATE!r}."
+            f"The template {template!r} must contain {REGION}, and {DESCRIPTION} once. Example: {DEFAULT_TEMPLATE!r}."
         )
     return template
 
@@ -51,9 +52,30 @@ def refuse_region_after_description(template: str) -> None:
     """Refuse a template whose description precedes the region: a causal model would score it without the region."""
     if REGION not in template.partition(DESCRIPTION)[0]:
         raise InputError(
-            f"A causal model guesses the description of {template!r} before it has read {REGION}, so all regions would "
-            "be alike: put the region first, or choose --score mean."
+            f"In {template!r} the description comes before {REGION}. A causal model would give all regions the same "
+            "score. Put the region first, or use --score mean."
         )
+
+
+def check_prefix(prefix: str) -> str:
+    """Return the prefix without surrounding spaces; refuse one without {region}."""
+    check_characters(prefix, f"The prefix {shorten(prefix)!r}")
+    if REGION not in prefix:
+        raise InputError(f"The prefix {prefix!r} must contain {REGION}. Example: {DEFAULT_PREFIX!r}.")
+    return prefix.strip()
+
+
+def make_control_prefix(prefix: str, control: str | None) -> str:
+    """The control prefix, which names no region: the user's, otherwise the prefix with "here" for the region."""
+    if control is None:
+        return prefix.replace(REGION, NOWHERE)
+    check_characters(control, f"The control {shorten(control)!r}")
+    if REGION in control or not control.strip():
+        raise InputError(
+            f"The control {control!r} must not contain {REGION}: it is a prefix that names no region. Example: "
+            f"{prefix.replace(REGION, NOWHERE)!r}."
+        )
+    return control.strip()
 
 
 @dataclass(frozen=True)
@@ -109,6 +131,21 @@ class Sentences(LazyTexts):
                 position += len(name)
             position += len(last_piece) + word_length
         return spans
+
+
+@dataclass(frozen=True)
+class PrefixedTexts(LazyTexts):
+    """Every text with every prefix before it: texts x prefixes x 1."""
+
+    texts: Sequence[str]
+    prefixes: Sequence[str]
+
+    @property
+    def shape(self) -> BlockShape:
+        return len(self.texts), len(self.prefixes), 1
+
+    def at(self, text: int, prefix: int, _: int) -> str:
+        return f"{self.prefixes[prefix]} {self.texts[text]}"
 
 
 def _first_of_equal(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

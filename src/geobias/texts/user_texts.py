@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import lzma
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,13 +19,12 @@ from importlib import resources
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from geobias.checks import LONGEST_NAME, find_unusable_character, shorten
+from geobias.checks import LONGEST_NAME, describe_choices, find_unusable_character, shorten
 from geobias.errors import InputError
 from geobias.texts.input_table import InputTable, read_table
 
 BLANK = "(blank)"
 LONGEST_TEXT = 1_000_000  # characters: what spaCy's pipelines take, and more than any classifier reads
-NAMED = 20  # columns that an error lists
 Spans = tuple[tuple[int, int], ...]
 Cell = TypeVar("Cell")
 Parsed = TypeVar("Parsed")
@@ -55,18 +55,11 @@ class Texts:
         """The texts at these rows, in this order."""
         rows = list(rows)
 
-        def select(values: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(values[row] for row in rows)
+        def select(values: Sequence[Any] | None) -> Any:
+            return None if values is None else tuple(values[row] for row in rows)
 
-        return replace(
-            self,
-            texts=select(self.texts),
-            ids=select(self.ids),
-            languages=select(self.languages),
-            spans=None if self.spans is None else select(self.spans),
-            labels=None if self.labels is None else select(self.labels),
-            groups={name: select(values) for name, values in self.groups.items()},
-        )
+        columns = {name: select(getattr(self, name)) for name in ("texts", "ids", "languages", "spans", "labels")}
+        return replace(self, **columns, groups={name: select(values) for name, values in self.groups.items()})
 
     @cached_property
     def digest(self) -> str:
@@ -96,7 +89,7 @@ def read_texts(
     values = table.column(column)
     rows = [row for row, value in enumerate(values) if not _is_blank(value)]
     if not rows:
-        raise InputError(f"{table.title} holds no text: all {len(values)} row(s) are blank.")
+        raise InputError(f"{table.title} has no texts: all {len(values)} row(s) are blank.")
     places = [f"row {row + 1}" for row in rows]
 
     def parse_cells(name: str, cells: Iterable[Cell], parse: Callable[[Cell], Parsed]) -> tuple[Parsed, ...]:
@@ -106,10 +99,9 @@ def read_texts(
         for place, cell in zip(places, cells, strict=True):
             try:
                 values.append(parse(cell))
-            except ValueError as error:
-                raise InputError(f"{table.title}, {place}{where}: {error}.") from None
-            except RecursionError:
-                raise InputError(f"{table.title}, {place}{where}: the lists are nested too deeply.") from None
+            except (ValueError, RecursionError) as error:
+                problem = "the lists are nested too deeply" if isinstance(error, RecursionError) else error
+                raise InputError(f"{table.title}, {place}{where}: {problem}.") from None
         return tuple(values)
 
     def read_cells(name: str) -> list[Any]:
@@ -120,13 +112,13 @@ def read_texts(
     if table.names and "id" in table.names:
         user_ids = parse_cells("id", read_cells("id"), _parse_value)
         if "" not in user_ids and len(set(user_ids)) == len(user_ids):
-            ids = user_ids
             places = [
-                place if place == f"row {key}" else f"{place} (id {shorten(key)!r})"
-                for place, key in zip(places, ids, strict=True)
+                place if key == number else f"{place} (id {shorten(key)!r})"
+                for place, number, key in zip(places, ids, user_ids, strict=True)
             ]
+            ids = user_ids
         else:
-            log.warning("The ids in %s are not distinct: the numbers of the rows stand for them.", table.source)
+            log.warning("%s has blank or repeated ids; row numbers are used instead.", table.source)
     texts = parse_cells(column, [values[row] for row in rows], _parse_text)
     return Texts(
         texts=texts,
@@ -148,14 +140,16 @@ def read_texts(
 def join_texts(parts: Sequence[Texts]) -> Texts:
     """Join several sets, usually of several languages; each id starts with its language."""
     if not parts:
-        raise InputError("No texts were given: name at least one file.")
+        raise InputError("No texts. Pass at least one file.")
     if len(parts) == 1:
         return parts[0]
-    _all_or_none(parts, [part.spans is not None for part in parts], "spans")
-    _all_or_none(parts, [part.labels is not None for part in parts], "labels")
     subsets = dict.fromkeys(name for part in parts for name in part.groups)
-    for name in subsets:
-        _all_or_none(parts, [name in part.groups for part in parts], f"the subset {name!r}")
+    presence = {name: [getattr(part, name) is not None for part in parts] for name in ("spans", "labels")}
+    presence |= {f"the subset {name!r}": [name in part.groups for part in parts] for name in subsets}
+    for what, present in presence.items():
+        if any(present) and not all(present):
+            having, lacking = parts[present.index(True)].source, parts[present.index(False)].source
+            raise InputError(f"{having} has {what}, {lacking} has not. Give them to all files or to none.")
     ids = tuple(
         f"{language}:{key}" if language else key
         for part in parts
@@ -163,13 +157,16 @@ def join_texts(parts: Sequence[Texts]) -> Texts:
     )
     if len(set(ids)) < len(ids):
         duplicate = Counter(ids).most_common(1)[0][0]
-        raise InputError(f"Two texts would have the id {duplicate!r}: give each file a language of its own.")
-    return Texts(
-        texts=tuple(text for part in parts for text in part.texts),
+        raise InputError(f"Two texts have the id {duplicate!r}. Give each file its own language.")
+    columns: dict[str, Any] = {
+        name: tuple(value for part in parts for value in getattr(part, name))
+        for name in ("texts", "languages", "spans", "labels")
+        if getattr(parts[0], name) is not None
+    }
+    return replace(
+        parts[0],
+        **columns,
         ids=ids,
-        languages=tuple(language for part in parts for language in part.languages),
-        spans=None if parts[0].spans is None else tuple(spans for part in parts for spans in part.spans or ()),
-        labels=None if parts[0].labels is None else tuple(labels for part in parts for labels in part.labels or ()),
         groups={name: tuple(value for part in parts for value in part.groups[name]) for name in subsets},
         source=", ".join(part.source for part in parts),
         left_out=sum(part.left_out for part in parts),
@@ -179,11 +176,14 @@ def join_texts(parts: Sequence[Texts]) -> Texts:
 def sample_texts(entity: str = "person") -> Texts:
     """The bundled tweets that name a person (or a place), with the spans of the names."""
     if entity not in ("person", "place"):
-        raise InputError(f"The tweets inside have no spans of {entity!r}: ask for 'person' or 'place'.")
-    content = resources.files("geobias.texts").joinpath("data/tweets.jsonl").read_text(encoding="utf-8")
+        raise InputError(
+            f"The bundled tweets have no spans of {entity!r}. {describe_choices(entity, ('person', 'place'))}"
+        )
+    packed = resources.files("geobias.texts").joinpath("data/tweets.jsonl.xz").read_bytes()
+    content = lzma.decompress(packed).decode("utf-8")
     tweets = [json.loads(line) for line in content.removesuffix("\n").split("\n")]
     texts = read_texts([tweet for tweet in tweets if tweet[f"{entity}s"]], spans=f"{entity}s", language="en")
-    return replace(texts, source="the tweets inside")
+    return replace(texts, source="the bundled tweets")
 
 
 def _check_columns(
@@ -195,23 +195,19 @@ def _check_columns(
         if columns:
             option, name = columns[0]
             raise InputError(
-                f"{table.title} holds texts alone, so {option} {name} finds no column: give a table (CSV, JSONL, "
-                "Parquet, a DataFrame) or leave the option out."
+                f"{table.title} has one text per line and no columns, so {option} {name} cannot be used. Use a table "
+                "(CSV, JSONL, Parquet, a DataFrame), or remove the option."
             )
         return
-    for name in (column, *(name for _, name in columns)):
+    for option, name in (("--column", column), *columns):
         if name not in table.names:
-            known = [shorten(each) for each in table.names[:NAMED]]
-            more = f" and {len(table.names) - NAMED} more" if len(table.names) > NAMED else ""
-            raise InputError(
-                f"{table.title} has no column {shorten(name)!r}: it has {', '.join(known) or 'none'}{more}."
-            )
+            choices = describe_choices(name, table.names, "Its columns")
+            raise InputError(f"{table.title} has no column {shorten(name)!r}. {choices} Choose one with {option}.")
 
 
 def _is_blank(value: Any) -> bool:
-    return (
-        value is None or (isinstance(value, float) and value != value) or (isinstance(value, str) and not value.strip())
-    )
+    is_nan = isinstance(value, float) and value != value
+    return value is None or is_nan or (isinstance(value, str) and not value.strip())
 
 
 def _parse_value(value: Any) -> str:
@@ -224,7 +220,7 @@ def _parse_value(value: Any) -> str:
 def _check_usable(text: str, what: str) -> str:
     problem = find_unusable_character(text)  # JSON can spell half of an emoji, and no tokenizer takes it
     if problem:
-        raise ValueError(f"the {what} has {problem}, so remove it")
+        raise ValueError(f"the {what} has {problem}. Remove it")
     return text
 
 
@@ -236,11 +232,9 @@ def _to_python(value: Any) -> Any:
 
 def _parse_text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{value!r:.60} is not a text, so give another column or mend the row")
+        raise ValueError(f"{value!r:.60} is not a text. Choose another column, or fix the row")
     if len(value) > LONGEST_TEXT:
-        raise ValueError(
-            f"the text has {len(value):,} characters, and {LONGEST_TEXT:,} is the limit, so split or shorten it"
-        )
+        raise ValueError(f"the text has {len(value):,} characters; the limit is {LONGEST_TEXT:,}. Split or shorten it")
     return _check_usable(value, "text")
 
 
@@ -251,21 +245,18 @@ def _parse_spans(cell: tuple[Any, str]) -> Spans:
     pairs = []
     for item in _parse_list(value, "such as [[0, 5]]"):
         pair = _to_python([item.get("start"), item.get("end")]) if isinstance(item, Mapping) else item
-        match pair:
-            case [int(start), int(end)] if not isinstance(start, bool) and not isinstance(end, bool):
-                if not 0 <= start < end <= len(text):
-                    raise ValueError(
-                        f"the span {pair} must have 0 <= start < end <= {len(text)}, the length of its text"
-                    )
-                if end - start > LONGEST_NAME:
-                    raise ValueError(f"the span {pair} is longer than {LONGEST_NAME:,} characters, so it marks no name")
-                pairs.append((start, end))
-            case _:
-                raise ValueError(f"the span {item!r:.60} must be two whole numbers, [start, end]")
+        if not isinstance(pair, list) or [type(number) for number in pair] != [int, int]:
+            raise ValueError(f"the span {item!r:.60} must be two whole numbers, [start, end]")
+        start, end = pair
+        if not 0 <= start < end <= len(text):
+            raise ValueError(f"the span {pair} must have 0 <= start < end <= {len(text)}, the length of its text")
+        if end - start > LONGEST_NAME:
+            raise ValueError(f"the span {pair} is longer than {LONGEST_NAME:,} characters, too long for a name")
+        pairs.append((start, end))
     pairs.sort()
     for first, second in pairwise(pairs):
         if second[0] < first[1]:
-            raise ValueError(f"the spans {list(first)} and {list(second)} overlap, so keep one of them")
+            raise ValueError(f"the spans {list(first)} and {list(second)} overlap. Keep one of them")
     return tuple(pairs)
 
 
@@ -274,7 +265,7 @@ def _parse_labels(value: Any) -> tuple[str, ...]:
     several = isinstance(value, list) or (isinstance(value, str) and value.strip().startswith("["))
     labels = _parse_list(value, 'such as ["joy", "anger"]') if several else [value]
     if any(_is_blank(label) for label in labels):
-        raise ValueError("the label is blank, so fill it or remove the row")
+        raise ValueError("the label is blank. Fill it in, or remove the row")
     if any(isinstance(label, Mapping | list) for label in labels):
         raise ValueError(f"{value!r:.60} must be a label or a list of labels")
     return tuple(_parse_value(label) for label in labels)
@@ -291,9 +282,3 @@ def _parse_list(value: Any, example: str) -> list[Any]:
     if not isinstance(items, list):
         raise ValueError(f"{value!r:.60} must be a list {example}")
     return items
-
-
-def _all_or_none(parts: Sequence[Texts], present: list[bool], what: str) -> None:
-    if any(present) and not all(present):
-        having, lacking = parts[present.index(True)].source, parts[present.index(False)].source
-        raise InputError(f"Texts can be joined if all have {what} or none: {having} has, {lacking} has not.")
