@@ -1,21 +1,42 @@
-"""Arrays of NumPy, or of torch on the GPU that this process uses.
+"""Arrays of NumPy, or of torch on the GPU that this process uses, and a threaded map.
 
 Measures that take long are written for both: they use the functions of `array_namespace` of their input.
+
+NumPy's matrix products use as many threads as there are cores; several products at once would oversubscribe them. So
+within a threaded map each product has one thread, and a map inside a map is a loop.
 """
 
 from __future__ import annotations
 
+import functools
+import os
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
+from threadpoolctl import threadpool_limits
 
 FEWEST_NUMBERS = 2**26  # capacity below which the GPU is not used
 COPIES = 12  # of its input that a measure holds at most
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
+_thread_state = threading.local()
+
+
+def map_threaded(work: Callable[[Item], Result], items: Iterable[Item], *, most: int | None = None) -> list[Result]:
+    """Map in as many threads as there are cores, or at most `most`."""
+    items = list(items)
+    threads = min(os.cpu_count() or 1, most or len(items), len(items))
+    if threads < 2 or getattr(_thread_state, "inside", False):
+        return [work(item) for item in items]
+    mark_thread = functools.partial(setattr, _thread_state, "inside", True)
+    with threadpool_limits(1), ThreadPoolExecutor(threads, initializer=mark_thread) as pool:
+        return list(pool.map(work, items))
 
 
 def compute_on_gpu(measure: Callable[[Any], Result], numbers: np.ndarray) -> Result:
@@ -40,6 +61,11 @@ def gpu_capacity() -> int:
 def as_index(positions: np.ndarray, numbers: Any) -> Any:
     """Positions as an index array of the same library and device as the numbers."""
     return array_namespace(numbers).asarray(positions, device=device(numbers))
+
+
+def divide(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """The quotient; NaN where the denominator is 0."""
+    return np.asarray(numerator / np.where(denominator == 0, np.nan, denominator))
 
 
 def to_numpy(numbers: Any) -> np.ndarray:

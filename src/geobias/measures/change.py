@@ -8,9 +8,12 @@ removes the effect of renaming as such.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+
+from geobias.measures.arrays import divide
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
 
 SMALLEST_PROBABILITY = 1e-12  # lower bound of probabilities in logarithms
 
@@ -23,6 +26,10 @@ class Change:
     after: np.ndarray  # countries x classes: number of predictions on the renamed texts
     change: np.ndarray  # countries x classes, per cent
     change_from_mean: np.ndarray
+    changed_texts: (
+        np.ndarray
+    )  # countries x classes: texts with a renamed version whose prediction is not the original's
+    changed_texts_from_mean: np.ndarray  # texts whose predictions with these names are not those of the mean country
     delta: np.ndarray  # countries, points of 100
     delta_from_mean: np.ndarray
     kl: np.ndarray  # countries, nats
@@ -40,8 +47,13 @@ def change_by_country(
     multi_label: bool = False,
 ) -> Change:
     """Compute all measures of change."""
-    before = np.einsum("tk,td->k", predict_classes(original, threshold).astype(float), counted.astype(float))
-    after = np.einsum("tcdk,td->ck", predict_classes(renamed, threshold).astype(float), counted.astype(float))
+    original_classes, renamed_classes = (predict_classes(each, threshold) for each in (original, renamed))
+    before = np.einsum("tk,td->k", original_classes.astype(float), counted.astype(float))
+    by_text = np.einsum("tcdk,td->tck", renamed_classes.astype(float), counted.astype(float))
+    after = by_text.sum(axis=0)
+    has_changed = ((renamed_classes != original_classes[:, None, None]) & counted[:, None, :, None]).any(axis=2)
+    # Against the median: one country that changes a text moves the mean of all countries in it.
+    differs_from_mean = by_text != np.median(by_text, axis=1, keepdims=True)
     deltas = delta(original, renamed, counted=counted, positive=positive, negative=negative)
     from_original = kl_by_text(renamed, original, multi_label=multi_label)
     from_mean = kl_by_text(renamed, country_mean(renamed, counted), multi_label=multi_label)
@@ -50,6 +62,8 @@ def change_by_country(
         after=after,
         change=class_change(after, before),
         change_from_mean=class_change(after, after.mean(axis=0)),
+        changed_texts=has_changed.sum(axis=0),
+        changed_texts_from_mean=differs_from_mean.sum(axis=0),
         delta=deltas,
         delta_from_mean=deltas - deltas.mean(),
         kl=_mean_by_country(from_original, counted),
@@ -57,18 +71,34 @@ def change_by_country(
     )
 
 
+def hide_rare_changes(change: Change, texts: int) -> Change:
+    """The same without what rests on fewer than five texts: one text can make +1,600 % of a rare class.
+
+    Delta and KL rest on all `texts`, the change of a class on those that change. Where none does, the change is 0, and
+    stays.
+    """
+
+    def hide(values: np.ndarray, texts: np.ndarray | int) -> np.ndarray:
+        return np.where(np.greater(texts, 0) & np.less(texts, FEWEST_TEXTS_SHOWN), np.nan, values)
+
+    return replace(
+        change,
+        change=hide(change.change, change.changed_texts),
+        change_from_mean=hide(change.change_from_mean, change.changed_texts_from_mean),
+        **{name: hide(getattr(change, name), texts) for name in ("delta", "delta_from_mean", "kl", "kl_from_mean")},
+    )
+
+
 def predict_classes(probabilities: np.ndarray, threshold: float | None) -> np.ndarray:
     """Which classes are predicted (bool): the likeliest; with a threshold, every class that reaches it."""
     if threshold is not None:
         return probabilities >= threshold
-    likeliest = probabilities.argmax(axis=-1)
-    is_likeliest: np.ndarray = likeliest[..., None] == np.arange(probabilities.shape[-1])
-    return is_likeliest
+    return np.asarray(probabilities.argmax(axis=-1)[..., None] == np.arange(probabilities.shape[-1]))
 
 
 def class_change(after: np.ndarray, before: np.ndarray) -> np.ndarray:
     """100 * (count after - count before) / count before, in per cent; NaN for a class never predicted before."""
-    return 100 * _ratio(after - before, before)
+    return 100 * divide(after - before, before)
 
 
 def delta(
@@ -87,8 +117,7 @@ def tone_difference(original: np.ndarray, renamed: np.ndarray, positive: list[in
     """texts x countries x draws: the tone p_pos - p_neg of a renamed text minus that of its original."""
 
     def tone(p: np.ndarray) -> np.ndarray:
-        difference: np.ndarray = p[..., positive].sum(axis=-1) - p[..., negative].sum(axis=-1)
-        return difference
+        return np.asarray(p[..., positive].sum(axis=-1) - p[..., negative].sum(axis=-1))
 
     return tone(renamed) - tone(original)[:, None, None]
 
@@ -106,7 +135,7 @@ def kl_by_text(renamed: np.ndarray, reference: np.ndarray, *, multi_label: bool 
 
 def country_mean(renamed: np.ndarray, counted: np.ndarray) -> np.ndarray:
     """texts x classes: the mean probabilities of a text over all countries and counted draws."""
-    sums = _ratio(np.einsum("tcdk,td->tk", renamed, counted.astype(float)), counted.sum(axis=1)[:, None])
+    sums = divide(np.einsum("tcdk,td->tk", renamed, counted.astype(float)), counted.sum(axis=1)[:, None])
     return sums / renamed.shape[1]
 
 
@@ -120,8 +149,7 @@ def symmetric_kl(p: np.ndarray, q: np.ndarray, *, multi_label: bool = False) -> 
     if multi_label:
         other_p, other_q = np.maximum(1 - p, SMALLEST_PROBABILITY), np.maximum(1 - q, SMALLEST_PROBABILITY)
         terms = terms + (other_p - other_q) * (np.log(other_p) - np.log(other_q))
-    result: np.ndarray = terms.sum(axis=-1) / 2
-    return result
+    return np.asarray(terms.sum(axis=-1) / 2)
 
 
 def confusion(original: np.ndarray, renamed: np.ndarray, *, counted: np.ndarray) -> np.ndarray:
@@ -149,17 +177,12 @@ def error_rates(
     predictions = np.einsum("tcdk,td->tck", predict_classes(probabilities, threshold).astype(float), weight)
     draws = weight.sum(axis=1)
     return ErrorRates(
-        false_positive=_ratio(np.einsum("tck,tk->ck", predictions, ~truth), draws @ ~truth),
-        false_negative=1 - _ratio(np.einsum("tck,tk->ck", predictions, truth), draws @ truth),
+        false_positive=divide(np.einsum("tck,tk->ck", predictions, ~truth), draws @ ~truth),
+        false_negative=1 - divide(np.einsum("tck,tk->ck", predictions, truth), draws @ truth),
     )
-
-
-def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """The quotient; NaN where the denominator is 0."""
-    return np.asarray(numerator / np.where(denominator == 0, np.nan, denominator))
 
 
 def _mean_by_country(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
     """The mean over the counted texts and draws, for each country."""
     counted_values = np.where(counted[:, None, :], values, 0)  # others may be NaN
-    return _ratio(counted_values.sum(axis=(0, 2)), counted.sum())
+    return divide(counted_values.sum(axis=(0, 2)), counted.sum())

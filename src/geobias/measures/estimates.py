@@ -1,4 +1,6 @@
-"""Intervals, p-values and adjustments for multiple comparisons, shared by all inference.
+"""Intervals, p-values and adjustments for multiple comparisons, from bootstrap deviations and from permutations.
+
+Over texts and names, `uncertainty.py` makes them from a covariance matrix instead.
 
 | | |
 |---|---|
@@ -10,15 +12,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
+from scipy.special import ndtr
 
 CONFIDENCE_LEVEL = 0.95
 RESAMPLES = 2000
 SIGNIFICANT = 0.05
+FEWEST_TEXTS_SHOWN = 5  # a number that rests on fewer texts is "too few" on pages, in tables and frames
 NORMAL_QUANTILE = float(stats.norm.ppf((1 + CONFIDENCE_LEVEL) / 2))
 
 
@@ -33,6 +38,35 @@ class Estimate:
     p: float | None
     p_adjusted: float | None
     """Adjusted for multiple comparisons."""
+
+
+NO_ESTIMATE = Estimate(None, None, None, None, None)
+
+
+def find_standing_out(estimates: Sequence[Estimate]) -> list[bool]:
+    """Which deviations from a common mean are clear (adjusted p < 0.05) and do not only mirror others.
+
+    Deviations from a mean sum to 0: k groups that lie d_1, ..., d_k from it move the n - k others by
+    -(d_1 + ... + d_k) / (n - k) on average. From the largest on, a clear deviation stands out if it differs from what
+    those that stand out before it do to the others: by its interval, adjusted for all n groups (Benjamini-Hochberg).
+    Of equal deviations the first stands out.
+    """
+    n = len(estimates)
+    value = np.array([each.value or 0.0 for each in estimates])
+    half_width = np.array(
+        [0.0 if each.low is None or each.high is None else (each.high - each.low) / 2 for each in estimates]
+    )
+    clear = [k for k, each in enumerate(estimates) if each.p_adjusted is not None and each.p_adjusted < SIGNIFICANT]
+    standing_out = np.zeros(n, dtype=bool)
+    for k in sorted(clear, key=lambda k: -np.abs(value[k]).round(6)):  # rounding breaks no tie
+        distance = np.abs(value + value[standing_out].sum() / (n - standing_out.sum())).round(9)
+        ratio = np.divide(distance, half_width, out=np.where(distance > 0, np.inf, 0), where=half_width > 0)
+        p = np.where(standing_out, 0, 2 * ndtr(-NORMAL_QUANTILE * ratio))
+        ranked = np.sort(p)
+        rejected = ranked[ranked <= SIGNIFICANT * np.arange(1, n + 1) / n]
+        if not standing_out.any() or (len(rejected) and p[k] <= rejected[-1]):
+            standing_out[k] = True
+    return [bool(stands_out) for stands_out in standing_out]
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,17 @@ def aggregated_vectors(vectors: Any, children: Children) -> Any:
     return aggregated
 
 
+def centroid_distances(vectors: Any, children: Children) -> Any:
+    """The distance of each region's v to the centroid of its siblings, itself included; NaN without a sibling."""
+    xp, distances = array_namespace(vectors), _unknown(vectors[..., 0])
+    for region in inner_regions(children):
+        if len(children[region]) > 1:
+            below = as_index(children[region], vectors)
+            siblings = vectors[..., below, :]
+            distances[..., below] = _norms(siblings - xp.mean(siblings, axis=-2, keepdims=True))
+    return distances
+
+
 def herb_scores(vectors: Any, name_likelihoods: np.ndarray, children: Children) -> HerbScores:
     """C_w and C_z, Eq. 8 to 10, from the leaves up.
 
@@ -107,9 +118,13 @@ def herb_scores(vectors: Any, name_likelihoods: np.ndarray, children: Children) 
     xp = array_namespace(vectors)
     aggregated = aggregated_vectors(vectors, children)
     names = xp.broadcast_to(xp.asarray(name_likelihoods, device=device(vectors)), vectors.shape[:-1])
-    scores = xp.stack([_leaf_distances(vectors, children)] * 2 * len(FORMS), axis=-1)  # C_w in both forms, then C_z
+    distances = centroid_distances(vectors, children)
+    distances = xp.where(xp.isnan(distances), 0.0, distances)  # a leaf without siblings is its own centroid
+    scores = xp.stack([distances] * 2 * len(FORMS), axis=-1)  # C_w in both forms, then C_z
+    scores[..., 0, :] = np.nan
     for region in inner_regions(children):
         if len(children[region]) < 2:
+            scores[..., region, :] = np.nan
             continue
         below, pairs = as_index(children[region], vectors), pair_count(len(children[region]))
         c_w_below = scores[..., below, : len(FORMS)]
@@ -119,22 +134,6 @@ def herb_scores(vectors: Any, name_likelihoods: np.ndarray, children: Children) 
         scores[..., region, :] = xp.stack([by_c_w, by_c_w_paper / pairs, by_name, by_name / pairs], axis=-1)
     c_w, c_z = ({form: scores[..., start + k] for k, form in enumerate(FORMS)} for start in (0, len(FORMS)))
     return HerbScores(c_w, c_z)
-
-
-def _leaf_distances(vectors: Any, children: Children) -> Any:
-    """The distance of each leaf to the centroid of its siblings; NaN for inner regions and the root."""
-    xp, distances = array_namespace(vectors), _unknown(vectors[..., 0])
-    inner = inner_regions(children)
-    is_leaf = np.ones(len(children), dtype=bool)
-    is_leaf[inner] = False
-    for region in inner:
-        leaves = is_leaf[children[region]]
-        if leaves.any():
-            below = vectors[..., as_index(children[region], vectors), :]
-            norms = _norms(below - xp.mean(below, axis=-2, keepdims=True))
-            rows = as_index(children[region][leaves], distances)
-            distances[..., rows] = norms[..., as_index(np.flatnonzero(leaves), norms)]
-    return distances
 
 
 def inner_regions(children: Children) -> list[int]:

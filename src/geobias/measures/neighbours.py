@@ -12,10 +12,13 @@ the observed purity is the p-value.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from geobias.errors import InputError
 
 PERMUTATIONS = 1000
 
@@ -48,8 +51,12 @@ def purity(neighbours: np.ndarray, labels: Sequence[str], *, seed: int = 0) -> P
     """Mean share of neighbours (from `nearest_neighbours`) with a point's label, and a permutation test of it."""
     _, label_ids = np.unique(labels, return_inverse=True)
     rng = np.random.default_rng(seed)
-    observed = _count_same_label(neighbours, label_ids)
-    permuted = np.array([_count_same_label(neighbours, rng.permutation(label_ids)) for _ in range(PERMUTATIONS)])
+
+    def count_same_label(label_ids: np.ndarray) -> int:  # an integer, so that ties are exact
+        return int((label_ids[neighbours] == label_ids[:, None]).sum())
+
+    observed = count_same_label(label_ids)
+    permuted = np.array([count_same_label(rng.permutation(label_ids)) for _ in range(PERMUTATIONS)])
     return Purity(
         purity=observed / neighbours.size,
         chance=float(permuted.mean()) / neighbours.size,
@@ -57,6 +64,17 @@ def purity(neighbours: np.ndarray, labels: Sequence[str], *, seed: int = 0) -> P
     )
 
 
-def _count_same_label(neighbours: np.ndarray, label_ids: np.ndarray) -> int:
-    """How many neighbours have the label of their point; an integer, so that ties are exact."""
-    return int((label_ids[neighbours] == label_ids[:, None]).sum())
+def umap_plane(points: np.ndarray, *, neighbours: int, seed: int) -> np.ndarray:
+    """Project points to two dimensions with UMAP and the cosine distance (McInnes et al. 2018), for figures.
+
+    It distorts distances: measure with `purity`. Deterministic for the same points and seed, but sensitive to
+    differences in the ninth digit.
+    """
+    try:
+        import umap  # slow to import, and an extra
+    except ImportError:
+        raise InputError("The plot needs the package umap-learn: pip install 'geobias[space]'.") from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a seed means one thread
+        reducer = umap.UMAP(n_neighbors=neighbours, metric="cosine", random_state=seed)
+        return np.asarray(reducer.fit_transform(points), dtype=np.float64)

@@ -1,7 +1,6 @@
 """Differences between two runs on the same texts, names or words, with intervals and tests.
 
-Deviations are linear in the units: a unit drawn w times instead of once moves a measure by (w - 1) times its influence.
-Both runs use the same resamples, so what they have in common cancels in their difference.
+What both runs have in common (the effect of a text, or of a name) cancels in their difference.
 """
 
 from __future__ import annotations
@@ -12,14 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from geobias.measures.arrays import divide
 from geobias.measures.bootstrap import bootstrap_means
 from geobias.measures.change import predict_classes, tone_difference
-from geobias.measures.estimates import Estimates, benjamini_hochberg, bootstrap_estimates, bootstrap_p_values
-from geobias.measures.names_bootstrap import NamesBootstrap, NameUnits, raise_to_mean_variance
+from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
+from geobias.measures.estimates import Estimates, benjamini_hochberg
 from geobias.measures.region_intervals import template_influence
+from geobias.measures.uncertainty import Family, Uncertainty
 from geobias.measures.word_jackknife import jackknife_words
 
-FEWEST_TEXTS = 5  # texts of a class in each run below which a change in per cent is not compared
+FEWEST_WITH_CLASS = 5  # texts of a class in each run below which a change in per cent is not compared
 
 
 class MeasureKey(NamedTuple):
@@ -39,6 +40,10 @@ class PairedDifference:
     first: np.ndarray
     second: np.ndarray
     difference: Estimates
+
+    def part(self, index: int) -> PairedDifference:
+        """The difference at a position of the first axis."""
+        return PairedDifference(self.first[index], self.second[index], self.difference.part(index))
 
 
 @dataclass(frozen=True)
@@ -67,87 +72,108 @@ def names_differences(
     negative: list[int],
     threshold: float | None,
     names_fixed: bool = False,
-    seed: int = 0,
 ) -> dict[MeasureKey, PairedDifference]:
     """Differences of Delta (countries) and of the change of every class (classes x countries), against both references.
 
-    Class by class: the deviations of all classes at once would take too much memory.
+    Both runs show the same names in the same texts: their answers are subtracted one by one.
     """
     texts, countries, draws, classes = first.versions.shape
-    counted = np.ones((texts, draws), dtype=bool)
-    bootstrap = NamesBootstrap(names, (texts, countries, draws), counted, seed=seed, names_fixed=names_fixed)
+    design = CrossedVariance(
+        names, (texts, countries, draws), np.ones((texts, draws), dtype=bool), names_fixed=names_fixed
+    )
     differences: dict[MeasureKey, PairedDifference] = {}
     if positive and negative:
-        tones = [100 * tone_difference(run.original, run.versions, positive, negative) for run in (first, second)]
-        value = np.stack([tone.mean(axis=(0, 2)) for tone in tones])
-        from_mean = value - value.mean(axis=1, keepdims=True)
-        identity = np.eye(countries)
-        deviations = bootstrap.deviations(
-            [[(tones[1] - tones[0], coefficients)] for coefficients in (identity, identity - 1 / countries)]
-        )
-        differences[MeasureKey("delta", ORIGINALS)] = _paired_difference(value, deviations[0], bootstrap)
-        differences[MeasureKey("delta", MEAN)] = _paired_difference(from_mean, deviations[1], bootstrap)
+        differences = delta_differences(first, second, design, positive=positive, negative=negative)
     predictions = [
-        (predict_classes(run.original, threshold), predict_classes(run.versions, threshold)) for run in (first, second)
+        (predict_classes(run.original, threshold), predict_classes(run.versions, threshold).astype(float))
+        for run in (first, second)
     ]
     by_class = [
-        _class_change_differences(
-            [(before[..., k], after[..., k].astype(float)) for before, after in predictions], bootstrap
-        )
+        _class_changes([(before[..., k], after[..., k]) for before, after in predictions], design)
         for k in range(classes)
     ]
-    against_originals, against_mean = zip(*by_class, strict=True)
-    differences[MeasureKey("change", ORIGINALS)] = stack_as_family(against_originals)
-    differences[MeasureKey("change", MEAN)] = stack_as_family(against_mean)
+    for reference in (ORIGINALS, MEAN):
+        pairs = [changes[reference] for changes in by_class]
+        differences[MeasureKey("change", reference)] = _compare_family(pairs, design)
     return differences
 
 
-def _class_change_differences(
-    runs: Sequence[tuple[np.ndarray, np.ndarray]], bootstrap: NamesBootstrap
-) -> tuple[PairedDifference, PairedDifference]:
-    """Differences of a class's change in per cent, against the original texts and against the mean of countries.
+def delta_differences(
+    first: NamesAnswers, second: NamesAnswers, design: CrossedVariance, *, positive: list[int], negative: list[int]
+) -> dict[MeasureKey, PairedDifference]:
+    """Differences of Delta (countries), against both references."""
+    countries = design.countries
+    tones = [100 * tone_difference(run.original, run.versions, positive, negative) for run in (first, second)]
+    values = np.stack([tone.mean(axis=(0, 2)) for tone in tones])
+    differences = {}
+    for reference, coefficients in ((ORIGINALS, np.eye(countries)), (MEAN, np.eye(countries) - 1 / countries)):
+        measures = [LinearMeasure(tone, coefficients) for tone in tones]
+        difference = _compare_family([RunPair(values @ coefficients.T, measures)], design)
+        differences[MeasureKey("delta", reference)] = difference.part(0)
+    return differences
+
+
+class RunPair(NamedTuple):
+    """A measure in two runs (runs x countries), and as a linear measure of each."""
+
+    values: np.ndarray
+    measures: Sequence[LinearMeasure]
+    is_estimable: bool = True
+
+
+def _class_changes(runs: Sequence[tuple[np.ndarray, np.ndarray]], design: CrossedVariance) -> dict[str, RunPair]:
+    """A class's change in per cent, by reference.
 
     Each run is its predictions (0 or 1) of the original texts and of their versions. A class that fewer than
-    `FEWEST_TEXTS` texts have in one of the runs has no difference.
+    `FEWEST_WITH_CLASS` texts have in one of the runs has no difference.
     """
-    before = _nan_where_zero(np.array([original.mean() for original, _ in runs]))[:, None]
+    before = np.array([original.mean() for original, _ in runs])[:, None]
     after = np.stack([versions.mean(axis=(0, 2)) for _, versions in runs])
-    mean = _nan_where_zero(after.mean(axis=1, keepdims=True))
+    mean = after.mean(axis=1, keepdims=True)
     texts_before = min(original.sum() for original, _ in runs)
     texts_after = min(versions.any(axis=2).sum(axis=0).mean() for _, versions in runs)
-    terms_by_reference = [
-        [bootstrap.linearize_change(versions, original) for original, versions in runs],
-        [bootstrap.linearize_change_from_mean(versions) for _, versions in runs],
-    ]
-    measures = [
-        [(-first, first_coefficients), (second, second_coefficients)]
-        for (first, first_coefficients), (second, second_coefficients) in terms_by_reference
-    ]
-    rng = np.random.default_rng(bootstrap.seed + 3)
-    against_originals, against_mean = (
-        raise_to_mean_variance(deviations, rng) for deviations in bootstrap.deviations(measures)
-    )
-    return (
-        _paired_difference(
-            100 * (after / before - 1), against_originals, bootstrap, is_estimable=texts_before >= FEWEST_TEXTS
+    return {
+        ORIGINALS: RunPair(
+            100 * divide(after - before, before),
+            [design.linearize_change(versions, original) for original, versions in runs],
+            is_estimable=bool(texts_before >= FEWEST_WITH_CLASS),
         ),
-        _paired_difference(100 * (after / mean - 1), against_mean, bootstrap, is_estimable=texts_after >= FEWEST_TEXTS),
-    )
+        MEAN: RunPair(
+            100 * divide(after - mean, mean),
+            [design.linearize_change_from_mean(versions) for _, versions in runs],
+            is_estimable=bool(texts_after >= FEWEST_WITH_CLASS),
+        ),
+    }
 
 
-def _nan_where_zero(denominator: np.ndarray) -> np.ndarray:
-    return np.where(denominator == 0, np.nan, denominator)
+def _difference_uncertainty(pair: RunPair, design: CrossedVariance) -> Uncertainty:
+    """Of the second run minus the first.
+
+    Coefficients differ between runs by how far a country's share of predictions is from the mean of countries. Texts
+    enter with those of each run; names with their mean, since the same name has one effect on the difference.
+    """
+    first, second = pair.measures
+    coefficients = (first.coefficients + second.coefficients) / 2
+    difference = LinearMeasure(second.values - first.values, coefficients)
+    if not design.reacts_enough(difference):
+        return Uncertainty.unknown(len(coefficients))
+    first_influence, second_influence = (design.text_influence(m.values) @ m.coefficients.T for m in (first, second))
+    name_covariance = None
+    if not design.names_fixed:
+        name_covariance = coefficients @ design.name_covariance(difference.values) @ coefficients.T
+    return design.combine(second_influence - first_influence, name_covariance, design.names_by_country)
 
 
-def _paired_difference(
-    value: np.ndarray, deviations: np.ndarray, bootstrap: NamesBootstrap, *, is_estimable: bool = True
-) -> PairedDifference:
-    """Both runs' values (runs x countries) and their difference, with its deviations; NaN if it is not estimable."""
-    difference = value[1] - value[0] if is_estimable else np.full(value[0].shape, np.nan)
-    if bootstrap.is_estimable:
-        p = bootstrap_p_values(difference, deviations, bootstrap.unit_count)
-        return PairedDifference(value[0], value[1], bootstrap_estimates(difference, deviations, p))
-    return PairedDifference(value[0], value[1], Estimates.unknown(difference))
+def _compare_family(pairs: Sequence[RunPair], design: CrossedVariance) -> PairedDifference:
+    """Both runs' values (pairs x countries), and their differences, adjusted together."""
+    first, second = np.stack([pair.values for pair in pairs], axis=1)
+    is_estimable = np.array([pair.is_estimable for pair in pairs])[:, None]
+    differences = np.where(is_estimable, second - first, np.nan)
+    if not design.is_estimable:
+        return PairedDifference(first, second, Estimates.unknown(differences))
+    family = Family(list(differences), [_difference_uncertainty(pair, design) for pair in pairs])
+    fields = zip(*(vars(family.estimates(k)).values() for k in range(len(pairs))), strict=True)
+    return PairedDifference(first, second, Estimates(*map(np.stack, fields)))
 
 
 def text_differences(first: np.ndarray, second: np.ndarray, *, seed: int = 0) -> PairedDifference:

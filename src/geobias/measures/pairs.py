@@ -15,7 +15,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 from scipy.spatial.distance import cdist
 
-from geobias.measures.threads import map_threaded
+from geobias.measures.arrays import as_index, map_threaded
 
 BLOCK = 2**18  # distances held at once by a thread: 2 MB stay near its core
 GPU_BLOCK = 2**25  # and by a GPU
@@ -123,12 +123,8 @@ def _weighted_sums(points: Any, weights: Any) -> Any:
         return np.stack([_weighted_sums(*of_set) for of_set in zip(points, weights, strict=True)])
     held = BLOCK if on_processor else GPU_BLOCK // int(np.prod(points.shape[:-2]))
     rows = min(n, max(FEWEST_ROWS, held // n))
-    pairs = _PairDistances(
-        points - xp.mean(points, axis=-2, keepdims=True)
-    )  # so that they are far apart for their size
-    duplicates = xp.asarray(
-        np.tri(rows, dtype=bool), device=device(points)
-    )  # pairs in the other order, and points with themselves
+    pairs = _PairDistances(points - xp.mean(points, axis=-2, keepdims=True))  # centred: far apart for their size
+    duplicates = as_index(np.tri(rows, dtype=bool), points)  # pairs in the other order, and points with themselves
 
     def block(start: int) -> Any:
         squares = pairs.squares(start, min(start + rows, n))

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import NamedTuple
+from itertools import pairwise, repeat
 
 import numpy as np
 from scipy import stats
@@ -53,13 +52,6 @@ class LeaveOneOut:
     value: float
 
 
-class ClusterScores(NamedTuple):
-    """Balanced C_w and sparseness of sets of sub-regions."""
-
-    c_w: np.ndarray
-    sparseness: np.ndarray
-
-
 @dataclass(frozen=True)
 class LevelDistances:
     """Distances between the regions of one level, as sub-regions of any set they are put into."""
@@ -78,13 +70,13 @@ class LevelDistances:
             np.array([len(children[row]) == 0 for row in rows]),
         )
 
-    def scores(self, members: np.ndarray) -> ClusterScores:
+    def scores(self, members: np.ndarray) -> dict[str, np.ndarray]:
         """Balanced C_w (Eq. 8, 9) and sparseness (Eq. 3) of sets of sub-regions, given as rows of positions.
 
         A set of one sub-region has neither and counts as 0, as in Eq. 9.
         """
         count, n = members.shape
-        scores = ClusterScores(np.zeros(count), np.zeros(count))
+        scores = {measure: np.zeros(count) for measure in MEASURES}
         if n < 2:
             return scores
         first, second = np.triu_indices(n, 1)
@@ -98,8 +90,8 @@ class LevelDistances:
             c_w = np.where(self.is_leaf[sets], centroid_distance, self.c_w[sets])
             weights = softmax(c_w[:, first] + c_w[:, second], axis=1)
             aggregated = self.aggregated_distances[sets[:, first], sets[:, second]]
-            scores.c_w[chunk] = (weights * aggregated).sum(axis=1)
-            scores.sparseness[chunk] = distances[:, first, second].mean(axis=1)
+            scores["c_w"][chunk] = (weights * aggregated).sum(axis=1)
+            scores["sparseness"][chunk] = distances[:, first, second].mean(axis=1)
         return scores
 
 
@@ -120,8 +112,8 @@ def compare_with_random_regions(
     too_large = 0
     levels = rows_by_level(children)
     for depth in range(1, len(levels) - 1):
-        inner, rows = [row for row in levels[depth] if len(children[row]) > 1], levels[depth + 1]
-        inner = [row for row in inner if len(children[row]) < len(rows)]  # the whole level has only one set
+        rows = levels[depth + 1]
+        inner = [row for row in levels[depth] if 1 < len(children[row]) < len(rows)]  # the whole level is only one set
         sizes = _affordable_sizes([len(children[row]) for row in inner], len(rows), draws)
         too_large += sum(len(children[row]) not in sizes for row in inner)
         inner = [row for row in inner if len(children[row]) in sizes]
@@ -129,21 +121,17 @@ def compare_with_random_regions(
         if not inner and not tests_root:
             continue
         order = rng.permuted(np.tile(np.arange(len(rows)), (draws, 1)), axis=1)
-        random: dict[int, dict[str, np.ndarray]] = {}
-        observed: dict[int, dict[str, np.ndarray]] = {}
-        for v, template_c_w in zip(vectors, c_w, strict=True):
-            level = LevelDistances.from_vectors(rows, v, template_c_w, children)
-            for size in sizes:
-                _add_scores(random, size, level.scores(order[:, :size])._asdict())
-            for row in inner:
-                _add_scores(observed, row, level.scores(np.searchsorted(rows, children[row])[None])._asdict())
-            if tests_root:
-                _add_scores(random, 0, {"c_w": permuted_root_scores(level, order, v, children)})
-                identity = np.searchsorted(rows, np.concatenate([children[r] for r in children[0]]))
-                _add_scores(observed, 0, {"c_w": permuted_root_scores(level, identity[None], v, children)})
-        for row in [*inner, *([0] if tests_root else [])]:
+        by_template = [LevelDistances.from_vectors(rows, v, c, children) for v, c in zip(vectors, c_w, strict=True)]
+        random = {size: _sum_scores(by_template, order[:, :size]) for size in sizes}
+        observed = {row: _sum_scores(by_template, np.searchsorted(rows, children[row])[None]) for row in inner}
+        if tests_root:
+            identity = np.searchsorted(rows, np.concatenate([children[r] for r in children[0]]))
+            for scores, orders in ((random, order), (observed, identity[None])):
+                by_root = map(permuted_root_scores, by_template, repeat(orders), vectors, repeat(children))
+                scores[0] = {"c_w": np.sum(list(by_root), axis=0)}
+        for row, row_scores in observed.items():
             null = random[len(children[row]) if row else 0]
-            for measure, values in observed[row].items():
+            for measure, values in row_scores.items():
                 mean[measure][row] = null[measure].mean() / len(vectors)
                 p[measure][row] = two_sided_p_value(values, null[measure])
         for measure in MEASURES:
@@ -168,15 +156,15 @@ def permuted_root_scores(
         if not assigned.shape[1]:
             c_w[:, k] = np.linalg.norm(vectors[row] - centroid)
             continue
-        c_w[:, k] = level.scores(assigned).c_w
+        c_w[:, k] = level.scores(assigned)["c_w"]
         for i, members in enumerate(assigned):
             alpha = softmax(mean_absolute_differences(below[members]))
             points[i, k] += alpha * below[members].mean(axis=0)
-    return weighted_mean_distances(points, c_w)[0]
+    return weighted_mean_distances(points, c_w)
 
 
-def weighted_mean_distances(points: np.ndarray, *logits: np.ndarray) -> np.ndarray:
-    """Eq. 8 to 10 for many sets of points (sets x points x words) at once: a row for each array of logits.
+def weighted_mean_distances(points: np.ndarray, logits: np.ndarray) -> np.ndarray:
+    """Eq. 8 and 9 for many sets of points (sets x points x words) at once, with logits of sets x points.
 
     By dot products of centred points, accurate to about 1e-8 of a set's width: enough for an interval or a test.
     """
@@ -185,9 +173,8 @@ def weighted_mean_distances(points: np.ndarray, *logits: np.ndarray) -> np.ndarr
     products = centred @ centred.swapaxes(1, 2)
     sizes = np.einsum("bii->bi", products)
     squares = sizes[:, first] + sizes[:, second] - 2 * products[:, first, second]
-    distances = np.sqrt(np.maximum(squares, 0.0))
-    weights = [softmax(row[:, first] + row[:, second], axis=1) for row in logits]
-    return np.array([(weight * distances).sum(axis=1) for weight in weights])
+    weights = softmax(logits[:, first] + logits[:, second], axis=1)
+    return np.asarray((weights * np.sqrt(np.maximum(squares, 0.0))).sum(axis=1))
 
 
 def leave_one_out(
@@ -205,8 +192,8 @@ def leave_one_out(
         for row, below in candidates.items():
             members = np.searchsorted(rows, below)
             without = np.array([np.delete(members, k) for k in range(len(members))])
-            values = np.mean([level.scores(without).c_w for level in by_template], axis=0)
-            whole = np.mean([level.scores(members[None]).c_w for level in by_template])
+            values = np.mean([level.scores(without)["c_w"] for level in by_template], axis=0)
+            whole = np.mean([level.scores(members[None])["c_w"] for level in by_template])
             k = int(np.argmax(np.abs(values - whole)))
             most_influential[row] = LeaveOneOut(int(below[k]), float(values[k]))
     return most_influential
@@ -245,6 +232,6 @@ def _centred_distances(points: np.ndarray) -> np.ndarray:
     return distances(points - points.mean(axis=0))
 
 
-def _add_scores(sums: dict[int, dict[str, np.ndarray]], key: int, values: dict[str, np.ndarray]) -> None:
-    for measure, value in values.items():
-        sums.setdefault(key, {})[measure] = sums.get(key, {}).get(measure, 0.0) + value
+def _sum_scores(levels: Sequence[LevelDistances], members: np.ndarray) -> dict[str, np.ndarray]:
+    scores = [level.scores(members) for level in levels]
+    return {measure: np.sum([values[measure] for values in scores], axis=0) for measure in MEASURES}

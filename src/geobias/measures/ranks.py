@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
+from geobias.measures.arrays import map_threaded
 from geobias.measures.estimates import CONFIDENCE_LEVEL, RESAMPLES, Estimates, bootstrap_estimates
-from geobias.measures.threads import map_threaded
 
 FEWEST_RESAMPLES = 200
 MOST_DRAWS = 2 * 10**7  # resamples times objects
@@ -28,12 +28,11 @@ def mean_rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None
 
     A word with the same score for all regions on one side has no order and is left out; None if no word is left.
     """
-    if first.shape != second.shape or len(first) < 3:
+    if first.shape != second.shape:
         return None
-    varies = (np.ptp(first, axis=0) > 0) & (np.ptp(second, axis=0) > 0)
-    if not varies.any():
-        return None
-    return float(np.mean([stats.spearmanr(first[:, i], second[:, i]).statistic for i in np.flatnonzero(varies)]))
+    by_word = map(rank_correlation, first.T, second.T)
+    correlations = [correlation for correlation in by_word if correlation is not None]
+    return float(np.mean(correlations)) if correlations else None
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float | None:

@@ -42,10 +42,8 @@ class RegionJackknife:
         """One measure with its intervals over all regions of the tree; NaN for those without."""
         k = self.names.index(name)
         known = self.words.transform(lambda values: values[..., k, :]).estimate_distances(self.templates[:, k])
-        columns = []
-        for values in vars(known).values():
-            columns.append(np.full(regions, np.nan))
-            columns[-1][self.rows] = values
+        columns = np.full((len(vars(known)), regions), np.nan)
+        columns[:, self.rows] = list(vars(known).values())
         return Estimates(*columns)
 
     def bootstrap_values(self, name: str, rows: np.ndarray) -> np.ndarray:
@@ -128,12 +126,3 @@ def _select_words(f: Any, words: np.ndarray) -> Any:
 def template_influence(values: np.ndarray) -> np.ndarray:
     """(x_i - mean) / n: the influence of each template (the first axis) on the mean over templates."""
     return np.asarray((values - values.mean(axis=0)) / len(values))
-
-
-def centroid_distances(vectors: np.ndarray, children: Children) -> np.ndarray:
-    """The distance of each region's v to the centroid of its siblings, itself included; NaN without a sibling."""
-    distances = np.full(len(vectors), np.nan)
-    for below in children:
-        if len(below) > 1:
-            distances[below] = np.linalg.norm(vectors[below] - vectors[below].mean(axis=0), axis=1)
-    return distances

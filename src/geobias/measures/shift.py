@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geobias.measures.arrays import divide
 from geobias.measures.change import predict_classes
 
 ROUNDING = 1e-6  # smaller changes are rounding: it differs with the batch size
@@ -50,9 +51,9 @@ def shift(before: np.ndarray, after: np.ndarray, threshold: float | None = None)
     texts = len(before)
     return Shift(
         rose=rose,
-        mean_rise=_mean(rise, rose),
+        mean_rise=divide(rise, rose),
         fell=fell,
-        mean_fall=_mean(fall, fell),
+        mean_fall=divide(fall, fell),
         mean_difference=total / texts,
         share_before=predictions_before.sum(axis=0) / texts,
         share_after=(predictions_before.sum(axis=0) + gained - lost) / texts,
@@ -63,12 +64,10 @@ def shift(before: np.ndarray, after: np.ndarray, threshold: float | None = None)
 
 def flips(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """prefixes x classes x classes: how many texts went from the first likeliest class to the second; diagonal 0."""
-    count = before.shape[1]
-    counts = np.zeros((after.shape[1], count, count), dtype=np.int64)
-    prefixes = np.arange(after.shape[1])
-    for class_before, variants in zip(before.argmax(axis=1), after, strict=True):
-        counts[prefixes, class_before, variants.argmax(axis=1)] += 1
-    counts[:, np.arange(count), np.arange(count)] = 0
+    _, prefixes, classes = after.shape
+    counts = np.zeros((prefixes, classes, classes), dtype=np.int64)
+    np.add.at(counts, (np.arange(prefixes), before.argmax(axis=1)[:, None], after.argmax(axis=2)), 1)
+    counts[:, range(classes), range(classes)] = 0
     return counts
 
 
@@ -103,7 +102,3 @@ def performance(truth: np.ndarray, probabilities: np.ndarray, threshold: float |
     denominator = predicted + prefixes * truth.sum(axis=0)  # 2 TP + FP + FN
     f1 = 2 * hits[denominator > 0] / denominator[denominator > 0]
     return Performance(accuracy=right / (texts * prefixes), macro_f1=float(f1.mean()) if len(f1) else float("nan"))
-
-
-def _mean(total: np.ndarray, count: np.ndarray) -> np.ndarray:
-    return np.asarray(total / np.where(count == 0, np.nan, count))

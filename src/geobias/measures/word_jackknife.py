@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from geobias.measures.arrays import map_threaded
 from geobias.measures.bootstrap import draw_counts
 from geobias.measures.estimates import Estimates, benjamini_hochberg, satterthwaite_df, t_quantile
-from geobias.measures.threads import map_threaded
 
 FEWEST_WORDS = 5  # with fewer, a single word decides the result
 MOST_THREADS = 8  # each holds some copies of all answers: 0.1 GB for the whole world
@@ -46,15 +46,15 @@ class WordJackknife:
 
     def estimate_distances(self, template_influence: np.ndarray | None = None) -> Estimates:
         """Intervals of measures that cannot be negative, over words and, if their influence is given, templates."""
-        missing = np.full(self.value.shape, np.nan)
+        unknown = Estimates.unknown(self.value)
         if len(self.leave_one_out) < FEWEST_WORDS:
-            return Estimates.unknown(self.value)
+            return unknown
         root = np.sqrt(self.value)
         slope = np.divide(0.5, root, out=np.zeros_like(root), where=root > 0)
         root_influence = None if template_influence is None else template_influence * slope
         centre, half_width = _interval(root, np.sqrt(self.leave_one_out), root_influence)
         low, high = (np.maximum(centre + side * half_width, 0) ** 2 for side in (-1, 1))
-        return Estimates(self.value, *_extend_to_value(self.value, low, high), missing, missing)
+        return self._extend_to_value(low, high, unknown.p)
 
     def estimate_differences(self, template_influence: np.ndarray | None = None) -> Estimates:
         """Intervals of differences, and t-tests against 0; p is never below 0.5 ** (words - 1), a sign test's."""
@@ -67,7 +67,11 @@ class WordJackknife:
         t = np.divide(np.abs(centre), standard_error, out=unbounded, where=standard_error > 0)
         p = np.maximum(2 * stats.t.sf(t, words - 1), 0.5 ** (words - 1))
         p = np.where(np.isnan(centre), np.nan, p)
-        low, high = _extend_to_value(self.value, centre - half_width, centre + half_width)
+        return self._extend_to_value(centre - half_width, centre + half_width, p)
+
+    def _extend_to_value(self, low: np.ndarray, high: np.ndarray, p: np.ndarray) -> Estimates:
+        """Extend intervals that do not contain their value: on few words the bias may exceed the half-width."""
+        low, high = np.minimum(low, self.value), np.maximum(high, self.value)
         return Estimates(self.value, low, high, p, benjamini_hochberg(p))
 
 
@@ -101,8 +105,3 @@ def _interval(
     variance = word_variance + template_variance
     squares_over_df = word_variance**2 / (words - 1) + template_variance**2 / (templates - 1)
     return centre, t_quantile(satterthwaite_df(variance, squares_over_df, words - 1)) * np.sqrt(variance)
-
-
-def _extend_to_value(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Extend intervals that do not contain their value: on few words the bias may exceed the half-width."""
-    return np.minimum(low, value), np.maximum(high, value)

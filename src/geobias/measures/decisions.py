@@ -1,0 +1,260 @@
+"""Decisions by country: preference and tendency to say yes, with situations and names as samples.
+
+A model decides about a person of country c. `z` is the log-odds of "yes" against "no", and f = 1 where yes helps the
+person, -1 where it harms. A situation is told once and asked about in several ways: a scenario and its mirror, other
+wordings, other names. Over questions of both kinds (as many of one as of the other, or weighted as if),
+
+    preference_c = mean of f * z          net of a tendency to say yes, which cancels
+    yes tendency_c = mean of z            net of the preference, which cancels
+
+and countries are compared with the mean of countries. **Variance.** Situations are a sample. Each gives one mean m_s
+for each country; those with questions of one kind only are strata of their own. What names share over situations (C) is
+added by `crossed_variance.py`, whose texts are situations:
+
+    covariance = sum over strata h of n_h / (n_h - 1) * sum over situations of (m_s - m_h)(m_s - m_h)ᵀ / S² + C
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from geobias.measures.arrays import divide
+from geobias.measures.crossed_variance import POWER, CrossedVariance
+from geobias.measures.estimates import (
+    Estimate,
+    Estimates,
+    satterthwaite_df,
+    t_quantile,
+)
+from geobias.measures.paired_differences import PairedDifference
+from geobias.measures.uncertainty import ROUNDING, TAIL, Family, Uncertainty
+
+
+@dataclass(frozen=True)
+class CountryMeans:
+    """Means of countries, and what their uncertainty is made of."""
+
+    means: np.ndarray
+    influence: np.ndarray
+    """situations x countries: its squares sum to the variance over situations."""
+    df: float
+    name_covariance: np.ndarray | None
+    """countries x countries: what names add; None where names are not drawn, or each situation shows one only."""
+    name_df: np.ndarray
+    """Of each country."""
+
+    def combine(self, coefficients: np.ndarray, name_df: np.ndarray) -> tuple[np.ndarray, Uncertainty]:
+        """Linear combinations of the means (rows of coefficients), and their uncertainty.
+
+        `name_df` is the degrees of freedom of what names add to each of them.
+        """
+        values = coefficients @ self.means
+        influence = self.influence @ coefficients.T
+        covariance = influence.T @ influence
+        variance = np.diag(covariance).copy()
+        if self.name_covariance is None:
+            return values, Uncertainty(covariance, np.full(len(values), self.df))
+        covariance = covariance + coefficients @ self.name_covariance @ coefficients.T
+        total = np.maximum(np.diag(covariance), variance)  # names add to the variance
+        np.fill_diagonal(covariance, total)
+        squares_over_df = variance**2 / self.df + (total - variance) ** 2 / name_df
+        return values, Uncertainty(covariance, satterthwaite_df(total, squares_over_df, self.df))
+
+    def against_mean(self) -> tuple[np.ndarray, Uncertainty]:
+        """Every country against the mean of countries."""
+        return self.combine(np.eye(len(self.means)) - 1 / len(self.means), self.name_df)
+
+    def grand_mean(self) -> Estimate:
+        """The mean of countries."""
+        coefficients = np.full((1, len(self.means)), 1 / len(self.means))
+        value, uncertainty = self.combine(coefficients, self.name_df.sum(keepdims=True))
+        return Family([value], [uncertainty]).estimates(0).at(0)
+
+
+def balance_weights(favours: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """Weights of answers, 1 in the mean of situations, that give both kinds of questions the same weight.
+
+    `favours` and `counted` are situations x answers. All weights are 1 if there is one kind only.
+    """
+    answers = counted.sum(axis=1)
+    shares = ((favours > 0) & counted).sum(axis=1)[answers > 0] / answers[answers > 0]
+    share = float(shares.mean()) if len(shares) else 1.0
+    if share in (0.0, 1.0):
+        return np.ones(favours.shape)
+    return np.where(favours > 0, 0.5 / share, 0.5 / (1 - share))
+
+
+def average_situations(values: np.ndarray, favours: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """situations x countries: weighted means of the counted answers (situations x countries x answers).
+
+    Their mean over situations gives both kinds of questions the same weight. NaN for a situation without answers.
+    """
+    weights = np.where(counted, balance_weights(favours, counted), 0)
+    sums = np.einsum("scd,sd->sc", np.where(counted[:, None, :], values, 0), weights)
+    return np.asarray(divide(sums, counted.sum(axis=1)[:, None]))
+
+
+def average_each_situation(values: np.ndarray, favours: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """situations x countries: the mean of each situation by itself, both kinds of its questions alike.
+
+    Unlike in `average_situations`, weights do not depend on other situations: the mean is on the scale of the values.
+    """
+    kinds = [counted & (favours > 0), counted & (favours < 0)]
+    sums = [np.where(kind[:, None, :], values, 0).sum(axis=2) for kind in kinds]
+    means = [divide(total, kind.sum(axis=1)[:, None]) for total, kind in zip(sums, kinds, strict=True)]
+    has_kind = np.array([kind.any(axis=1) for kind in kinds])[..., None]
+    return np.asarray(divide(np.where(has_kind, means, 0).sum(axis=0), has_kind.sum(axis=0)))
+
+
+def summarise_countries(variance: CrossedVariance, values: np.ndarray, favours: np.ndarray) -> CountryMeans:
+    """Means of `values` (situations x countries x answers) over the counted answers, both kinds of questions alike.
+
+    `favours` is situations x answers: 1 where "yes" helps the person, -1 where it harms.
+    """
+    means = average_situations(values, favours, variance.counted)
+    is_known = variance.draws_per_text > 0
+    size = int(is_known.sum())
+    strata = _list_strata(favours, variance.counted)
+    influence = np.zeros(means.shape)
+    for rows in strata:
+        influence[rows] = (means[rows] - means[rows].mean(axis=0)) * np.sqrt(len(rows) / max(len(rows) - 1, 1)) / size
+    name_covariance = None
+    if not variance.names_fixed and variance.has_components:
+        weights = balance_weights(favours, variance.counted)
+        name_covariance = variance.name_covariance(values * weights[:, None, :])
+    return CountryMeans(
+        means[is_known].mean(axis=0),
+        influence,
+        max(size - len(strata), 1),
+        name_covariance,
+        np.maximum(variance.names_by_country - variance.kinds, 1.0),
+    )
+
+
+def _list_strata(favours: np.ndarray, counted: np.ndarray) -> list[np.ndarray]:
+    """Situations with both kinds of questions, with the one and with the other; all together if one is alone."""
+    has_help, has_harm = ((favours > 0) & counted).any(axis=1), ((favours < 0) & counted).any(axis=1)
+    kinds = [has_help & has_harm, has_help & ~has_harm, ~has_help & has_harm]
+    parts = [np.flatnonzero(kind) for kind in kinds if kind.any()]
+    return parts if min(map(len, parts)) > 1 else [np.flatnonzero(has_help | has_harm)]
+
+
+def average_means(parts: Sequence[CountryMeans]) -> CountryMeans:
+    """The mean of several ways of showing origin, in the same situations."""
+    count = len(parts)
+    covariances = [part.name_covariance for part in parts if part.name_covariance is not None]
+    return CountryMeans(
+        np.mean([part.means for part in parts], axis=0),
+        np.mean([part.influence for part in parts], axis=0),
+        min(part.df for part in parts),
+        np.sum(covariances, axis=0) / count**2 if covariances else None,
+        np.max([part.name_df for part in parts], axis=0),
+    )
+
+
+def estimate_against_mean(means: CountryMeans) -> Estimates:
+    """Every country against the mean of countries; p-values are adjusted by max-T over countries."""
+    value, uncertainty = means.against_mean()
+    return Family([value], [uncertainty]).estimates(0)
+
+
+def smallest_effect(uncertainty: Uncertainty, tests: int | None = None) -> float | None:
+    """The smallest difference of a country from the mean of countries that is marked with a power of 80 %.
+
+    For the mean variance of countries, and by Bonferroni's bound, to which max-T is close for a single difference.
+    `tests` is the number of countries to be tested, where these are a pilot of them.
+    """
+    size, error = len(uncertainty.df), float(np.sqrt(uncertainty.variance.mean()))
+    if not error or size < 2:
+        return None
+    df = float(np.median(uncertainty.df))
+    tests = tests or (1 if size == 2 else size)  # two countries have one difference
+    return float((stats.t.isf(TAIL / tests, df) + stats.t.ppf(POWER, df)) * error)
+
+
+def estimate_cells(
+    means: np.ndarray, groups: np.ndarray, name_variance: np.ndarray | None = None
+) -> tuple[Estimates, np.ndarray]:
+    """groups x countries: the mean of a group of situations (a domain) against the mean of countries, as one family.
+
+    `means` is situations x countries, `groups` numbers the group of each situation; `name_variance` (countries) is what
+    names add to the variance of a difference: about the same in a group as over all situations, since it comes from
+    pairs of situations that show the same name. A group has too few situations for a variance of its own: the variance
+    of one situation is the larger of two pooled ones, that of the country over all groups, and that of the group over
+    all countries. Both have the degrees of freedom of situations within groups. Also the number of situations in each
+    group; a group of one has no interval.
+    """
+    contrasts = means - means.mean(axis=1, keepdims=True)
+    count = np.bincount(groups)
+    value = np.stack([contrasts[groups == k].mean(axis=0) for k in range(len(count))])
+    residuals = contrasts - value[groups]
+    df = len(groups) - len(count)
+    if df < 1:
+        return Estimates.unknown(value), count
+    of_country = (residuals**2).sum(axis=0) / df
+    uncertainties = []
+    for k, size in enumerate(count):
+        if size < 2:
+            uncertainties.append(Uncertainty.unknown(means.shape[1]))
+            continue
+        of_group = (residuals[groups == k] ** 2).sum(axis=0).mean() / (size - 1)
+        variance = np.maximum(of_country, of_group) / size
+        variance = variance if name_variance is None else variance + name_variance
+        uncertainties.append(Uncertainty(np.diag(variance), np.full(len(variance), float(df))))
+    family = Family(list(value), uncertainties)
+    columns = zip(*(vars(family.estimates(k)).values() for k in range(len(count))), strict=True)
+    return Estimates(*(np.stack(numbers) for numbers in columns)), count
+
+
+def estimate_mean(values: np.ndarray) -> Estimate:
+    """The mean over situations, by Student's t; without an interval where there are fewer than two."""
+    value, df = float(values.mean()), len(values) - 1
+    if df < 1:
+        return Estimate(value, None, None, None, None)
+    error = float(values.std(ddof=1) / np.sqrt(len(values)))
+    half_width = float(t_quantile(df) * error)
+    t = 0.0 if abs(value) < ROUNDING else abs(value) / error if error else np.inf
+    p = float(2 * stats.t.sf(t, df))
+    return Estimate(value, value - half_width, value + half_width, p, p)
+
+
+def compare_case_means(first: np.ndarray, second: np.ndarray, *, is_testable: bool = True) -> PairedDifference:
+    """The preferences of countries in two runs on the same situations (situations x countries), and their difference.
+
+    What a situation does in both runs cancels. Differences are adjusted by max-T over countries.
+    """
+    difference = second - first
+    size = len(difference)
+    influence = (difference - difference.mean(axis=0)) / np.sqrt(size * max(size - 1, 1))
+    means = CountryMeans(difference.mean(axis=0), influence, max(size - 1, 1), None, np.ones(difference.shape[1]))
+    values = [part.mean(axis=0) - part.mean() for part in (first, second)]
+    estimates = estimate_against_mean(means) if is_testable else Estimates.unknown(values[1] - values[0])
+    return PairedDifference(values[0], values[1], estimates)
+
+
+def compare_spreads(first: np.ndarray, second: np.ndarray) -> PairedDifference:
+    """The spread between countries in two runs on the same situations, and its difference, by the jackknife.
+
+    The spread is the square root of the variance of the countries' means minus their mean error variance.
+    """
+    size = len(first)
+    parts = np.array([[_estimate_spread(run) for run in (first, second)]])
+    left_out = np.array([[_estimate_spread(np.delete(run, k, axis=0)) for run in (first, second)] for k in range(size)])
+    jackknife = np.diff(left_out, axis=1)[:, 0]
+    difference = float(parts[0, 1] - parts[0, 0])
+    error = float(np.sqrt((size - 1) / size * ((jackknife - jackknife.mean()) ** 2).sum()))
+    uncertainty = Uncertainty(np.array([[error**2]]), np.array([size - 1.0]))
+    estimates = Family([np.array([difference])], [uncertainty]).estimates(0)
+    return PairedDifference(parts[:, 0], parts[:, 1], estimates)
+
+
+def _estimate_spread(means: np.ndarray) -> float:
+    contrasts = means - means.mean(axis=1, keepdims=True)
+    size, countries = contrasts.shape
+    values = contrasts.mean(axis=0)
+    noise = contrasts.var(axis=0, ddof=1).sum() / size / (countries - 1)
+    return float(np.sqrt(max((values**2).sum() / (countries - 1) - noise, 0)))

@@ -1,0 +1,77 @@
+"""Do the members of a group lie closer together than random ones? The multi-response permutation procedure (MRPP).
+
+The statistic is the mean distance within groups, each group weighted by its share of the members,
+delta = sum_g n_g / N * (mean distance between the members of g) (Mielke and Berry 2001). Members are permuted over the
+groups, whose sizes stay. The expectation of delta is the mean distance between all members, so the ratio of the two is
+1 where the groups say nothing; below 1 members of a group lie closer together, above 1 further apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from geobias.measures.estimates import Estimate
+from geobias.measures.herb import descriptive_vectors
+from geobias.measures.pairs import distances
+from geobias.measures.random_regions import PERMUTATIONS, two_sided_p_value
+from geobias.measures.word_jackknife import FEWEST_WORDS, jackknife_words
+
+MOST_MEMBERS = 600  # whose distances are computed again without each word: some seconds
+MOST_CELLS = 3 * 10**8  # distances read by all permutations
+
+
+@dataclass(frozen=True)
+class GroupingTest:
+    """The mean distance within groups divided by that between all members."""
+
+    ratio: Estimate
+    """With its 95 % interval over words, where the members are few enough for it."""
+    null_spread: float
+    """Standard deviation of the ratio over the permutations."""
+
+
+def compare_groups(likelihoods: Sequence[np.ndarray], groups: Sequence[np.ndarray]) -> GroupingTest | None:
+    """Test groups of rows of the likelihoods (regions x words, one array for each template).
+
+    Groups of one have no distance and are left out. None for fewer than two groups, for too many members to permute,
+    and where all members are at the same place.
+    """
+    groups = [group for group in groups if len(group) > 1]
+    sizes = [len(group) for group in groups]
+    if len(groups) < 2 or PERMUTATIONS * sum(size**2 for size in sizes) > MOST_CELLS:
+        return None
+    members = np.concatenate(groups)
+    answers = [by_template[members] for by_template in likelihoods]
+    ends = np.cumsum(sizes)
+    blocks = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+
+    def measure_distances(words: np.ndarray) -> np.ndarray:
+        """The mean over templates."""
+        return np.mean([distances(descriptive_vectors(f[:, words])) for f in answers], axis=0)
+
+    def measure_ratio(between: np.ndarray, orders: np.ndarray) -> np.ndarray:
+        within = np.zeros(len(orders))
+        for block in blocks:
+            size = block.stop - block.start
+            sums = [between[np.ix_(order[block], order[block])].sum() for order in orders]
+            within += size / len(members) * np.array(sums) / (size * (size - 1))
+        overall = between.sum() / (len(members) * (len(members) - 1))
+        return within / overall if overall > 0 else np.full(len(orders), np.nan)
+
+    words, identity = answers[0].shape[1], np.arange(len(members))
+    between = measure_distances(np.arange(words))
+    if not between.max() > 0:
+        return None
+    rng = np.random.default_rng(0)
+    observed = measure_ratio(between, identity[None])
+    null = measure_ratio(between, rng.permuted(np.tile(identity, (PERMUTATIONS, 1)), axis=1))
+    low = high = None
+    if words >= FEWEST_WORDS and len(members) <= MOST_MEMBERS:
+        jackknife = jackknife_words(lambda kept: measure_ratio(measure_distances(kept), identity[None]), words)
+        estimate = jackknife.estimate_distances().at(0)
+        low, high = estimate.low, estimate.high
+    p = two_sided_p_value(observed, null)
+    return GroupingTest(Estimate(float(observed[0]), low, high, p, p), float(null.std(ddof=1)))

@@ -1,0 +1,282 @@
+"""How a mitigation changes a classifier: the spread between countries, flips, accuracy and macro-F1, in pairs.
+
+Both classifiers score the same texts with the same names, so their answers are compared one by one.
+
+**Spread.** Let m_c be the mean tone (100 (p_pos - p_neg)) of country c minus the mean of countries, with the covariance
+matrix Σ over texts. The variance between the names of C countries without the noise of texts is
+
+    T = sum of m_c² / (C - 1) - tr Σ / (C - 1)
+
+and the spread is the square root of T, 0 where T is below 0. Names are fixed here: both classifiers are tested with the
+same ones, and a mitigation should remove what single names do as well. Intervals: T minus quantiles of
+
+    D = (|m + e|² - |m|² - tr Σ) / (C - 1),    e normal with covariance Σ
+
+where e is drawn for both classifiers together. The covariance between them follows from that of their difference,
+Cov(a, b) = (Var(a) + Var(b) - Var(a - b)) / 2.
+
+**Noise floor.** The spread that equal countries would show, since each has other names: the square root of
+tr Σ / (C - 1) with Σ over texts and names (`crossed_variance.py`). A spread that does not exceed it may come from
+single names rather than from countries.
+
+**Standardised spread.** The spread divided by the standard deviation over texts of the tone. A classifier whose
+probabilities only shrink towards each other has a smaller spread, but the same standardised spread, and flips as often.
+The noise of the names that a text happens to show is subtracted from the variance over texts. Where that leaves nothing
+for either classifier, since all texts have the same tone apart from names, the standard deviation over the names of a
+country takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from geobias.measures.arrays import divide
+from geobias.measures.bootstrap import draw_counts
+from geobias.measures.crossed_variance import CrossedVariance
+from geobias.measures.estimates import (
+    CONFIDENCE_LEVEL,
+    RESAMPLES,
+    Estimate,
+    bootstrap_p_values,
+    monte_carlo_p_value,
+    small_sample_factor,
+)
+from geobias.measures.uncertainty import ROUNDING
+
+QUANTILES = ((1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2)
+SMALLEST_VARIANCE = ROUNDING**2
+
+
+class Spread(NamedTuple):
+    """The spread between countries in points, with its interval and its noise floor; NaN where they are unknown."""
+
+    value: float
+    low: float
+    high: float
+    noise: float
+    exceeds_noise: bool
+    standardised: float
+
+
+class Scales(NamedTuple):
+    """Standard deviations of the tone: over texts, without the noise of names, and over the names of a country."""
+
+    texts: float
+    names: float
+
+
+class SpreadRatio(NamedTuple):
+    """The spread after mitigation divided by the spread before; NaN where there is none before."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class SpreadComparison:
+    """The spreads of two classifiers, and how they differ."""
+
+    before: Spread
+    after: Spread
+    ratio: SpreadRatio
+    standardised_ratio: SpreadRatio
+    change: Estimate  # of the spread, in points
+
+    @property
+    def has_spread_before(self) -> bool:
+        """Whether the first classifier's spread is more than noise: its interval excludes 0."""
+        return bool(self.before.low > 0)
+
+
+def compare_spreads(
+    before: np.ndarray, after: np.ndarray, design: CrossedVariance, *, seed: int = 0
+) -> SpreadComparison:
+    """Compare the spreads of tones (texts x countries x draws, in points) of two classifiers."""
+    runs = (before, after)
+    centred = np.eye(design.countries) - 1 / design.countries
+    means = [centred @ design.means(values) for values in runs]
+    scales = [measure_scales(values) for values in runs]
+    df = design.countries - 1
+    if not design.is_estimable:
+        spreads = [float(np.sqrt((mean**2).sum() / df)) for mean in means]
+        unknown = [
+            Spread(spread, np.nan, np.nan, np.nan, False, divide_or_nan(spread, scale.texts))
+            for spread, scale in zip(spreads, scales, strict=True)
+        ]
+        ratio = divide_or_nan(spreads[1], spreads[0])
+        standardised = ratio * compute_shrinkage(*scales)
+        change = Estimate(spreads[1] - spreads[0], None, None, None, None)
+        return SpreadComparison(
+            unknown[0],
+            unknown[1],
+            SpreadRatio(ratio, np.nan, np.nan),
+            SpreadRatio(standardised, np.nan, np.nan),
+            change,
+        )
+    covariances = [_text_covariance(values, design, centred) for values in (*runs, after - before)]
+    noise = [float(np.trace(covariance)) / df for covariance in covariances[:2]]
+    variances = np.array([(mean**2).sum() / df - each for mean, each in zip(means, noise, strict=True)])
+    rng = np.random.default_rng(seed)
+    deviations = _draw_deviations(means, covariances, noise, rng)  # resamples x 2
+    name_covariances = [centred @ design.name_covariance(values) @ centred.T for values in runs]
+    floors = [_find_noise_floor(means[k], covariances[k] + name_covariances[k], rng) for k in range(2)]
+    plausible, variances = (np.where(each < SMALLEST_VARIANCE, 0, each) for each in (variances - deviations, variances))
+    values = np.sqrt(variances)
+    bounds = np.sqrt(np.quantile(plausible, QUANTILES, axis=0))
+    spreads_by_run = [
+        Spread(
+            float(values[k]),
+            float(bounds[0, k]),
+            float(bounds[1, k]),
+            *floors[k],
+            divide_or_nan(float(values[k]), scales[k].texts),
+        )
+        for k in range(2)
+    ]
+    ratio_value = divide_or_nan(float(values[1]), float(values[0]))
+    ratios = np.sqrt(plausible[:, 1] / np.maximum(plausible[:, 0], SMALLEST_VARIANCE))
+    # Where the first spread may be 0, the ratio has no upper bound.
+    has_bounds = bounds[0, 0] > ROUNDING
+    low, high = np.quantile(ratios, QUANTILES).tolist() if has_bounds else (np.nan, np.nan)
+    shrinkage = compute_shrinkage(*scales)
+    differences = np.sqrt(plausible[:, 1]) - np.sqrt(plausible[:, 0])
+    change_low, change_high = np.quantile(differences, QUANTILES).tolist()
+    p = float(monte_carlo_p_value(np.abs(np.diff(variances)), np.abs(np.diff(deviations, axis=1)))[0])
+    return SpreadComparison(
+        spreads_by_run[0],
+        spreads_by_run[1],
+        SpreadRatio(ratio_value, low, high),
+        SpreadRatio(*(bound * shrinkage for bound in (ratio_value, low, high))),
+        Estimate(float(values[1] - values[0]), change_low, change_high, p, p),
+    )
+
+
+def _text_covariance(values: np.ndarray, design: CrossedVariance, centred: np.ndarray) -> np.ndarray:
+    """The covariance matrix of the countries' differences from their mean, over texts; names are fixed."""
+    influence = design.text_influence(values) @ centred.T
+    return np.asarray(influence.T @ influence)
+
+
+def _find_noise_floor(mean: np.ndarray, covariance: np.ndarray, rng: np.random.Generator) -> tuple[float, bool]:
+    """The spread that equal countries would show by this covariance, and whether theirs is clearly more than that."""
+    df = len(mean) - 1
+    equal = (_draw_normal(covariance, rng) ** 2).sum(axis=1) / df
+    exceeds = (mean**2).sum() / df > max(float(np.quantile(equal, CONFIDENCE_LEVEL)), SMALLEST_VARIANCE)
+    return float(np.sqrt(np.trace(covariance) / df)), bool(exceeds)
+
+
+def _draw_normal(covariance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """resamples x units: normal deviations with this covariance."""
+    eigenvalues, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    root = vectors * np.sqrt(np.maximum(eigenvalues, 0))
+    return np.asarray(rng.standard_normal((RESAMPLES, len(covariance))) @ root.T)
+
+
+def _draw_deviations(
+    means: list[np.ndarray], covariances: list[np.ndarray], noise: list[float], rng: np.random.Generator
+) -> np.ndarray:
+    """resamples x (before, after): D, with the correlation of the two."""
+    before, after, difference = covariances
+    between = (before + after - difference) / 2
+    draws = _draw_normal(np.block([[before, between], [between.T, after]]), rng)
+    countries = len(before)
+    return np.stack(
+        [
+            (2 * draws[:, part] @ means[k] + (draws[:, part] ** 2).sum(axis=1)) / (countries - 1) - noise[k]
+            for k, part in enumerate((slice(countries), slice(countries, None)))
+        ],
+        axis=1,
+    )
+
+
+def measure_scales(values: np.ndarray) -> Scales:
+    """The scales of tones (texts x countries x draws); that of texts is 0 where it may be noise of names alone."""
+    texts, countries, draws = values.shape
+    if texts < 2:
+        return Scales(0.0, 0.0)
+    over_names = float(values.var(axis=2, ddof=1).mean()) if draws > 1 else 0.0
+    noise = over_names / (countries * draws)
+    total = float(values.mean(axis=(1, 2)).var(ddof=1))
+    most_noise = noise * stats.chi2.ppf(CONFIDENCE_LEVEL, texts - 1) / (texts - 1)
+    return Scales(float(np.sqrt(total - noise)) if total > most_noise else 0.0, float(np.sqrt(over_names)))
+
+
+def compute_shrinkage(before: Scales, after: Scales) -> float:
+    """By how much the scale shrinks; NaN if all texts have the same tone after, but not before."""
+    if before.texts > ROUNDING or after.texts > ROUNDING:
+        return divide_or_nan(before.texts, after.texts)
+    return before.names / after.names if after.names > ROUNDING else 1.0
+
+
+def divide_or_nan(numerator: float, denominator: float) -> float:
+    return numerator / denominator if denominator > ROUNDING else np.nan
+
+
+def bootstrap_interval(
+    statistic: Callable[[np.ndarray], float], units: int, *, seed: int = 0
+) -> tuple[float, float, float]:
+    """A statistic of the units at given positions, and its 95 % percentile interval over units."""
+    positions = np.random.default_rng(seed).integers(units, size=(RESAMPLES, units))
+    low, high = np.quantile([statistic(row) for row in positions], QUANTILES).tolist()
+    return statistic(np.arange(units)), low, high
+
+
+def flips_by_text(classes: np.ndarray) -> np.ndarray:
+    """texts: the share of renamed versions whose predicted label is not the one that most versions have.
+
+    `classes` is texts x countries x draws x classes (bool); equal rows are equal predictions.
+    """
+    _, numbers = np.unique(classes.reshape(-1, classes.shape[-1]), axis=0, return_inverse=True)
+    numbers = numbers.reshape(len(classes), -1)
+    return np.array([1 - np.unique(row, return_counts=True)[1].max() / len(row) for row in numbers])
+
+
+@dataclass(frozen=True)
+class QualityComparison:
+    """Accuracy or macro-F1 of two classifiers in per cent, and the change in points, with intervals over texts."""
+
+    before: Estimate
+    after: Estimate
+    change: Estimate
+
+
+def compare_quality(
+    truth: np.ndarray, before: np.ndarray, after: np.ndarray, *, seed: int = 0
+) -> dict[str, QualityComparison]:
+    """Accuracy and macro-F1 of two classifiers on the same texts: all arrays are texts x classes (bool)."""
+    counts = draw_counts(np.random.default_rng(seed), len(truth)).astype(float)
+    weights = np.vstack([np.ones(len(truth)), counts])  # the first row is the sample itself
+    comparisons = {}
+    for name, measure in (("accuracy", _accuracy), ("macro_f1", _macro_f1)):
+        first, second = (100 * measure(truth, classes, weights) for classes in (before, after))
+        comparisons[name] = QualityComparison(
+            *(_percentile_estimate(values, len(truth)) for values in (first, second, second - first))
+        )
+    return comparisons
+
+
+def _accuracy(truth: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """resamples: the share of texts whose predicted classes are the true ones."""
+    return np.asarray(weights @ (truth == classes).all(axis=1) / weights.sum(axis=1))
+
+
+def _macro_f1(truth: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """resamples: F1 = 2 TP / (2 TP + FP + FN), averaged over the classes that are true or predicted somewhere."""
+    occurring = (truth | classes).any(axis=0)
+    right = weights @ (truth & classes)[:, occurring]
+    total = weights @ (truth.astype(float) + classes)[:, occurring]
+    return np.nan_to_num(divide(2 * right, total)).mean(axis=1)
+
+
+def _percentile_estimate(values: np.ndarray, texts: int) -> Estimate:
+    """The first value, with the interval and the p-value from the bootstrap deviations of the others."""
+    value, deviations = values[:1], (values[1:, None] - values[0]) * small_sample_factor(texts)
+    low, high = (value[0] + np.quantile(deviations, QUANTILES)).tolist()
+    p = float(bootstrap_p_values(value, deviations, texts)[0])
+    return Estimate(float(value[0]), low, high, p, p)

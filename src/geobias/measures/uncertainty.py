@@ -1,0 +1,128 @@
+"""From a covariance matrix to intervals, p-values and simultaneous bounds, by Student's t."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from geobias.measures.estimates import CONFIDENCE_LEVEL, RESAMPLES, Estimates, LargestEffect
+
+TAIL = (1 - CONFIDENCE_LEVEL) / 2
+ROUNDING = 1e-9  # points, per cent or shares: a smaller difference is rounding
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """The covariance matrix of estimates (of countries, say), and the degrees of freedom of their variances.
+
+    A country of which only inconspicuous names were drawn would look too certain, and be marked too often. So no
+    interval is narrower than that of the mean variance of all countries (with its own, larger, degrees of freedom).
+    """
+
+    covariance: np.ndarray
+    df: np.ndarray
+
+    @classmethod
+    def unknown(cls, count: int) -> Uncertainty:
+        return cls(np.full((count, count), np.nan), np.full(count, np.nan))
+
+    @property
+    def is_known(self) -> bool:
+        return not np.isnan(self.covariance).any()
+
+    @property
+    def variance(self) -> np.ndarray:
+        return np.diag(self.covariance)
+
+    @property
+    def mean_variance_df(self) -> float:
+        """Satterthwaite's degrees of freedom of the mean variance, (tr Σ)² / tr Σ² times those of one variance.
+
+        tr Σ² is that of the true covariance matrix: the estimated one has larger squares, by chance.
+        """
+        df, size = float(self.df.mean()), len(self.df)
+        trace, squares = float(self.variance.sum()), float((self.covariance**2).sum())
+        if not trace or df <= 1:
+            return df
+        true_squares = df**2 / ((df + 2) * (df - 1)) * (squares - trace**2 / df)
+        return df * trace**2 / float(np.clip(true_squares, trace**2 / size, trace**2))
+
+    def half_width(self, tail: float = TAIL) -> np.ndarray:
+        """Half the width of an interval that leaves out `tail` on each side."""
+        own = -special.stdtrit(self.df, tail) * np.sqrt(self.variance)
+        pooled = -special.stdtrit(self.mean_variance_df, tail) * np.sqrt(self.variance.mean())
+        return np.asarray(np.maximum(own, pooled))
+
+    def p_values(self, value: np.ndarray) -> np.ndarray:
+        """Two-sided p-values of the hypothesis that the true value is 0; below 0.05 if the interval excludes 0."""
+        own = _t_test(value, np.sqrt(self.variance), self.df)
+        pooled = _t_test(value, np.sqrt(self.variance.mean()), self.mean_variance_df)
+        return np.asarray(np.maximum(own, pooled))
+
+    def draw(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """size x estimates: standardised normal deviations with the correlation of the estimates."""
+        spread = np.sqrt(np.where(self.variance > 0, self.variance, 1))
+        correlation = self.covariance / np.outer(spread, spread)
+        np.fill_diagonal(correlation, 1)
+        eigenvalues, vectors = np.linalg.eigh(correlation)
+        root = vectors * np.sqrt(np.maximum(eigenvalues, 0))
+        deviations = rng.standard_normal((size, len(spread))) @ root.T
+        return np.asarray(deviations / np.sqrt((root**2).sum(axis=1)))
+
+
+class Family:
+    """Estimates that are tested together: max-T over all of them (Westfall and Young 1993).
+
+    The values of each measure come with their uncertainty; measures are taken as independent of each other, which is
+    conservative. NaN values take no part.
+    """
+
+    def __init__(self, values: Sequence[np.ndarray], uncertainties: Sequence[Uncertainty], *, seed: int = 0) -> None:
+        self.values, self.uncertainties = values, uncertainties
+        rng = np.random.default_rng(seed)
+        self.size, self._largest = 0, np.zeros(RESAMPLES)
+        for value, uncertainty in zip(values, uncertainties, strict=True):
+            takes_part = ~np.isnan(value)
+            if uncertainty.is_known and takes_part.any():
+                deviations = np.abs(uncertainty.draw(rng, RESAMPLES)[:, takes_part])
+                self._largest = np.maximum(self._largest, deviations.max(axis=1))
+                self.size += int(takes_part.sum())
+
+    def estimates(self, position: int) -> Estimates:
+        """One measure with its intervals and p-values; the adjusted p-values are those of the whole family."""
+        value, uncertainty = self.values[position], self.uncertainties[position]
+        half_width, p = uncertainty.half_width(), uncertainty.p_values(value)
+        return Estimates(value, value - half_width, value + half_width, p, self.adjust(p))
+
+    def adjust(self, p: np.ndarray) -> np.ndarray:
+        """p-values adjusted for the family: the share of draws whose largest deviation is as unlikely."""
+        threshold = np.sort(self._largest)
+        extreme = len(threshold) - np.searchsorted(threshold, -special.ndtri(p / 2))
+        monte_carlo = (1 + extreme) / (1 + len(threshold))
+        # Beyond what draws can resolve: Bonferroni's bound.
+        return np.where(np.isnan(p), np.nan, np.minimum(np.maximum(monte_carlo, p), np.minimum(p * self.size, 1)))
+
+    def simultaneous_half_width(self, position: int) -> np.ndarray:
+        """Half the width of intervals that all cover with 95 % probability."""
+        tail = special.ndtr(-np.quantile(self._largest, CONFIDENCE_LEVEL))
+        return self.uncertainties[position].half_width(float(tail))
+
+    def largest_effect(self, position: int = 0) -> LargestEffect | None:
+        """The largest |value| of a measure, with simultaneous bounds of the largest true one; None if unknown."""
+        value = self.values[position]
+        if np.isnan(value).all() or not self.uncertainties[position].is_known:
+            return None
+        half_width = self.simultaneous_half_width(position)
+        size = np.abs(value)
+        largest = int(np.nanargmax(size))
+        low, high = np.maximum(size - half_width, 0), size + half_width
+        return LargestEffect(float(size[largest]), float(np.nanmax(low)), float(np.nanmax(high)), largest)
+
+
+def _t_test(value: np.ndarray, standard_error: np.ndarray | float, df: np.ndarray | float) -> np.ndarray:
+    size = np.where(np.abs(value) < ROUNDING, 0.0, np.abs(value))
+    t = np.divide(size, standard_error, out=np.where(size > 0, np.inf, 0), where=np.asarray(standard_error) > 0)
+    return np.where(np.isnan(value), np.nan, 2 * special.stdtr(df, -t))
