@@ -1,1 +1,1 @@
-"""The models that are asked, each behind the same small protocol."""
+"""Models, each behind the same small protocol."""

@@ -1,22 +1,44 @@
-"""Finders of people and places in texts: the embedded one, any spaCy pipeline, any Hugging Face token classifier."""
+"""Finders of people and places in texts: the embedded one, spaCy pipelines, token classifiers, Python functions.
+
+A function takes a list of texts and returns for each text a list of (start, end), which mark people, or of
+(start, end, label):
+
+    def find(texts):
+        return [[(0, 4, "PERSON")] if text.startswith("Mary") else [] for text in texts]
+
+    find.fingerprint = "2"    # optional: tells this version from others in results
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
+import numpy as np
+
+from geobias.checks import shorten
 from geobias.errors import InputError
-from geobias.models.bundled.catalogue import embedded_folder
-from geobias.models.sources import locate_weights
+from geobias.extensions import FINDERS, find_extension, is_extension
+from geobias.models.functions import function_name, import_function, user_code
+from geobias.models.scorer import ModelIdentity
+from geobias.models.sources import embedded_folder, is_function_name, locate_weights
 from geobias.texts.user_texts import LONGEST_TEXT
 
 EMBEDDED_FINDER = "embedded/entities"
+PERSON = "person"
 LABELS = {  # as corpora name them
-    "person": {"PERSON", "PER"},
+    PERSON: {"PERSON", "PER"},
     "place": {"PLACE", "GPE", "LOC", "LOCATION"},
 }
+SEVERAL_LANGUAGES = "xx"  # spaCy's code
+SCORE = "entities"  # what a finder gives, in results
+DOCUMENTATION = ("README.md", "LICENSE", "evaluation.json")  # files of a pipeline that change nothing it finds
 
 BATCH_CHARACTERS = 1_000_000  # for which spaCy takes about 3 GB
 BATCH_TEXTS = 1000  # spaCy's default
@@ -25,77 +47,188 @@ Span = tuple[int, int]
 Find = Callable[[Sequence[str]], list[list[Span]]]
 
 
-def load_finder(name: str = EMBEDDED_FINDER, *, entity: str = "person", device: str = "auto") -> Find:
+class Entity(NamedTuple):
+    """A span of a text with its type: "person", "place", or a label of the finder that is neither."""
+
+    start: int
+    end: int
+    label: str
+
+    @property
+    def span(self) -> Span:
+        return self.start, self.end
+
+
+class EntityFinder(ABC):
+    """Finds entities in texts.
+
+    Attributes
+    ----------
+    labels
+        Every label that it can give, as it writes them. None if unknown.
+    fingerprint
+        Stands for everything that its answers depend on. None if unknown.
+    language
+        Code of the only language that it reads, such as "en". None if unknown, or if it reads several.
+    """
+
+    name: str
+    language: str | None = None
+    labels: set[str] | None = None
+    fingerprint: str | None = None
+    fast_parts: tuple[str, ...] = ()
+
+    @abstractmethod
+    def find(self, texts: Sequence[str]) -> list[list[Entity]]:
+        """Return the entities of every text."""
+
+    def identity(self) -> ModelIdentity:
+        """Say which finder this is, for results and reports."""
+        return ModelIdentity(self.name, SCORE, self.fingerprint)
+
+    def require(self, entity: str) -> None:
+        """Refuse a finder that never marks this type of entity ("person" or "place")."""
+        if self.labels is not None and not any(entity_type(label) == entity for label in self.labels):
+            raise InputError(
+                f"{self.name} has no label for a {entity}. Its labels: {', '.join(sorted(self.labels)) or 'none'}. "
+                f"Use a finder with the label {' or '.join(sorted(LABELS[entity]))}."
+            )
+
+
+def load_finder(name: str = EMBEDDED_FINDER, *, entity: str = PERSON, device: str = "auto") -> Find:
     """Return a function that finds, in each text, the offsets of the people (or places) named in it."""
+    finder = load_entity_finder(name, device=device)
+    finder.require(entity)
+    return lambda texts: [[each.span for each in row if each.label == entity] for row in finder.find(texts)]
+
+
+def load_entity_finder(finder: Any = EMBEDDED_FINDER, *, device: str = "auto") -> EntityFinder:
+    """Load a finder: a spaCy pipeline or token classifier (by name, or folder), or a function (itself, or by name)."""
+    import spacy
+    from spacy.language import Language
+
+    if isinstance(finder, EntityFinder):
+        return finder
+    if isinstance(finder, Language):
+        return SpacyFinder(f"{finder.lang}_{finder.meta['name']}", finder)
+    if callable(finder):
+        return FunctionFinder(finder)
+    if not isinstance(finder, str | Path):
+        raise InputError(
+            f"A finder must be a name, a folder, a spaCy pipeline or a function, not {shorten(repr(finder))}."
+        )
+    name = str(finder)
+    if is_extension(FINDERS, name) and not os.path.exists(name):
+        return FunctionFinder(import_function(find_extension(FINDERS, name)), name=name)
+    if is_function_name(name):
+        return FunctionFinder(import_function(name), name=name)
     folder = embedded_folder() / "entities" if name == EMBEDDED_FINDER else Path(name).expanduser()
-    if os.path.isfile(folder / "meta.json") or _is_spacy_package(name):  # False for a name too long to be a file's
-        return _spacy_finder(name, str(folder) if folder.is_dir() else name, entity)
-    return _token_classifier_finder(name, entity, device)
+    if os.path.isfile(folder / "meta.json") or spacy.util.is_package(name):  # False for a name too long to be a file's
+        return SpacyFinder(name, _load_pipeline(name, str(folder) if folder.is_dir() else name))
+    return TokenClassifierFinder(name, device)
 
 
-def _is_spacy_package(name: str) -> bool:
-    import spacy
+class SpacyFinder(EntityFinder):
+    """A spaCy pipeline."""
 
-    return bool(spacy.util.is_package(name))
+    def __init__(self, name: str, pipeline: Any) -> None:
+        self.name, self.pipeline = name, pipeline
+        self.labels = {label for labels in pipeline.pipe_labels.values() for label in labels}
+        self.fingerprint = _digest_files(pipeline.path) if pipeline.path else None
+        self.language = None if pipeline.lang == SEVERAL_LANGUAGES else pipeline.lang
+        pipeline.max_length = max(pipeline.max_length, LONGEST_TEXT)
 
-
-def _spacy_finder(name: str, source: str, entity: str) -> Find:
-    import spacy
-
-    try:
-        pipeline = spacy.load(source)
-    except Exception as error:  # a pipeline of another version fails in many ways
-        raise InputError(f"The spaCy pipeline {name} cannot be loaded: {' '.join(str(error).split())[:300]}") from error
-    pipeline_labels = {label for labels in pipeline.pipe_labels.values() for label in labels}
-    entity_labels = _select_labels(name, pipeline_labels, entity)
-    pipeline.max_length = max(pipeline.max_length, LONGEST_TEXT)
-
-    def find(texts: Sequence[str]) -> list[list[Span]]:
+    def find(self, texts: Sequence[str]) -> list[list[Entity]]:
         longest = max(map(len, texts), default=0)
         batch_size = min(BATCH_TEXTS, max(1, BATCH_CHARACTERS // max(longest, 1)))
         return [
-            [(span.start_char, span.end_char) for span in document.ents if span.label_ in entity_labels]
-            for document in pipeline.pipe(texts, batch_size=batch_size)
+            [Entity(span.start_char, span.end_char, entity_type(span.label_)) for span in document.ents]
+            for document in self.pipeline.pipe(texts, batch_size=batch_size)
         ]
 
-    return find
+
+class TokenClassifierFinder(EntityFinder):
+    """A token classifier of Hugging Face."""
+
+    def __init__(self, name: str, device: str) -> None:
+        import torch
+        import transformers
+
+        from geobias.models.model_files import compute_fingerprint, load_pretrained
+        from geobias.models.pretrained import longest_input, resolve_device
+
+        task: Final = "token-classification"
+        auto_class = transformers.AutoModelForTokenClassification
+        model, tokenizer = load_pretrained(auto_class, name, locate_weights(name), dtype=torch.float32, kind=task)
+        self.name = name
+        self.labels = {_remove_position(label) for label in model.config.id2label.values()}
+        self.fingerprint = compute_fingerprint(model, tokenizer)
+        tokenizer.model_max_length = longest_input(model, tokenizer)
+        stride = tokenizer.model_max_length // 4  # a text longer than the model takes is read in overlapping parts
+        self.tagger: Any = transformers.pipeline(
+            task,
+            model=model,
+            tokenizer=tokenizer,
+            device=resolve_device(device),
+            aggregation_strategy="simple",
+            stride=stride,
+        )
+
+    def find(self, texts: Sequence[str]) -> list[list[Entity]]:
+        return [self._find_entities(text) for text in texts]
+
+    def _find_entities(self, text: str) -> list[Entity]:
+        spans: dict[str, list[Span]] = defaultdict(list)
+        for group in self.tagger(text):
+            spans[entity_type(_remove_position(group["entity_group"]))].append((group["start"], group["end"]))
+        return sorted(Entity(*span, label) for label in spans for span in widen_to_words(text, spans[label]))
 
 
-def _token_classifier_finder(name: str, entity: str, device: str) -> Find:
-    import transformers
+class FunctionFinder(EntityFinder):
+    """A Python function. Its answers are checked: a wrong offset would become a wrong finding."""
 
-    from geobias.models.model_files import load_pretrained
-    from geobias.models.pretrained import longest_input, resolve_device, resolve_dtype
+    def __init__(self, function: Callable[[list[str]], Any], *, name: str | None = None) -> None:
+        self.function = function
+        self.name = name or function_name(function)
+        self.title = f"The function {self.name}"  # in messages
+        version = getattr(function, "fingerprint", None)
+        if not isinstance(version, str | None):
+            raise InputError(f"{self.title} has a fingerprint that is not a string: {version!r}.")
+        self.fingerprint = None if version is None else f"{self.name}:{version}:function"
 
-    device = resolve_device(device)
-    model, tokenizer = load_pretrained(
-        transformers.AutoModelForTokenClassification,
-        name,
-        locate_weights(name),
-        dtype=resolve_dtype("float32", device),
-        kind="token-classification",
-    )
-    entity_labels = _select_labels(name, {_entity_type(label) for label in model.config.id2label.values()}, entity)
-    tokenizer.model_max_length = longest_input(model, tokenizer)
-    tagger: Any = transformers.pipeline(
-        "token-classification",
-        model=model,
-        tokenizer=tokenizer,
-        device=device,
-        aggregation_strategy="simple",
-        stride=tokenizer.model_max_length // 4,  # a text longer than the model takes is read in overlapping parts
-    )
+    def find(self, texts: Sequence[str]) -> list[list[Entity]]:
+        with user_code(self.title):
+            answer = self.function(list(texts))
+        if not isinstance(answer, list | tuple):
+            raise InputError(f"{self.title} returned a value of type {type(answer).__name__}. It must return a list.")
+        if len(answer) != len(texts):
+            raise InputError(
+                f"{self.title} returned {len(answer)} lists of spans for {len(texts)} texts. Return one per text."
+            )
+        return [self._read_entities(row, text) for row, text in zip(answer, texts, strict=True)]
 
-    def find_spans(text: str) -> list[Span]:
-        groups = tagger(text)
-        return [
-            (group["start"], group["end"]) for group in groups if _entity_type(group["entity_group"]) in entity_labels
-        ]
+    def _read_entities(self, row: Any, text: str) -> list[Entity]:
+        if not isinstance(row, list | tuple):
+            raise InputError(f"{self.title} returned {shorten(repr(row))} for a text. Return a list of spans.")
+        return [self._read_entity(item, text) for item in row]
 
-    def find(texts: Sequence[str]) -> list[list[Span]]:
-        return [widen_to_words(text, find_spans(text)) for text in texts]
+    def _read_entity(self, item: Any, text: str) -> Entity:
+        match item:
+            case [int() | np.integer() as start, int() | np.integer() as end] if 0 <= start < end <= len(text):
+                return Entity(int(start), int(end), PERSON)
+            case [int() | np.integer() as start, int() | np.integer() as end, str(label)] if (
+                0 <= start < end <= len(text)
+            ):
+                return Entity(int(start), int(end), entity_type(label))
+        raise InputError(
+            f"{self.title} returned the span {shorten(repr(item))} for the text {shorten(text)!r}. Return (start, end) "
+            f"or (start, end, label) with 0 <= start < end <= {len(text)}, the length of the text."
+        )
 
-    return find
+
+def entity_type(label: str) -> str:
+    """Return "person" or "place" for a label that stands for one of them, any other label unchanged."""
+    return next((kind for kind, labels in LABELS.items() if label == kind or label.upper() in labels), label)
 
 
 def widen_to_words(text: str, spans: Sequence[Span]) -> list[Span]:
@@ -113,17 +246,24 @@ def widen_to_words(text: str, spans: Sequence[Span]) -> list[Span]:
     return widened
 
 
-def _entity_type(label: str) -> str:
+def _load_pipeline(name: str, source: str) -> Any:
+    import spacy
+
+    try:
+        return spacy.load(source)
+    except Exception as error:  # a pipeline of another version fails in many ways
+        raise InputError(f"Cannot load the spaCy pipeline {name}: {' '.join(str(error).split())[:300]}") from error
+
+
+def _digest_files(folder: Path) -> str:
+    """Return a hash of the files of a pipeline, wherever it lies."""
+    digest = hashlib.blake2b(digest_size=16)
+    for file in sorted(file for file in folder.rglob("*") if file.is_file() and file.name not in DOCUMENTATION):
+        digest.update(file.relative_to(folder).as_posix().encode() + b"\x00")
+        digest.update(hashlib.blake2b(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _remove_position(label: str) -> str:
     """Return PER for B-PER and I-PER."""
-    return label.upper()[2:] if label[:2].upper() in ("B-", "I-", "E-", "S-", "L-", "U-") else label.upper()
-
-
-def _select_labels(name: str, labels: set[str], entity: str) -> set[str]:
-    """Return those of a finder's labels that stand for this kind of entity; refuse a finder without any."""
-    entity_labels = {label for label in labels if label.upper() in LABELS[entity]}
-    if not entity_labels:
-        raise InputError(
-            f"{name} finds no {entity}: it marks {', '.join(sorted(labels)) or 'nothing'}. "
-            f"Give a finder with a label {' or '.join(sorted(LABELS[entity]))}."
-        )
-    return entity_labels
+    return re.sub("^[BIESLU]-", "", label.upper())

@@ -1,9 +1,12 @@
-"""Any Python function as a model: a list of texts in, probabilities or log-likelihoods out.
+"""Any Python function as a model: a list of texts in; probabilities, labels or log-likelihoods out.
 
     def polite(texts):                    # a classifier: an array of texts x labels, or a list of {label: probability}
         return [{"polite": 0.9, "rude": 0.1} for text in texts]
 
-    polite.labels = ["polite", "rude"]    # optional: the labels of an array's columns
+    def judge(texts):                     # a classifier without probabilities: one label for each text
+        return ["polite" for text in texts]
+
+    polite.labels = ["polite", "rude"]    # optional: the labels of an array's columns, or all that a function answers
     polite.multi_label = True             # optional: labels that do not exclude each other
 
     def likely(texts):                    # a language model: one log-likelihood for each text
@@ -25,24 +28,33 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
+from geobias.checks import describe_choices
 from geobias.errors import GeobiasError, InputError
+from geobias.extensions import SCORERS, find_extension, is_extension
 from geobias.models.scorer import LOG_LIKELIHOOD, PROBE, AnyLanguageModel, Classifier, Scorer, probability_columns
 
 Function = Callable[[list[str]], Any]
 RANGE_TOLERANCE = 1e-6  # how far rounding may take a probability out of [0, 1]
 SUM_TOLERANCE = 1e-3  # how far rounding may take a row's sum from one
 EXCERPT_LENGTH = 60  # characters of a text in a message
+BAD_SUM = "Make each row sum to 1, or set multi_label = True on the function if a text can have several labels"
+ONLY_LABELS = (
+    "answers with labels, without probabilities, so Δ is in flips: of 100 renamed texts, each one that flips from "
+    "negative to positive adds 2 points, and each one from neutral to positive adds 1. KL and differences of p count "
+    "flips too."
+)
+NAME_LABELS = "List all labels: labels={0!r}, --labels {0}, or the attribute `labels` of the function"
 NOT_A_CLASSIFIER = (
-    "a classifier gives a probability for each label; if this is a log-likelihood, the function is a language model, "
-    "for `geobias regions` or --lm"
+    "A classifier returns a probability for each label, or one label as a string. If this is a log-likelihood, the "
+    "function is a language model: use it with `geobias regions` or --lm"
 )
 NOT_A_LANGUAGE_MODEL = (
-    "it looks like a classifier, for `geobias names` or `geobias downstream`; a language model gives one "
+    "It looks like a classifier: use it with `geobias names` or `geobias downstream`. A language model returns one "
     "log-likelihood for each text"
 )
 
 
-class _FunctionScorer(Scorer):
+class FunctionScorer(Scorer):
     """Calls a function and checks the form of its answer."""
 
     kind: ClassVar[str] = "function"
@@ -53,66 +65,78 @@ class _FunctionScorer(Scorer):
     def __init__(self, function: Function, *, name: str | None = None) -> None:
         self.function = function
         self.name = name or function_name(function)
+        self.title = f"The {self.kind} {self.name}"  # in messages
         version = getattr(function, "fingerprint", None)
         if not isinstance(version, str | None):
-            raise InputError(f"The {self.kind} {self.name} has a fingerprint that is not a string: {version!r}.")
+            raise InputError(f"{self.title} has a fingerprint that is not a string: {version!r}.")
         self.fingerprint = None if version is None else f"{self.name}:{version}:function"
 
     def _call(self, texts: Sequence[str]) -> list[Any]:
         """Return the function's answer as one row for each text."""
-        with user_code(f"The {self.kind} {self.name}", self.failure_hint):
+        with user_code(self.title, self.failure_hint):
             answer = self.function(list(texts))
         rows = _split_rows(answer)
         if rows is None:
             raise InputError(
-                f"The {self.kind} {self.name} gave something of type {type(answer).__name__}: "
-                f"it must give {self.expected_answer}."
+                f"{self.title} returned a value of type {type(answer).__name__}. It must return {self.expected_answer}."
             )
         if len(rows) != len(texts):
-            raise InputError(
-                f"The {self.kind} {self.name} gave {len(rows)} rows for {len(texts)} texts: give one for each."
-            )
+            raise InputError(f"{self.title} returned {len(rows)} rows for {len(texts)} texts. Return one per text.")
         return rows
 
     def _as_numbers(self, row: Any, texts: Sequence[str], index: int, advice: str) -> np.ndarray:
-        """Return the answer to one text as an array; refuse anything but numbers."""
         try:
             numbers = np.asarray(row)
         except (TypeError, ValueError, RuntimeError):  # rows within a row; a tensor that cannot be an array
             numbers = np.array(None)
         if numbers.dtype.kind not in "biuf":
-            self._refuse("gave something else than numbers", texts, index, advice)
+            self._refuse("returned values that are not numbers", texts, index, advice)
         return numbers
 
     def _refuse(self, problem: str, texts: Sequence[str], index: int, advice: str) -> NoReturn:
         text = texts[index]
         excerpt = text if len(text) <= EXCERPT_LENGTH else text[: EXCERPT_LENGTH - 1] + "…"
-        raise InputError(f"The {self.kind} {self.name} {problem} for the text {excerpt!r} (answer[{index}]): {advice}.")
+        raise InputError(f"{self.title} {problem} for the text {excerpt!r} (answer[{index}]). {advice}.")
 
 
-class FunctionClassifier(_FunctionScorer, Classifier):
-    """A function as a classifier. `from_function` calls it once, to learn its labels."""
+class FunctionClassifier(FunctionScorer, Classifier):
+    """A function as a classifier. It is called once at the start, to see how it answers.
 
-    expected_answer = "an array of texts x labels, or a list of mappings from label to probability"
+    It may answer with labels: that of a text then has the probability 1, all others 0. They are `label_set`, or the
+    function's attribute `labels`, or those in its answers to the original texts.
+    """
 
-    @classmethod
-    def from_function(cls, function: Function, *, name: str | None = None) -> Self:
-        """Make a classifier of a function, and check its answer to one text."""
-        classifier = cls(function, name=name)
-        classifier._learn_labels()
-        return classifier
+    expected_answer = "an array of texts x labels, a list of mappings from label to probability, or a list of labels"
+
+    def __init__(self, function: Function, *, name: str | None = None, label_set: Sequence[str] | None = None) -> None:
+        super().__init__(function, name=name)
+        self.multi_label = bool(getattr(function, "multi_label", False))
+        rows = self._call([PROBE])
+        self.answers_labels = self.is_prompted = isinstance(rows[0], str)
+        self.has_label_set = not self.answers_labels or label_set is not None or hasattr(function, "labels")
+        self._set_labels(label_set if self.answers_labels and label_set else self._read_labels(rows[0]))
+        self._check_probabilities(rows, [PROBE])
+        if self.answers_labels:
+            self.notes = (ONLY_LABELS,)
+
+    def learn_labels(self, texts: Sequence[str]) -> None:
+        """Learn the labels from the answers to these texts, where the function gives labels and none are named."""
+        if self.has_label_set:
+            return
+        labels = sorted({self._read_label(row, texts, k) for k, row in enumerate(self._call(texts))})
+        if len(labels) < 2:
+            advice = NAME_LABELS.format(f"{labels[0]},...")
+            raise InputError(f"{self.title} returned the label {labels[0]!r} for all {len(texts):,} texts. {advice}.")
+        self._set_labels(labels)
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
         """Return the function's probabilities as they are; no text is ever cut."""
         probabilities = self._check_probabilities(self._call(texts), texts)
         return np.column_stack([probabilities, np.zeros(len(texts))])
 
-    def _learn_labels(self) -> None:
-        self.multi_label = bool(getattr(self.function, "multi_label", False))
-        rows = self._call([PROBE])
-        self.labels = self._read_labels(rows[0])
+    def _set_labels(self, labels: Sequence[str]) -> None:
+        self.labels = tuple(labels)
         self.columns = probability_columns(self.labels)
-        self._check_probabilities(rows, [PROBE])
 
     def _read_labels(self, row: Any) -> tuple[str, ...]:
         """Return the labels that the function names; else those of a mapping, else the numbers of the columns."""
@@ -120,11 +144,12 @@ class FunctionClassifier(_FunctionScorer, Classifier):
         if labels is not None and not isinstance(labels, list | tuple):
             raise InputError(f"The labels of the {self.kind} {self.name} must be a list of strings, not {labels!r}.")
         if labels is None:
-            labels = row if isinstance(row, Mapping) else range(len(row) if hasattr(row, "__len__") else 1)
+            numbers = range(len(row) if hasattr(row, "__len__") else 1)
+            labels = [row] if isinstance(row, str) else row if isinstance(row, Mapping) else numbers
         labels = tuple(str(label) for label in labels)
         if not labels or len(set(labels)) < len(labels):
             raise InputError(
-                f"The labels of the {self.kind} {self.name} must be at least one, and differ: {list(labels)}."
+                f"The labels of the {self.kind} {self.name} must be distinct, and at least one: {list(labels)}."
             )
         return labels
 
@@ -132,37 +157,56 @@ class FunctionClassifier(_FunctionScorer, Classifier):
         """Return texts x labels; refuse values that are no probabilities."""
         row_values = [self._order_row(row, texts, index) for index, row in enumerate(rows)]
         values = np.array(row_values, dtype=np.float64).reshape(len(texts), len(self.labels))
+
+        def require(is_valid: Any, advice: str) -> None:
+            if not is_valid.all():
+                index = int(np.argmin(is_valid))
+                row = np.array2string(values[index], precision=6, threshold=8)
+                self._refuse(f"returned {row}", texts, index, advice)
+
         in_range = (np.abs(values - 0.5) <= 0.5 + RANGE_TOLERANCE).all(axis=1)  # False for NaN too
-        if not in_range.all():
-            index = int(np.argmin(in_range))
-            advice = "every value must be a number from 0 to 1" if len(self.labels) > 1 else NOT_A_CLASSIFIER
-            self._refuse(f"gave {_format_values(values[index])}", texts, index, advice)
-        sums_to_one = np.abs(values.sum(axis=1) - 1) <= SUM_TOLERANCE
-        if not self.multi_label and not sums_to_one.all():
-            index = int(np.argmin(sums_to_one))
-            advice = (
-                "make each row sum to 1, or give a function with multi_label = True if its labels can hold together"
-            )
-            self._refuse(f"gave {_format_values(values[index])}", texts, index, advice)
+        require(in_range, "Every value must be between 0 and 1" if len(self.labels) > 1 else NOT_A_CLASSIFIER)
+        if not self.multi_label:
+            require(np.abs(values.sum(axis=1) - 1) <= SUM_TOLERANCE, BAD_SUM)
         return values
 
     def _order_row(self, row: Any, texts: Sequence[str], index: int) -> np.ndarray:
         """Return one row's numbers in the order of the labels."""
+        if self.answers_labels:
+            return self._one_hot(row, texts, index)
+        if isinstance(row, str):
+            self._refuse(
+                f"returned the label {row!r}", texts, index, "It returned probabilities before. Return one or the other"
+            )
         if isinstance(row, Mapping):
             by_label = {str(label): value for label, value in row.items()}
             if set(by_label) != set(self.labels):
-                advice = f"every text needs those of the first ({', '.join(self.labels)})"
-                self._refuse(f"gave the labels {', '.join(by_label)}", texts, index, advice)
+                advice = f"Every text needs the labels of the first ({', '.join(self.labels)})"
+                self._refuse(f"returned the labels {', '.join(by_label)}", texts, index, advice)
             row = [by_label[label] for label in self.labels]
-        numbers = self._as_numbers(row, texts, index, "every value must be a probability")
+        numbers = self._as_numbers(row, texts, index, "Every value must be a probability")
         if numbers.shape != (len(self.labels),):
-            each = f"a row needs one for each label ({', '.join(self.labels)})"
+            each = f"A row needs one number per label ({', '.join(self.labels)})"
             advice = NOT_A_CLASSIFIER if numbers.shape == () else each
-            self._refuse(f"gave numbers of shape {numbers.shape}", texts, index, advice)
+            self._refuse(f"returned numbers of shape {numbers.shape}", texts, index, advice)
         return numbers
 
+    def _one_hot(self, row: Any, texts: Sequence[str], index: int) -> np.ndarray:
+        """Return 1 for the label that was given, 0 for all others."""
+        row = self._read_label(row, texts, index)
+        if row not in self.labels:
+            advice = NAME_LABELS.format(",".join([*self.labels, row]))
+            problem = f"returned the label {row!r}, which is not among its labels ({', '.join(self.labels)}),"
+            self._refuse(problem, texts, index, advice)
+        return np.array([float(row == label) for label in self.labels])
 
-class FunctionLM(_FunctionScorer, AnyLanguageModel):
+    def _read_label(self, row: Any, texts: Sequence[str], index: int) -> str:
+        if not isinstance(row, str):
+            self._refuse(f"returned a value of type {type(row).__name__}", texts, index, "Return one label as a string")
+        return str(row)
+
+
+class FunctionLM(FunctionScorer, AnyLanguageModel):
     """A function as a language model. It has one scoring method, so it is its own scorer."""
 
     expected_answer = "one log-likelihood for each text: a list, an array or a column"
@@ -170,16 +214,13 @@ class FunctionLM(_FunctionScorer, AnyLanguageModel):
     methods = (LOG_LIKELIHOOD,)
     default_method = perplexity_method = LOG_LIKELIHOOD
 
-    @classmethod
-    def from_function(cls, function: Function, *, name: str | None = None) -> Self:
-        """Make a language model of a function, and check its answer to one text."""
-        lm = cls(function, name=name)
-        lm.score([PROBE])
-        return lm
+    def __init__(self, function: Function, *, name: str | None = None) -> None:
+        super().__init__(function, name=name)
+        self.score([PROBE])
 
     def scorer(self, method: str | None = None) -> Self:
         if method not in (None, *self.methods):
-            raise InputError(f"The function {self.name} has a score of its own, so it cannot be asked by {method!r}.")
+            raise InputError(f"The function {self.name} returns its own score. Remove the score {method!r}.")
         return self
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
@@ -189,21 +230,25 @@ class FunctionLM(_FunctionScorer, AnyLanguageModel):
 
     def _read_log_likelihood(self, row: Any, texts: Sequence[str], index: int) -> float:
         if isinstance(row, Mapping):
-            self._refuse(f"gave the labels {', '.join(map(str, row))}", texts, index, NOT_A_LANGUAGE_MODEL)
-        numbers = self._as_numbers(row, texts, index, "every text needs a log-likelihood")
+            self._refuse(f"returned the labels {', '.join(map(str, row))}", texts, index, NOT_A_LANGUAGE_MODEL)
+        numbers = self._as_numbers(row, texts, index, "Every text needs a log-likelihood")
         if numbers.shape not in ((), (1,)):
-            self._refuse(f"gave numbers of shape {numbers.shape}", texts, index, NOT_A_LANGUAGE_MODEL)
+            self._refuse(f"returned numbers of shape {numbers.shape}", texts, index, NOT_A_LANGUAGE_MODEL)
         value = float(numbers.item())
         if not np.isfinite(value):
-            self._refuse(f"gave {value}", texts, index, "every log-likelihood must be a finite number")
+            self._refuse(f"returned {value}", texts, index, "Every log-likelihood must be finite")
         return value
 
 
 def import_function(spec: str) -> Function:
-    """Import the function `package.module:function`. As for `python -m`, the current folder is searched too."""
+    """Import the function `package.module:function`, or a scorer that another installed package declares.
+
+    As for `python -m`, the current folder is searched too.
+    """
+    spec = find_extension(SCORERS, spec) if is_extension(SCORERS, spec) else spec
     module_name, _, path = spec.partition(":")
     if not module_name or not path:
-        raise InputError(f"{spec!r} names no function: write it as package.module:function.")
+        raise InputError(f"{spec!r} is not a function. Write it as package.module:function.")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
@@ -214,16 +259,22 @@ def import_function(spec: str) -> Function:
         missing = cause.name if isinstance(cause, ModuleNotFoundError) else None
         if missing and f"{module_name}.".startswith(f"{missing}."):
             raise InputError(
-                f"There is no module {missing!r} for {spec!r}: run where it lies, or install it."
+                f"There is no module {missing!r} for {spec!r}. Run geobias in its folder, or install it."
             ) from None
         raise
     for part in path.split("."):
         if not hasattr(target, part):
-            raise InputError(f"There is no {part!r} for {spec!r}: check the name of the function.")
+            raise InputError(
+                f"There is no {part!r} for {spec!r}. {describe_choices(part, _list_public(target), 'Its names')}"
+            )
         target = getattr(target, part)
     if not callable(target):
-        raise InputError(f"{spec!r} is of type {type(target).__name__} and cannot be called: name a function.")
+        raise InputError(f"{spec!r} has type {type(target).__name__} and cannot be called. Name a function.")
     return target
+
+
+def _list_public(target: Any) -> list[str]:
+    return [name for name in dir(target) if not name.startswith("_")]
 
 
 def function_name(function: Any) -> str:
@@ -255,14 +306,11 @@ def user_code(action: str, hint: str = "") -> Iterator[None]:
         raise InputError(f"{action} failed: {describe_error(error)}{hint}") from error
     except BaseException as error:  # sys.exit(0) would look like success
         raise GeobiasError(
-            f"{action} ended the program ({describe_error(error)}): it must answer, or raise an ordinary exception."
+            f"{action} ended the program ({describe_error(error)}). Return a result or raise an ordinary exception "
+            "instead."
         ) from error
 
 
 def describe_error(error: BaseException) -> str:
     """Return the type and message of an error in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
-
-
-def _format_values(values: np.ndarray) -> str:
-    return np.array2string(values, precision=6, threshold=8)

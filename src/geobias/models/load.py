@@ -1,4 +1,4 @@
-"""The only factory of models: from a name, folder, file, function or object to a scorer or a language model.
+"""The only factory of models: from a name, folder, file, function, pipeline or object to a scorer or a language model.
 
 torch and transformers are imported only when weights are loaded.
 """
@@ -9,34 +9,68 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geobias.errors import InputError
-from geobias.models.functions import FunctionClassifier, FunctionLM, function_name, import_function
+from geobias.models.classifiers.any_classifier import make_classifier
+from geobias.models.functions import FunctionLM, import_function
+from geobias.models.own_objects import ScorerLike, as_scorer
 from geobias.models.scorer import (
     EMBEDDED_LM,
     LOG_LIKELIHOOD,
     AnyLanguageModel,
     Classifier,
     Scorer,
-    ScorerLike,
-    as_classifier,
-    as_scorer,
 )
-from geobias.models.sources import PICKLES, SKOPS, is_function_name, locate_weights
+from geobias.models.sources import MITIGATED, is_function_name, locate_weights
+from geobias.models.transformers_pipelines import is_bare_model, is_pipeline, read_model_object, read_pipeline
 
 if TYPE_CHECKING:
     from geobias.models.classifiers.prompted import Prompt
+    from geobias.models.deciders.decider import AnswerSet, Decider
     from geobias.models.language.language_model import LanguageModel
     from geobias.models.language.masked import MaskedLM
 
 
-def load(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel | FunctionLM:
-    """Load a language model of any kind.
+def load(name: Any = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel | FunctionLM:
+    """Load a language model: masked, causal or encoder-decoder.
 
-    `name` is a Hugging Face id, a folder, a GGUF file, or a function of log-likelihoods as `package.module:function`;
-    by default the embedded model.
+    Parameters
+    ----------
+    name : str, Path or transformers pipeline, optional
+        A Hugging Face id, a folder, a GGUF file, a function of log-likelihoods as "package.module:function", or a
+        fill-mask or text-generation pipeline. Default: "embedded/lm", the bundled model.
+    device : str, default "auto"
+        Where to run the model: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", ... A pipeline keeps its
+        device.
+    dtype : str, default "auto"
+        Precision of the weights: "auto" (bfloat16 on a GPU that supports it, else float32), "float32", "bfloat16" or
+        "float16". A pipeline keeps its precision.
+
+    Returns
+    -------
+    LanguageModel or FunctionLM
+        `model.scorer(method)` returns a `Scorer`; `model.methods` lists the methods.
+
+    Raises
+    ------
+    InputError
+        If there is no such model, or it is not a language model.
+
+    Examples
+    --------
+    >>> import geobias
+    >>> model = geobias.load("embedded/lm")
+    >>> model.methods
+    ('aul', 'aula', 'pll', 'pll-word', 'conditional')
+    >>> scorer = model.scorer("aul")
+    >>> scorer.score(["People in France are kind."]).shape
+    (1, 4)
     """
+    if is_pipeline(name):
+        return _load_pipeline_lm(name)
+    if not isinstance(name, str | Path | None):
+        raise _refuse_language_model(name)
     name = str(name or EMBEDDED_LM)
     if is_function_name(name):
-        return FunctionLM.from_function(import_function(name), name=name)
+        return FunctionLM(import_function(name), name=name)
     return load_weights(name, device=device, dtype=dtype)
 
 
@@ -46,7 +80,7 @@ def load_weights(name: str | Path | None = None, *, device: str = "auto", dtype:
 
     name = str(name or EMBEDDED_LM)
     if is_function_name(name):
-        raise InputError(f"{name} is a function, which has no weights: give a Hugging Face id or a folder.")
+        raise InputError(f"{name} is a function and has no weights. Use a Hugging Face id or a folder.")
     return load_language_model(name, locate_weights(name), device=device, dtype=dtype)
 
 
@@ -56,7 +90,7 @@ def load_masked(name: str | Path | None = None, *, device: str = "auto", dtype: 
 
     lm = load_weights(name, device=device, dtype=dtype)
     if not isinstance(lm, MaskedLM):
-        raise InputError(f"{lm.name} is a {lm.kind}, which is trained otherwise: give a masked LM.")
+        raise InputError(f"{lm.name} is a {lm.kind}, which cannot be trained by masking. Use a masked LM.")
     return lm
 
 
@@ -67,7 +101,7 @@ def load_scorer(model: Any, score: str | None, *, device: str = "auto", dtype: s
         return lm.scorer(score)
     if score is not None:
         raise InputError(
-            f"The score {score!r} is for a model's name or folder; {type(model).__name__} scores by itself."
+            f"{type(model).__name__} has its own score. Remove the score {score!r}, or pass a model's name or folder."
         )
     return lm
 
@@ -80,17 +114,37 @@ def load_perplexity_scorer(model: Any, method: str | None, *, device: str = "aut
 
 def _load_any_lm(model: Any, device: str, dtype: str) -> AnyLanguageModel | Scorer:
     """Return a language model, or a scorer that stands for one, from whatever the user gives."""
-    if model is None or isinstance(model, (str, Path)):
+    if model is None or isinstance(model, (str, Path)) or is_pipeline(model):
         return load(model, device=device, dtype=dtype)
     if isinstance(model, AnyLanguageModel):
         return model
     if isinstance(model, ScorerLike):
         return as_scorer(model)
-    if callable(model):
-        return FunctionLM.from_function(model)
-    raise InputError(
-        f"Something of type {type(model).__name__} is not a language model: "
-        "give a Hugging Face id, a folder, a function, or a scorer."
+    if callable(model) and not is_bare_model(model):
+        return FunctionLM(model)
+    raise _refuse_language_model(model)
+
+
+def _load_pipeline_lm(pipeline: Any) -> LanguageModel:
+    lm = read_pipeline(pipeline)
+    if isinstance(lm, Classifier):
+        raise InputError(
+            f"A {pipeline.task} pipeline is a classifier: use it with audit_names and audit_downstream. A language "
+            "model is a fill-mask or text-generation pipeline."
+        )
+    return lm
+
+
+def _refuse_language_model(model: Any) -> InputError:
+    kind = type(model).__name__
+    if is_bare_model(model):
+        return InputError(
+            f"{kind} has no tokenizer. Pass transformers.pipeline('fill-mask' or 'text-generation', "
+            "model=model, tokenizer=tokenizer)."
+        )
+    return InputError(
+        f"An object of type {kind} is not a language model. Pass a Hugging Face id, a folder, a fill-mask or "
+        "text-generation pipeline, a function, or a scorer."
     )
 
 
@@ -99,35 +153,113 @@ def load_classifier(
 ) -> Classifier:
     """Load a classifier.
 
-    `model` is a Hugging Face id, a folder, a bundled model; a function, itself or as `package.module:function`; or a
-    scikit-learn model, itself or as a .skops file. Pickles are refused: they can run any code. A language model
-    becomes a classifier by a `prompt`. A loaded classifier is returned as it is.
+    Parameters
+    ----------
+    model : str, Path, callable or object
+        One of these:
+
+        - the name of a bundled model, a Hugging Face id, a folder, or a text-classification pipeline of transformers;
+        - a function from a list of texts to probabilities or labels, or its name as "package.module:function";
+        - a fitted scikit-learn pipeline, or a .skops file of one;
+        - "mitigated:FOLDER", a wrapper that `geobias mitigate` saved;
+        - with `prompt`, a language model;
+        - a loaded classifier, which is returned unchanged.
+    prompt : Prompt, optional
+        How to prompt a language model for a label. Its labels are also those of a function that answers with labels.
+    device : str, default "auto"
+        Where to run the model: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", ... For models loaded here.
+    dtype : str, default "auto"
+        Precision of the weights: "auto" (bfloat16 on a GPU that supports it, else float32), "float32", "bfloat16" or
+        "float16". For models loaded here.
+
+    Returns
+    -------
+    Classifier
+        `classifier.score(texts)` returns a row for each text: a probability for each of `classifier.labels`, then the
+        number of tokens that were cut off.
+
+    Raises
+    ------
+    InputError
+        If there is no such model, if it is not a classifier, or if it is a pickle, which could run any code.
+
+    Examples
+    --------
+    >>> import geobias
+    >>> classifier = geobias.load_classifier("embedded/sentiment")
+    >>> classifier.labels
+    ('negative', 'neutral', 'positive')
+    >>> classifier.score(["What a lovely day!"]).shape
+    (1, 4)
     """
-    from geobias.models.classifiers.scikit_learn import EstimatorClassifier, is_estimator, read_estimator
+    name = str(model) if isinstance(model, str | Path) else ""
+    if name.startswith(MITIGATED):
+        from geobias.models.mitigated.saved import load_mitigated
 
-    if isinstance(model, AnyLanguageModel) and model.prompted_method is not None:
-        from geobias.models.classifiers.prompted import PromptedClassifier, require_prompt
+        return load_mitigated(name, device=device, dtype=dtype)
+    return make_classifier(model, prompt=prompt, device=device, dtype=dtype)
 
-        return PromptedClassifier(model, require_prompt(prompt, model.name))
-    if isinstance(model, Classifier) or (isinstance(model, ScorerLike) and hasattr(model, "labels")):
-        return as_classifier(model)
-    if is_estimator(model):
-        return EstimatorClassifier.from_estimator(model)
-    if callable(model):
-        return FunctionClassifier.from_function(model)
-    if not isinstance(model, str | Path):
-        raise InputError(
-            f"Something of type {type(model).__name__} is not a classifier: "
-            "give a Hugging Face id, a folder, a function, or a scikit-learn model."
-        )
-    name = str(model)
-    if name.lower().endswith((SKOPS, *PICKLES)) and not Path(name).expanduser().is_dir():
-        return read_estimator(name)
-    if is_function_name(name):
-        return FunctionClassifier.from_function(import_function(name), name=name)
-    from geobias.models.language.model_kinds import load_pretrained_classifier
 
-    return load_pretrained_classifier(name, locate_weights(name), prompt, device=device, dtype=dtype)
+def load_decider(
+    model: Any,
+    answers: AnswerSet,
+    *,
+    system: str | None = None,
+    samples: int | None = None,
+    begin: str = "",
+    device: str = "auto",
+    dtype: str = "auto",
+) -> Decider:
+    """Load a model that decides: a language model of any kind, a server, or a function.
+
+    Parameters
+    ----------
+    model : str, Path, Endpoint, callable or object
+        One of these:
+
+        - a Hugging Face id, a folder, a GGUF file, a pipeline, or a loaded language model;
+        - a function from a list of prompts to answers, or its name as "package.module:function";
+        - an `Endpoint`: log-probabilities where the server returns them, otherwise sampled answers;
+        - a loaded decider with these answers, which is returned unchanged.
+    answers : AnswerSet
+        The answers to choose from.
+    system : str, optional
+        System prompt. Default: none.
+    samples : int, optional
+        Answers sampled per text from a server without log-probabilities. Default: 20.
+    begin : str, default ""
+        Text sent before every text to a server that returns likelihoods of texts, such as "<s>".
+    device, dtype : str, default "auto"
+        As for `load`.
+
+    Returns
+    -------
+    Decider
+        `decider.score(texts)` returns a row for each text; `Decisions(answers, rows)` reads it.
+    """
+    from geobias.models.deciders.decider import Decider
+    from geobias.models.deciders.function_decider import FunctionDecider
+    from geobias.models.deciders.lm_decider import LMDecider
+    from geobias.models.served.endpoint import Endpoint
+
+    if isinstance(model, Decider):
+        if model.answers != answers:
+            raise InputError(f"{model.name} answers with {', '.join(model.answers.words)}. Load it once for each kind.")
+        return model
+    if isinstance(model, Endpoint):
+        from geobias.models.deciders.served_decider import load_served_decider
+
+        return load_served_decider(model, answers, system=system, samples=samples, begin=begin)
+    if isinstance(model, str) and is_function_name(model):
+        return FunctionDecider(import_function(model), answers, name=model, system=system)
+    model = read_model_object(model)
+    if isinstance(model, str | Path | None):
+        model = load_weights(model, device=device, dtype=dtype)
+    if isinstance(model, AnyLanguageModel):
+        return LMDecider(model, answers, system=system)
+    if callable(model) and not is_bare_model(model):
+        return FunctionDecider(model, answers, system=system)
+    raise _refuse_language_model(model)
 
 
 def find_default_score(name: str) -> str:
@@ -137,14 +269,3 @@ def find_default_score(name: str) -> str:
     from geobias.models.language.model_kinds import default_method
 
     return default_method(name, locate_weights(name))
-
-
-def find_model_name(model: Any) -> str:
-    """Return what results call a model, given in any form. Nothing is loaded."""
-    if isinstance(model, str | Path):
-        return str(model)
-    if isinstance(model, AnyLanguageModel):
-        return model.name
-    if isinstance(model, ScorerLike):
-        return as_scorer(model).identity().name
-    return function_name(model)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import torch
 
+from geobias.checks import describe_choices, shorten
 from geobias.errors import InputError
 from geobias.models.fast import enabled_parts
 from geobias.models.fast.fast_path import FastPath, ModelLock
 from geobias.models.fast.gpu_queue import PendingResult, Which, copy_to_gpu, read_behind
-from geobias.models.fingerprint import compute_fingerprint
-from geobias.models.model_files import load_pretrained, read_config_fields
+from geobias.models.model_files import compute_fingerprint, load_pretrained, read_config_fields
 from geobias.models.scorer import ModelIdentity
 
-NO_LIMIT = 2**20  # tokens, where neither tokenizer nor model names a limit
 Result = TypeVar("Result")
+HASH_SEED = 0
+LONGEST_REASON = 120  # characters of an error of a library
 TOKEN_BUDGET = {"cpu": 2048, "cuda": 131072}  # what passes between layers stays near the cache, or fills a GPU
 
 
@@ -28,14 +30,13 @@ class LoadedModel:
     kind: ClassVar[str]
 
     def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
-        self.name = name
-        self.fingerprint = fingerprint
-        self.model = model
-        self.tokenizer = tokenizer
+        self.name, self.fingerprint = name, fingerprint
+        self.model, self.tokenizer = model, tokenizer
         self.dtype = str(model.dtype).removeprefix("torch.")
         self.max_length = longest_input(model, tokenizer)
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         self.architecture = type(model).__name__
+        self.hashes_at_random = any(hasattr(module, "hash_seed") for module in model.modules())  # Reformer
         self.enabled_parts = enabled_parts()
         self.lock, self.tokenizer_lock = ModelLock(), ModelLock()
         self._settle()
@@ -44,24 +45,15 @@ class LoadedModel:
     def from_pretrained(cls, name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> Self:
         """Load weights and tokenizer from a folder, a GGUF file or the hub."""
         device = resolve_device(device)
-        model, tokenizer = load_pretrained(
-            cls.auto_class, name, source, dtype=resolve_dtype(dtype, device), kind=cls.kind
-        )
+        precision = resolve_dtype(dtype, device)
+        model, tokenizer = load_pretrained(cls.auto_class, name, source, dtype=precision, kind=cls.kind)
         fingerprint = compute_fingerprint(model, tokenizer, read_config_fields(source))
         return cls(name, model.to(device).eval(), tokenizer, fingerprint=fingerprint)
 
     def describe(self, score: str, fingerprint: str | None) -> ModelIdentity:
         """Say which model this is, for scores of this name and fingerprint."""
-        return ModelIdentity(
-            self.name,
-            score,
-            fingerprint,
-            architecture=self.architecture,
-            parameters=self.parameters,
-            dtype=self.dtype,
-            device=self.device.type,
-            max_length=self.max_length,
-        )
+        fields = {name: getattr(self, name) for name in ("architecture", "parameters", "dtype", "max_length")}
+        return ModelIdentity(self.name, score, fingerprint, device=self.device.type, **fields)
 
     def to(self, device: str) -> None:
         """Move the model to another device, as if it had been loaded there."""
@@ -81,6 +73,26 @@ class LoadedModel:
         """The parts of the fast path that this model uses, by name; none with --plain."""
         return self.fast.parts
 
+    def run_model(self, module: Any, **inputs: Any) -> Any:
+        """Return the output of the model, or of a part of it. What it cannot read is refused in one line.
+
+        Architectures have limits of their own: Funnel reads no text of four tokens, X-MOD none without a language.
+        """
+        try:
+            with seed_random_numbers(self.device) if self.hashes_at_random else nullcontext():
+                return module(**inputs)
+        except InputError:
+            raise
+        except Exception as error:  # of any kind: whatever the architecture raises
+            if is_out_of_memory(error):
+                raise
+            lengths = [ids.shape[1] for name, ids in inputs.items() if name.endswith("input_ids")]
+            reason = shorten(" ".join(str(error).split()).rstrip(".") or type(error).__name__, LONGEST_REASON)
+            raise InputError(
+                f"{self.name} ({self.architecture}) cannot read a text of {max(lengths, default=0)} tokens: {reason}. "
+                "Use another model, or other texts."
+            ) from error
+
     def fitting(
         self, positions: np.ndarray, compute: Callable[[np.ndarray], np.ndarray], budget: int | None = None
     ) -> np.ndarray:
@@ -96,7 +108,7 @@ class LoadedModel:
         budget = budget or self.token_budget
         if budget == 1 and len(positions) == 1:
             raise InputError(
-                f"A single text is too long for the memory of {self.device}: --device cpu, --dtype bfloat16, or "
+                f"One text does not fit into the memory of {self.device}. Use --device cpu, --dtype bfloat16 or "
                 "shorter texts."
             )
         smaller = max(1, budget // 2)
@@ -141,7 +153,7 @@ class LoadedModel:
             with self.lock:
                 return compute(positions)
         except RuntimeError as error:
-            if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error):
+            if is_out_of_memory(error):
                 return None
             raise
 
@@ -156,6 +168,19 @@ class LoadedModel:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
 
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an error says that memory does not suffice."""
+    return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)
+
+
+@contextmanager
+def seed_random_numbers(device: torch.device) -> Iterator[None]:
+    """Inside, torch draws the same random numbers every time; outside, nobody notices."""
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.manual_seed(HASH_SEED)
+        yield
+
+
 def resolve_device(device: str) -> str:
     """Return the device to compute on; `auto` is a GPU if there is one."""
     if device == "auto":
@@ -163,24 +188,23 @@ def resolve_device(device: str) -> str:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError):
-        raise InputError(f"The device {device!r} is not available here; try --device cpu.") from None
+        raise InputError(f"The device {device!r} is not available. Use --device cpu or auto.") from None
     return device
 
 
 def resolve_dtype(dtype: str, device: str) -> torch.dtype:
     """Return the precision to compute in; `auto` is bfloat16 on a GPU that has it."""
-    known = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
     if dtype == "auto":
-        fast = device.startswith("cuda") and torch.cuda.is_bf16_supported()
-        return torch.bfloat16 if fast else torch.float32
+        dtype = "bfloat16" if device.startswith("cuda") and torch.cuda.is_bf16_supported() else "float32"
+    known = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
     if dtype not in known:
-        raise InputError(f"Unknown precision {dtype!r}: choose auto, {', '.join(known)}.")
+        raise InputError(f"Unknown --dtype {dtype!r}. {describe_choices(dtype, ('auto', *known))}")
     return known[dtype]
 
 
 def longest_input(model: Any, tokenizer: Any) -> int:
     """Return the longest input, in tokens, that both the tokenizer and the position embeddings allow."""
-    limits = [tokenizer.model_max_length, NO_LIMIT]
+    limits = [tokenizer.model_max_length, 2**20]  # where neither names a limit
     positions = getattr(model.config, "max_position_embeddings", None)
     if positions and positions > 0:  # XLNet has -1: no limit
         embeddings = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)

@@ -6,8 +6,8 @@ A model of your own needs no base class, only three attributes:
         fingerprint, columns = None, ("log_likelihood",)
         def score(self, texts): return numpy.array([[my_function(text)] for text in texts])
 
-`as_scorer` and `as_classifier` wrap such an object where it enters the package (`models.load`). From there on every
-scorer has the whole interface of the base class, and nothing asks whether an attribute exists.
+`own_objects.py` wraps such an object where it enters the package (`models.load`). From there on every scorer has the
+whole interface of the base class, and nothing asks whether an attribute exists.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from geobias.checks import describe_choices
 from geobias.errors import InputError
 from geobias.texts.lazy_texts import select_texts
 
 LOG_LIKELIHOOD = "log_likelihood"
 LIKELIHOOD_COLUMNS = (LOG_LIKELIHOOD, "tokens", "unknown", "cut")
 PROBABILITIES = "probabilities"  # the score of every classifier
+UNREADABLE = "unreadable"  # the last column of a mitigated classifier: whether its finder cannot read the text
 METHODS = ("aul", "aula", "pll", "pll-word", "conditional", "mean", "sum")  # of any kind of language model
 EMBEDDED_LM = "embedded/lm"
 EMBEDDED_CLASSIFIERS = ("embedded/sentiment", "embedded/emotion", "embedded/hate", "embedded/offensive")
@@ -41,11 +43,11 @@ ScoreTexts = Callable[["Scorer", Sequence[str]], np.ndarray]
 
 @dataclass(frozen=True)
 class ModelIdentity:
-    """Which model answered: enough to ask the same one again."""
+    """Identifies the model, so that the run can be repeated."""
 
     name: str
     score: str
-    """How it was asked: the score of a language model, or "probabilities" of a classifier."""
+    """Scoring method: the score of a language model, or "probabilities" of a classifier."""
     fingerprint: str | None
     """A digest of weights, tokenizer and configuration; null for a function without one."""
     architecture: str | None = None
@@ -72,26 +74,43 @@ class ModelIdentity:
 
 
 class Scorer(ABC):
-    """Texts in, numbers out. A subclass sets `columns` and defines `score`; all else has a default.
+    """Base class of all models: texts in, numbers out.
+
+    A subclass sets `columns` and defines `score`; everything else has a default. Every audit of language models takes a
+    scorer in place of a model's name.
 
     Attributes
     ----------
-    fingerprint
-        Stands for everything the scores depend on besides the text: weights, method, precision, cut length. Scores
-        are stored under it. With None they are kept for this run only.
-    columns
-        The names of the numbers that each text gets. The first is the score; others may say what was seen on the way
-        (tokens, tokens cut off).
-    name
-        What results call the model. If empty, the name of the class.
-    takes_everything
-        Whether `batches` is to be given all texts at once. Otherwise it gets at most `LARGEST_SHARE`.
-    needs_mark
-        Whether only the marked part of a text is scored (see `texts.templates`).
-    looks_back_only
-        Whether what follows the marked part leaves the score unchanged.
-    paid
-        Whether answers cost money. Then each one is stored as soon as it arrives, and a cluster is not used.
+    columns : sequence of str
+        Names of the numbers for each text. The first is the score; others may be counts, such as "tokens" and "cut".
+    fingerprint : str or None
+        Identifies everything that the scores depend on besides the text: weights, method, precision, maximum length.
+        Scores are stored under it. With None, the default, they are not stored.
+    name : str
+        Name of the model in results. Default: the name of the class.
+    takes_everything : bool
+        Whether `batches` receives all texts at once. Default: False, at most 65,536 texts.
+    needs_mark : bool
+        Whether only the marked part of a text is scored. Default: False.
+    looks_back_only : bool
+        Whether text after the marked part cannot change the score. Default: False.
+    paid : bool
+        Whether answers cost money. Then each answer is stored as soon as it arrives, and no cluster is used. Default:
+        False.
+    fast_parts : tuple of str
+        Parts of the fast path that the model uses; recorded in run.json. Default: none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import geobias
+    >>> class ShortIsLikely(geobias.Scorer):
+    ...     columns = ("log_likelihood",)
+    ...     def score(self, texts):
+    ...         return np.array([[-len(text) / 10] for text in texts])
+    >>> ShortIsLikely().score(["Hello."])
+    array([[-0.6]])
+    >>> geobias.audit_regions(ShortIsLikely(), cities=0, out="runs/short")  # doctest: +SKIP
     """
 
     columns: Sequence[str]
@@ -109,12 +128,33 @@ class Scorer(ABC):
 
     @abstractmethod
     def score(self, texts: Sequence[str]) -> np.ndarray:
-        """Return one row for each text and one column for each of `columns`."""
+        """Score texts.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+
+        Returns
+        -------
+        numpy.ndarray
+            A row for each text and a column for each of `columns`.
+        """
 
     def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
         """Yield scores as they are computed, in any order.
 
-        By default `score` is called on consecutive shares of the texts, each as large as `SHARE_SECONDS` allow.
+        By default `score` is called on consecutive batches, each as large as about two seconds allow.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+
+        Yields
+        ------
+        tuple of numpy.ndarray
+            Positions of some texts, and their rows of scores.
         """
         start, size = 0, SMALLEST_SHARE
         while start < len(texts):
@@ -128,23 +168,47 @@ class Scorer(ABC):
             size = int(np.clip(size * min(SHARE_SECONDS / seconds, 4.0), SMALLEST_SHARE, LARGEST_SHARE))
 
     def to(self, device: str) -> None:  # noqa: B027
-        """Move to another device. A worker of a cluster calls it on its copy; by default there is nothing to move."""
+        """Move the model to another device. Workers of a cluster call it on their copy; by default it does nothing.
+
+        Parameters
+        ----------
+        device : str
+            Such as "cpu" or "cuda:1".
+        """
 
     def prepare(self, score_texts: ScoreTexts) -> None:  # noqa: B027
-        """Called before a paid scorer gets its texts. `score_texts` scores others through the store, so they are paid
-        once. By default there is nothing to prepare.
+        """Prepare a paid scorer before it gets its texts. By default it does nothing.
+
+        Parameters
+        ----------
+        score_texts : callable
+            Takes a scorer and texts and scores them through the store, so that they are paid for once.
         """
 
     def check_scores(self, texts: Sequence[str], scores: np.ndarray) -> None:  # noqa: B027
-        """Raise if the scores of all texts, new and stored, cannot be used. By default they can."""
+        """Raise an error if the scores of all texts, new and stored, cannot be used. By default they can.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+        scores : numpy.ndarray
+            A row for each text.
+        """
 
     @property
     def fast_parts(self) -> tuple[str, ...]:
-        """The parts of the fast path that the model uses (`models.fast.PARTS`); run.json records them."""
+        """Parts of the fast path that the model uses (`models.fast.PARTS`); run.json records them."""
         return ()
 
     def identity(self) -> ModelIdentity:
-        """Say which model this is, for results and reports."""
+        """Describe the model for results and reports.
+
+        Returns
+        -------
+        ModelIdentity
+            Name, score and fingerprint; for loaded models also architecture, precision and device.
+        """
         return ModelIdentity(self.name or type(self).__name__, self.columns[0], self.fingerprint)
 
 
@@ -173,7 +237,9 @@ class Classifier(Scorer):
     lm
         The loaded language model, if a prompt makes a classifier of it.
     is_prompted
-        Whether the labels come from a prompt.
+        Whether it takes the labels that the user names (--labels).
+    notes
+        What a reader of the results must know about its answers.
     """
 
     name: str
@@ -182,6 +248,16 @@ class Classifier(Scorer):
     base: str | None = None
     lm: AnyLanguageModel | None = None
     is_prompted: bool = False
+    notes: tuple[str, ...] = ()
+
+    def learn_labels(self, texts: Sequence[str]) -> None:
+        """Learn the labels from answers, for a classifier that cannot list them. By default they are known.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The original texts, before any is scored.
+        """
 
     def identity(self) -> ModelIdentity:
         return ModelIdentity(self.name, PROBABILITIES, self.fingerprint)
@@ -212,10 +288,34 @@ class AnyLanguageModel(ABC):
 
     @abstractmethod
     def scorer(self, method: str | None = None) -> Scorer:
-        """Return the scorer of this method, or of the default method."""
+        """Return the scorer of a method.
+
+        Parameters
+        ----------
+        method : str, optional
+            One of `methods`. Default: `default_method`.
+
+        Returns
+        -------
+        Scorer
+            Its score is a log-likelihood.
+        """
 
     def describe(self, score: str, fingerprint: str | None) -> ModelIdentity:
-        """Say which model this is, for scores of this name and fingerprint."""
+        """Describe the model for results and reports.
+
+        Parameters
+        ----------
+        score : str
+            Method of the scores.
+        fingerprint : str or None
+            Fingerprint of the scores.
+
+        Returns
+        -------
+        ModelIdentity
+            Name, score and fingerprint.
+        """
         return ModelIdentity(self.name, score, fingerprint)
 
 
@@ -229,81 +329,6 @@ class MethodScorer(StreamingScorer):
         return self.lm.describe(self.method, self.fingerprint)
 
 
-@runtime_checkable
-class ScorerLike(Protocol):
-    """What an object needs to be wrapped as a `Scorer`."""
-
-    @property
-    def fingerprint(self) -> str | None: ...
-
-    @property
-    def columns(self) -> Sequence[str]: ...
-
-    def score(self, texts: Sequence[str], /) -> np.ndarray: ...
-
-
-@runtime_checkable
-class ClassifierLike(ScorerLike, Protocol):
-    """What an object needs to be wrapped as a `Classifier`."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def labels(self) -> Sequence[str]: ...
-
-    @property
-    def multi_label(self) -> bool: ...
-
-    @property
-    def base(self) -> str | None: ...
-
-
-class _WrappedScorer(Scorer):
-    """An object of the user's with the interface of a scorer. Optional attributes that it has replace the defaults."""
-
-    optional: ClassVar[tuple[str, ...]] = (
-        *("name", "batches", "takes_everything", "needs_mark", "looks_back_only", "paid", "to"),
-        *("prepare", "check_scores", "identity"),
-    )
-
-    def __init__(self, model: ScorerLike) -> None:
-        self.model = model
-        self.columns = model.columns
-        for attribute in self.optional:
-            if hasattr(model, attribute):
-                setattr(self, attribute, getattr(model, attribute))
-        self.name = self.name or type(model).__name__
-
-    @property
-    def fingerprint(self) -> str | None:
-        return self.model.fingerprint
-
-    def score(self, texts: Sequence[str]) -> np.ndarray:
-        return self.model.score(texts)
-
-
-class _WrappedClassifier(_WrappedScorer, Classifier):
-    def __init__(self, model: ClassifierLike) -> None:
-        super().__init__(model)
-        self.labels, self.multi_label, self.base = model.labels, model.multi_label, model.base
-
-
-def as_scorer(model: ScorerLike) -> Scorer:
-    """Return a scorer as it is, and wrap any other object that has the three attributes of one."""
-    return model if isinstance(model, Scorer) else _WrappedScorer(model)
-
-
-def as_classifier(model: ScorerLike) -> Classifier:
-    """Return a classifier as it is, and wrap any other object that has the attributes of one."""
-    if not isinstance(model, (Classifier, ClassifierLike)) or tuple(model.columns) != probability_columns(model.labels):
-        raise InputError(
-            f"{type(model).__name__} is not a whole classifier: it needs name, labels, multi_label and base, and "
-            "the columns p(label) for each label, then cut; or give a function instead."
-        )
-    return model if isinstance(model, Classifier) else _WrappedClassifier(model)
-
-
 def probability_columns(labels: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of a classifier: a probability for each label, and the number of tokens cut off."""
     return (*(f"p({label})" for label in labels), "cut")
@@ -312,5 +337,5 @@ def probability_columns(labels: Sequence[str]) -> tuple[str, ...]:
 def check_method(method: str) -> str:
     """Return the name of a scoring method; refuse a name that no language model has."""
     if method not in METHODS:
-        raise InputError(f"Unknown score {method!r}: choose one of {', '.join(METHODS)}.")
+        raise InputError(f"Unknown score {method!r}. {describe_choices(method, METHODS)}")
     return method

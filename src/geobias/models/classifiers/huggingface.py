@@ -1,7 +1,7 @@
 """Text classifiers of transformers: the probability of each label.
 
 Labels that exclude each other sum to one (softmax). If labels can hold together, or there is only one, each has a
-probability of its own (sigmoid).
+separate probability (sigmoid).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.batching import equal_length_batches, prepared_ahead
+from geobias.models.batching import Ragged, Tokens, equal_length_batches, prepared_ahead
 from geobias.models.fast.gpu_queue import PendingResult
 from geobias.models.fast.last_layer import find_last_layer, select_first
 from geobias.models.pretrained import LoadedModel
@@ -33,9 +33,6 @@ from geobias.models.scorer import (
     StreamingScorer,
     probability_columns,
 )
-from geobias.models.token_arrays import Ragged, Tokens
-
-NO_TOKEN = -1  # an id that no token has
 
 
 class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
@@ -45,18 +42,21 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
     kind = "classifier"
     takes_everything = True
 
-    def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
+    def __init__(
+        self, name: str, model: Any, tokenizer: Any, *, fingerprint: str, multi_label: bool | None = None
+    ) -> None:
+        """Wrap a loaded model. `multi_label` says whether labels can hold together; by default its configuration."""
         super().__init__(name, model, tokenizer, fingerprint=fingerprint)
         config = model.config
         if config.problem_type == "regression":
-            raise InputError(f"{name} gives a number on a scale, not probabilities of labels: give a classifier.")
+            raise InputError(f"{name} is a regression model and has no label probabilities. Use a classifier.")
         self.labels = tuple(str(label) for _, label in sorted(config.id2label.items()))
         if len(set(self.labels)) < len(self.labels):
-            raise InputError(
-                f"{name} has two labels of one name ({', '.join(self.labels)}): tell them apart in its config.json."
-            )
+            raise InputError(f"{name} has duplicate labels ({', '.join(self.labels)}). Rename them in its config.json.")
         self.columns = probability_columns(self.labels)
-        self.multi_label = config.problem_type == "multi_label_classification" or len(self.labels) == 1
+        if multi_label is None:
+            multi_label = config.problem_type == "multi_label_classification"
+        self.multi_label = multi_label or len(self.labels) == 1
         output = "sigmoid" if self.multi_label else "softmax"
         self.fingerprint = f"{fingerprint}:classifier:{output}:{self.dtype}:{self.max_length}{self.fast.identity}"
         # XLNet and Funnel have token types of their own; other models assume zeros, or have none.
@@ -65,7 +65,7 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
         # Nothing is padded here: with an id that never occurs they find the last token of each text.
         text_config = config.get_text_config()
         if text_config.pad_token_id is None:
-            text_config.pad_token_id = NO_TOKEN
+            text_config.pad_token_id = -1
 
     @cached_property
     def base(self) -> str | None:  # type: ignore[override]  # computed, for it may ask the hub
@@ -81,7 +81,7 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
             ids = torch.tensor([self.tokenizer(PROBE)["input_ids"]] * 2, device=self.device)
             first = torch.zeros(2, dtype=torch.int64, device=self.device)
             self.fast.last_layer = find_last_layer(
-                self.model.base_model, lambda: self.model(input_ids=ids).logits, first
+                self.model.base_model, lambda: self.run_model(self.model, input_ids=ids).logits, first
             )
 
     def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
@@ -102,7 +102,7 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
         tokens = Tokens(encodings)
         if not tokens.ids.lengths.all():
             text = texts[int(np.argmin(tokens.ids.lengths))]
-            raise InputError(f"{self.name} finds no token in the text {text[:60]!r}: leave it out.")
+            raise InputError(f"{self.name} has no tokens for the text {text[:60]!r}. Remove the text.")
         return tokens.ids, tokens.kinds if self.has_token_types else None, cut
 
     @torch.inference_mode()
@@ -112,7 +112,7 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
         if types is not None:
             inputs["token_type_ids"] = self.tensor(types.take(positions))
         with self.fast.last_layer.reading(select_first) if self.fast.last_layer else nullcontext():
-            logits = self.model(**inputs).logits.double()
+            logits = self.run_model(self.model, **inputs).logits.double()
         probabilities: torch.Tensor = logits.sigmoid() if self.multi_label else logits.softmax(1)
         return probabilities
 

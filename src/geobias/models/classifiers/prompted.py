@@ -13,7 +13,6 @@ perplexity of the texts: `base` names it.
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from geobias.errors import InputError
+from geobias.models.prompt_reader import TEXT, PromptReader
 from geobias.models.scorer import (
     PROBABILITIES,
     AnyLanguageModel,
@@ -30,13 +30,8 @@ from geobias.models.scorer import (
     ModelIdentity,
     ScoreBlock,
     ScoreTexts,
-    StreamingScorer,
     probability_columns,
 )
-from geobias.texts.templates import MARK_END, MARK_START, mark
-
-TEXT = "{text}"
-SPARE_TOKENS = 4  # a text inside a prompt may be split into a few more tokens than alone
 
 
 @dataclass(frozen=True)
@@ -60,7 +55,7 @@ def read_prompt_options(labels: str | None, prompt: str | None, calibrate: bool)
     """Make a prompt from --labels, --prompt (a text, or a file that holds it) and --calibrate; None without labels."""
     if labels is None:
         if prompt is not None or calibrate:
-            raise InputError("--prompt and --calibrate need --labels: what shall the model choose from?")
+            raise InputError("--prompt and --calibrate need --labels: the labels to choose from.")
         return None
     if prompt is not None and TEXT not in prompt:
         with suppress(OSError, UnicodeDecodeError):  # no file, or not a text
@@ -74,78 +69,61 @@ def make_prompt(labels: str, template: str | None = None, *, calibrate: bool = F
     for item in labels.split(","):
         label, _, word = (part.strip() for part in item.partition("="))
         if not label or label in words:
-            raise InputError(f"The labels {labels!r} must have a name each, and differ: negative,neutral,positive.")
+            raise InputError(
+                f"The labels {labels!r} must be distinct and not empty. Example: negative,neutral,positive."
+            )
         words[label] = word or label
     if len(words) < 2 or len(set(words.values())) < len(words):
-        raise InputError(f"The labels {labels!r} must be two or more, with a word of its own each.")
+        raise InputError(f"The labels {labels!r} must be at least two, each with a different word.")
     if template is None:
         *first, last = words.values()
         template = f"Classify the text as {', '.join(first)} or {last}.\nText: {TEXT}\nAnswer:"
     if template.count(TEXT) != 1:
-        raise InputError(f"The prompt {template!r} must hold {TEXT} once, where the text goes.")
+        raise InputError(f"The prompt {template!r} must contain {TEXT} exactly once.")
     return Prompt(words, template, calibrate)
 
 
 def refuse_unused_prompt(prompt: Prompt | None, classifiers: Sequence[Classifier]) -> None:
-    """Refuse labels for classifiers that have their own."""
+    """Refuse --labels where every classifier has its own."""
     if prompt is not None and not any(classifier.is_prompted for classifier in classifiers):
         names = ", ".join(classifier.name for classifier in classifiers)
-        raise InputError(f"--labels are for language models, and there is none among {names}: leave them out.")
+        raise InputError(
+            f"{names} has its own labels. Remove --labels: it is for language models and for functions that return "
+            "labels."
+        )
 
 
 def require_prompt(prompt: Prompt | None, name: str) -> Prompt:
     """Return the prompt; refuse to use a language model as a classifier without one."""
     if prompt is None:
         raise InputError(
-            f"{name} is a language model: say which labels it shall choose from, as in --labels "
-            "negative,neutral,positive; or give a classifier."
+            f"{name} is a language model. Add the labels to choose from, such as --labels negative,neutral,positive, "
+            "or use a classifier."
         )
     return prompt
 
 
-class PromptedClassifier(Classifier, StreamingScorer):
+class PromptedClassifier(PromptReader, Classifier):
     """A language model and a prompt. The column "cut" counts the tokens cut off the text inside the prompt."""
 
     is_prompted = True
     lm: AnyLanguageModel
 
     def __init__(self, lm: AnyLanguageModel, prompt: Prompt) -> None:
-        self.lm = lm
         self.prompt = prompt
-        self.name = lm.name
-        self.base = lm.name
         self.labels = prompt.labels
         self.columns = probability_columns(self.labels)
-        self.scorer: Any = lm.scorer(lm.prompted_method)
-        self.paid = self.scorer.paid
-        self.uses_chat_template = lm.tokenizer is not None and bool(lm.tokenizer.chat_template)
-        if self.uses_chat_template:
-            self._leave_special_tokens_to_template()
-        self.before, self.after = self._split_prompt()
-        self.room = self._room_for_text()
+        super().__init__(lm, prompt.template, list(prompt.words.values()))
+        self.base = lm.name
         self.log_prior = None if prompt.calibrate else np.zeros(len(self.labels))
 
     def to(self, device: str) -> None:
-        self.scorer.to(device)
+        super().to(device)
         if self.prompt.calibrate:
             self.log_prior = None  # in half precision each device rounds in its own way
 
-    @property
-    def fast_parts(self) -> tuple[str, ...]:
-        """The parts of the fast path that the language model uses."""
-        return self.scorer.fast_parts
-
-    @property
-    def fingerprint(self) -> str | None:
-        lm_fingerprint = self.scorer.fingerprint
-        return None if lm_fingerprint is None else self._fingerprint(lm_fingerprint)
-
     def identity(self) -> ModelIdentity:
         return replace(self.lm.describe(PROBABILITIES, self.fingerprint), prompt=self.prompt.settings)
-
-    def known_fingerprints(self) -> list[str]:
-        """Return the fingerprint of the served model that answered last, if any. No call is made."""
-        return [self._fingerprint(known) for known in self.scorer.known_fingerprints()[:1]]
 
     def prepare(self, score_texts: ScoreTexts) -> None:
         """Calibrate through the store: it is paid once, not at every start."""
@@ -156,25 +134,8 @@ class PromptedClassifier(Classifier, StreamingScorer):
     def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
         """Yield each text as soon as all of its labels are scored."""
         self.prepare(lambda scorer, sentences: scorer.score(sentences))
-        short_texts, cut = self._cut_to_fit(texts)
-        count = len(self.labels)
-        log_likelihoods, is_known = np.empty((len(texts), count)), np.zeros((len(texts), count), dtype=bool)
-        sentences = [sentence for text in short_texts for sentence in self._sentences(text)]
-        for positions, rows in self.scorer.batches(sentences):
-            text, label = positions // count, positions % count
-            log_likelihoods[text, label], is_known[text, label] = rows[:, 0] * rows[:, 1], True
-            new_texts = np.unique(text)
-            complete = new_texts[is_known[new_texts].all(axis=1)]
-            if len(complete):
-                yield complete, np.column_stack([self._probabilities(log_likelihoods[complete]), cut[complete]])
-
-    def _sentences(self, text: str) -> list[str]:
-        """Return the prompt with this text, answered by each label's word, which is marked."""
-        plain = text.replace(MARK_START, "").replace(MARK_END, "")
-        if self.uses_chat_template:  # a text that says "<|im_end|>" must not end the message
-            for token in self.lm.tokenizer.all_special_tokens:
-                plain = plain.replace(token, f"{token[0]} {token[1:]}")
-        return [f"{self.before}{plain}{self.after}{mark(word)}" for word in self.prompt.words.values()]
+        for positions, log_likelihoods, cut in self.read(texts):
+            yield positions, np.column_stack([self._probabilities(log_likelihoods), cut])
 
     def _probabilities(self, log_likelihoods: np.ndarray) -> np.ndarray:
         values = log_likelihoods - self.log_prior
@@ -185,45 +146,7 @@ class PromptedClassifier(Classifier, StreamingScorer):
         settings = (self.uses_chat_template, self.before, self.after, dict(self.prompt.words), self.prompt.calibrate)
         return f"{lm_fingerprint}:prompted:{hashlib.sha256(repr(settings).encode()).hexdigest()[:32]}"
 
-    def _leave_special_tokens_to_template(self) -> None:
-        """A chat template writes all special tokens, also the one that begins a text."""
-        self.scorer.begin, self.scorer.has_special = [], True
-
     def _split_prompt(self) -> tuple[str, str]:
-        """Return what stands before the text, and between it and the label's word."""
-        if self.uses_chat_template:
-            message = [{"role": "user", "content": self.prompt.template}]
-            conversation = self.lm.tokenizer.apply_chat_template(
-                message, tokenize=False, add_generation_prompt=True, enable_thinking=False
-            )
-            before, separator, after = conversation.partition(TEXT)
-            if not separator:
-                raise InputError(f"The chat template of {self.name} does not show the prompt: it cannot be asked so.")
-            return before, after
-        before, after = self.prompt.template.split(TEXT)
-        return before, after if after[-1:].isspace() else f"{after} "
-
-    def _room_for_text(self) -> int:
-        """Return how many tokens of a text fit into what the model can read; a server does not say."""
-        tokenizer = self.lm.tokenizer
-        if tokenizer is None:
-            return sys.maxsize
-        longest = max(len(tokenizer(sentence.replace(MARK_START, ""))["input_ids"]) for sentence in self._sentences(""))
-        room = self.lm.max_length - longest - SPARE_TOKENS
-        if room < 1:
-            raise InputError(
-                f"The prompt is longer than {self.name} can read ({self.lm.max_length} tokens): shorten it."
-            )
-        return room
-
-    def _cut_to_fit(self, texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
-        """Cut texts so that the prompt around them stays whole; return them, and how many tokens each lost."""
-        short_texts, cut = list(texts), np.zeros(len(texts))
-        long = [i for i, text in enumerate(texts) if len(text.encode()) > self.room]
-        if long:
-            encodings = self.lm.tokenizer([texts[i] for i in long], add_special_tokens=False).encodings
-            for i, encoding in zip(long, encodings, strict=True):
-                if len(encoding.ids) > self.room:
-                    short_texts[i] = texts[i][: encoding.offsets[self.room - 1][1]]
-                    cut[i] = len(encoding.ids) - self.room
-        return short_texts, cut
+        """Return the prompt before the text, and between the text and the label's word."""
+        before, after = super()._split_prompt()
+        return before, after if self.uses_chat_template or after[-1:].isspace() else f"{after} "

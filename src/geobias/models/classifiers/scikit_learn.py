@@ -1,4 +1,4 @@
-"""Classifiers of scikit-learn: a fitted model or pipeline as it is, or from a file that skops wrote.
+"""Classifiers of scikit-learn: a fitted model or pipeline, or from a file that skops wrote.
 
     skops.io.dump(pipeline, "model.skops")
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +23,12 @@ class EstimatorClassifier(FunctionClassifier):
     """`predict_proba` as a function of texts. Its answers are checked like those of any other function."""
 
     kind = "scikit-learn model"
-    failure_hint = " (it is handed a list of texts: give the whole pipeline, with what makes numbers of them)"
+    failure_hint = " (it is called with a list of texts: give the whole pipeline, including the vectoriser)"
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, name: str | None = None, fingerprint: str | None = None) -> Self:
-        """Make a classifier of a fitted estimator, and check its answer to one text."""
+    def __init__(self, estimator: Any, *, name: str | None = None, fingerprint: str | None = None) -> None:
         name = name or type(estimator).__name__
-        classifier = cls.from_function(_PredictProba(estimator, name), name=name)
-        classifier.fingerprint = fingerprint
-        return classifier
+        super().__init__(_PredictProba(estimator, name), name=name)
+        self.fingerprint = fingerprint
 
 
 class _PredictProba:
@@ -40,14 +37,14 @@ class _PredictProba:
     def __init__(self, estimator: Any, name: str) -> None:
         if not hasattr(estimator, "predict_proba"):
             raise InputError(
-                f"{name} gives no probabilities (it has no predict_proba): give a classifier that does, such as "
-                "LogisticRegression, or LinearSVC inside CalibratedClassifierCV."
+                f"{name} has no predict_proba. Use a classifier that has it, such as LogisticRegression, or LinearSVC "
+                "inside CalibratedClassifierCV. To audit labels without probabilities, pass its method predict."
             )
         classes = getattr(estimator, "classes_", None)
         if classes is None:
-            raise InputError(f"{name} is not fitted (it has no classes_): fit it first.")
+            raise InputError(f"{name} is not fitted (it has no classes_). Fit it first.")
         if isinstance(classes, list):
-            raise InputError(f"{name} answers {len(classes)} questions at once: give a classifier for one of them.")
+            raise InputError(f"{name} has {len(classes)} outputs. Use a classifier with one.")
         self.estimator = estimator
         self.labels = [str(label) for label in classes]
 
@@ -66,8 +63,8 @@ def read_estimator(name: str) -> EstimatorClassifier:
     path = Path(name).expanduser()
     if path.suffix.lower() in PICKLES:
         raise InputError(
-            f"{name} is a pickle, which can run any code when it is opened, so it is not: save the model with "
-            f"skops.io.dump(model, {path.stem + '.skops'!r}), or name a function of yours, package.module:function."
+            f"{name} is a pickle. geobias does not load pickles, because they can run any code. Save the model with "
+            f"skops.io.dump(model, {path.stem + '.skops'!r}), or pass a function as package.module:function."
         )
     try:
         content = path.read_bytes()
@@ -82,13 +79,15 @@ def read_estimator(name: str) -> EstimatorClassifier:
         untrusted_types = skops.io.get_untrusted_types(data=content)
         estimator = None if untrusted_types else skops.io.loads(content)
     except Exception as error:  # no zip file, no schema, another version's schema: a damaged file fails in many ways
-        raise InputError(f"{name} is damaged, or was not written by skops: {describe_error(error)}") from error
+        raise InputError(f"{name} is damaged or not a skops file: {describe_error(error)}") from error
     if untrusted_types:
         raise InputError(
-            f"{name} holds types that skops does not trust ({', '.join(untrusted_types)}), so it is not loaded: if you "
-            "trust it, load it in a function of your own and name that, package.module:function."
+            f"{name} has types that skops does not trust ({', '.join(untrusted_types)}). If you trust the file, load "
+            "it in your own function and pass that as package.module:function."
         )
     if not is_estimator(estimator):
-        raise InputError(f"{name} holds something of type {type(estimator).__name__}: save a fitted classifier there.")
+        raise InputError(
+            f"{name} contains an object of type {type(estimator).__name__}, not a classifier. Save a fitted classifier."
+        )
     digest = hashlib.sha256(content).hexdigest()[:32]
-    return EstimatorClassifier.from_estimator(estimator, name=name, fingerprint=f"{digest}:scikit-learn {__version__}")
+    return EstimatorClassifier(estimator, name=name, fingerprint=f"{digest}:scikit-learn {__version__}")

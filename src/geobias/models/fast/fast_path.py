@@ -1,7 +1,7 @@
 """The fast path of one model: which parts it uses (`models.fast.PARTS` says what each does), and how they are put in.
 
 A part is used only where the switch allows it, the device has it, and it gives this model's numbers: each was tried
-when the model was loaded (`checks.py` says how). The base class here tries what concerns the layers of any model;
+when the model was loaded (`self_checks.py` says how). The base class here tries what concerns the layers of any model;
 language models and classifiers try what depends on their kind and note it in the attributes.
 """
 
@@ -14,21 +14,19 @@ from typing import Any
 
 import torch
 
-from geobias.models.attention_choice import use_attention
 from geobias.models.fast import PARTS, PLAIN_SUFFIX
 from geobias.models.fast.attention import find_packed_attention
-from geobias.models.fast.fused_norm import find_fused_norms
 from geobias.models.fast.gpu_queue import short_turns
 from geobias.models.fast.head import PositionHead
 from geobias.models.fast.last_layer import LastLayer
-from geobias.models.fast.layers import PackedLayers, fused_activations
-from geobias.models.fast.replace_forward import replace_forward
+from geobias.models.fast.layers import PackedLayers, find_fused_norms, fused_activations, replace_forward
+from geobias.models.model_files import use_attention
 
 
 class ModelLock:
     """A re-entrant lock around forward passes: parts replace layers of a model, and another thread may score it too.
 
-    A copy of a model, in this process or in a worker, gets a lock of its own.
+    A copy of a model, in this process or in a worker, gets its own lock.
     """
 
     def __init__(self) -> None:
@@ -50,19 +48,18 @@ class FastPath:
     def __init__(self, model: Any, allowed: frozenset[str], lock: ModelLock) -> None:
         self.model, self.allowed, self.lock = model, allowed, lock
         self.device = next(model.parameters()).device
-        on_gpu = self.device.type == "cuda"
         self.packed = PackedLayers(model) if "packed_linear" in allowed else None
         self.activations = fused_activations(model) if "fused_gelu" in allowed else []
         self.norms = find_fused_norms(model) if "fused_norm" in allowed else []
         self.attention = find_packed_attention(model) if "packed_attention" in allowed else None
-        self.queues = on_gpu and "gpu_queue" in allowed
+        self.queues = self.device.type == "cuda" and "gpu_queue" in allowed
         # What language models and classifiers try themselves:
         self.head: PositionHead | None = None
         self.last_layer: LastLayer | None = None
         self.template_tokens = False
         self.token_tree = False
         self.shared_prefixes = False
-        self._users = 0
+        self.users = 0  # how many scorers use the replaced layers now
         self._replacements = ExitStack()
 
     @property
@@ -88,11 +85,6 @@ class FastPath:
         """What is added to the fingerprint under which scores are stored."""
         return "" if self.allowed else PLAIN_SUFFIX
 
-    @property
-    def in_use(self) -> bool:
-        """Whether layers of the model are replaced now."""
-        return self._users > 0
-
     @contextmanager
     def use(self) -> Iterator[None]:
         """Inside, the model computes with its fast layers; nothing can be trained there.
@@ -106,31 +98,26 @@ class FastPath:
             if self.queues:
                 around.enter_context(short_turns())
             with self.lock:
-                if not self._users:
+                if not self.users:
                     self._put_in()
-                self._users += 1
+                self.users += 1
             try:
                 yield
             finally:
                 with self.lock:
-                    self._users -= 1
-                    if not self._users:
+                    self.users -= 1
+                    if not self.users:
                         self._replacements.close()
 
     def _put_in(self) -> None:
         with ExitStack() as replacements:
             if self.attention is not None:
                 replacements.enter_context(use_attention(self.model, self.attention))
-            replacing = [*self.activations, *self.norms]
-            if self.packed is not None:
-                replacing += self.packed.products()
-            for layer, forward in replacing:
+            packed = self.packed.products() if self.packed is not None else []
+            for layer, forward in (*self.activations, *self.norms, *packed):
                 replacements.enter_context(replace_forward(layer, forward))
             self._replacements = replacements.pop_all()
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy for a worker: nothing is in use there yet."""
-        return self.__dict__ | {"_users": 0, "_replacements": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ = state | {"_replacements": ExitStack()}
+        return self.__dict__ | {"users": 0, "_replacements": ExitStack()}

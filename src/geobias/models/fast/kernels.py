@@ -77,13 +77,7 @@ def added_norm(states: torch.Tensor, added: torch.Tensor | None, norm: Any) -> t
     width = states.shape[-1]
     output = torch.empty_like(states)
     _norm_kernel[(states.numel() // width,)](
-        states,
-        added,
-        norm.weight,
-        norm.bias,
-        output,
-        width,
-        norm.eps,
+        *(states, added, norm.weight, norm.bias, output, width, norm.eps),
         ADDS=added is not states,
         BLOCK=triton.next_power_of_2(width),
     )

@@ -7,15 +7,15 @@ those that the tokenizer adds, some of it can. It takes knowing how a layer is b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from geobias.models.fast import kernels
-from geobias.models.fast.replace_forward import replace_forward
+from geobias.models.fast.layers import replace_forward
 from geobias.models.fast.self_checks import agree, as_float32, float32_copy, random_numbers
 
 ComputeLayer = Callable[[Any, torch.Tensor, torch.Tensor], torch.Tensor]  # a layer, all states, those that are read
@@ -29,15 +29,9 @@ class LastLayer:
     def __init__(self, layer: Any, compute: ComputeLayer) -> None:
         self.layer, self.compute = layer, compute
 
-    @contextmanager
-    def reading(self, select: SelectStates) -> Iterator[None]:
+    def reading(self, select: SelectStates) -> AbstractContextManager[None]:
         """Inside, the model computes the selected states of each text, as if the text had no others."""
-
-        def forward(states: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-            return self.compute(self.layer, states, select(states))
-
-        with replace_forward(self.layer, forward):
-            yield
+        return replace_forward(self.layer, lambda states, *_, **__: self.compute(self.layer, states, select(states)))
 
 
 def select_first(states: torch.Tensor) -> torch.Tensor:
@@ -55,19 +49,17 @@ def find_last_layer(core: Any, run: RunModel, positions: torch.Tensor) -> LastLa
     if last_layer is None:
         return None
     calls: list[tuple[Any, Any]] = []
-    hook = last_layer.layer.register_forward_pre_hook(
-        lambda _, arguments, options: calls.append((arguments, options)), with_kwargs=True
-    )
+    hook = last_layer.layer.register_forward_pre_hook(lambda _, *call: calls.append(call), with_kwargs=True)
     try:
         run()
     finally:
         hook.remove()
     try:
-        if len(calls) == 1 and _computes_the_same(last_layer, *calls[0], positions):
-            return last_layer if _is_all_that_is_read(last_layer, calls[0][0][0], run, positions) else None
-    except Exception:  # a layer that only looks like one of those
+        [(arguments, options)] = calls
+        is_same = _computes_the_same(last_layer, arguments, options, positions)
+        return last_layer if is_same and _is_all_that_is_read(last_layer, arguments[0], run, positions) else None
+    except Exception:  # a layer that only looks like one of those, or one that a pass does not call once
         return None
-    return None
 
 
 def _layer_of_known_build(core: Any) -> LastLayer | None:
@@ -106,9 +98,8 @@ def _is_all_that_is_read(last_layer: LastLayer, states: torch.Tensor, run: RunMo
 
 def _compute_bert(layer: Any, states: torch.Tensor, read: torch.Tensor) -> torch.Tensor:
     attention = layer.attention.self
-    mixed = _attend(
-        attention.query(read), attention.key(states), attention.value(states), attention.num_attention_heads
-    )
+    query, key, value = attention.query(read), attention.key(states), attention.value(states)
+    mixed = _attend(query, key, value, attention.num_attention_heads)
     output: torch.Tensor = layer.feed_forward_chunk(layer.attention.output(mixed, read))
     return output
 

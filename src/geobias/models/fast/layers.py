@@ -2,12 +2,16 @@
 
 Linear layers on a CPU: oneDNN, which comes with torch, has matrix kernels that want weights in a layout of their own.
 Laid out once, and not in every product, they are faster. This takes a copy of the weights, so very large models go
-without. GPT-2's activation: one step instead of eight, each of which would read and write all numbers.
+without. GPT-2's activation: one step instead of eight, each of which would read and write all numbers. On a GPU: a
+normalisation, and the sum before it, in one pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any
 
@@ -16,6 +20,10 @@ from torch.nn.functional import gelu
 from transformers.activations import NewGELUActivation
 from transformers.pytorch_utils import Conv1D
 
+from geobias.models.fast import kernels
+from geobias.models.fast.self_checks import agree, float32_copy, kernel_tolerance, random_numbers
+
+PACKED_DTYPES = (torch.float32, torch.bfloat16)  # the kernels of the second need a CPU with bfloat16 instructions
 MAX_COPY_BYTES = 1_500_000_000  # of weights laid out anew, for one model
 LAYOUT_ROWS = 1024  # the number of rows that the layout is chosen for; it serves any other
 CHECKSUM_STEP = 997  # every 997th weight is summed to see whether the weights have changed
@@ -25,17 +33,30 @@ Product = Callable[[torch.Tensor], torch.Tensor]
 Replacement = tuple[Any, Callable[..., torch.Tensor]]  # a module, and what computes its output
 
 
+@contextmanager
+def replace_forward(module: Any, forward: Callable[..., Any]) -> Iterator[None]:
+    """Let one module compute something else for a while; what stood there before comes back."""
+    before = vars(module).get("forward")  # others may have replaced it too
+    module.forward = forward
+    try:
+        yield
+    finally:
+        del module.forward
+        if before is not None:
+            module.forward = before
+
+
 def can_pack(weight: torch.Tensor) -> bool:
     """Whether there are such kernels for a weight."""
     is_plain = type(weight) in (torch.Tensor, torch.nn.Parameter)
-    return is_plain and weight.device.type == "cpu" and weight.dtype == torch.float32 and _kernels_work()
+    return is_plain and weight.device.type == "cpu" and weight.dtype in PACKED_DTYPES and _kernels_work(weight.dtype)
 
 
 @cache
 @torch.inference_mode()
-def _kernels_work() -> bool:
+def _kernels_work(dtype: torch.dtype) -> bool:
     """Whether this torch, on this CPU, has them."""
-    weight = torch.arange(64.0).view(8, 8)
+    weight = torch.arange(64.0, dtype=dtype).view(8, 8)
     try:
         product = pack(weight, weight[0])(weight)
         return torch.equal(product, torch.nn.functional.linear(weight, weight, weight[0]))
@@ -76,7 +97,7 @@ def fused_activations(model: Any) -> list[Replacement]:
 
 
 class PackedLayers:
-    """The linear layers of a model with packed weights; the projection to the vocabulary has a module of its own."""
+    """The linear layers of a model with packed weights; the projection to the vocabulary has its own module."""
 
     def __init__(self, model: Any) -> None:
         output = model.get_output_embeddings()
@@ -100,3 +121,49 @@ class PackedLayers:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_products": {}}  # a worker packs them itself
+
+
+@torch.inference_mode()
+def find_fused_norms(model: Any) -> list[Replacement]:
+    """The layers of a model on a GPU that the kernel serves, each with what computes it."""
+    if not kernels.ready(next(model.parameters())):
+        return []
+    kinds: list[tuple[Any, Any]] = [(_is_norm, _norm), (_ends_in_norm, _add_and_norm)]
+    candidates = [(layer, forward) for layer in model.modules() for is_kind, forward in kinds if is_kind(layer)]
+    return [(layer, partial(forward, layer)) for layer, forward in candidates if _is_same(layer, forward)]
+
+
+def _is_norm(layer: Any) -> bool:
+    return type(layer) is torch.nn.LayerNorm and layer.bias is not None and len(layer.normalized_shape) == 1
+
+
+def _norm(layer: Any, input: torch.Tensor) -> torch.Tensor:  # torch's name for the argument
+    return kernels.added_norm(input, None, layer)
+
+
+def _ends_in_norm(layer: Any) -> bool:
+    """Whether it looks like the end of attention, or of a whole layer, in BERT and its descendants."""
+    if not (_is_norm(getattr(layer, "LayerNorm", None)) and isinstance(getattr(layer, "dense", None), torch.nn.Linear)):
+        return False
+    return list(inspect.signature(layer.forward).parameters) == ["hidden_states", "input_tensor"]
+
+
+def _add_and_norm(layer: Any, hidden_states: torch.Tensor, input_tensor: torch.Tensor) -> torch.Tensor:
+    return kernels.added_norm(layer.dense(hidden_states), input_tensor, layer.LayerNorm)
+
+
+def _is_same(layer: Any, forward: Callable[..., torch.Tensor]) -> bool:
+    """Whether the layer's float32 copy gives the same both ways, and the kernel is right in the layer's precision."""
+    weight = next(layer.parameters())
+    norm = layer if _is_norm(layer) else layer.LayerNorm
+    widths = norm.normalized_shape if norm is layer else (layer.dense.in_features, layer.dense.out_features)
+    reference, reference_norm = float32_copy(layer), copy.deepcopy(norm).to(device="cpu", dtype=torch.float32)
+    inputs = [random_numbers(4, width, scale=2.0) for width in widths]
+    rounded = random_numbers(4, widths[-1], like=weight)
+    try:
+        expected, expected_norm = reference(*inputs), reference_norm(2 * rounded.float().cpu())
+        on_device = forward(reference.to(weight.device), *(numbers.to(weight.device) for numbers in inputs))
+        actual_norm = kernels.added_norm(rounded, rounded, norm)
+    except Exception:  # no such layer, or no such kernel
+        return False
+    return agree(expected, on_device) and agree(expected_norm, actual_norm, kernel_tolerance(weight.dtype))

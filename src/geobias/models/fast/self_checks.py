@@ -70,7 +70,7 @@ def agree(expected: torch.Tensor, actual: torch.Tensor, tolerance: float = LAYER
 
 
 def kernel_tolerance(dtype: torch.dtype) -> float:
-    """The tolerance for a kernel beside its float32 reference, which has read the same rounded numbers.
+    """The tolerance for a kernel compared with its float32 reference, which has read the same rounded numbers.
 
     Attention rounds twice (weights, then outputs), each time by half of `eps` of the largest values at most; 4 eps, 3 %
     in bfloat16, leaves room for values of several standard deviations.
@@ -79,7 +79,7 @@ def kernel_tolerance(dtype: torch.dtype) -> float:
 
 
 def small_beside(error: torch.Tensor, effect: torch.Tensor, dtype: torch.dtype) -> bool:
-    """Whether an error is small (root mean square) beside the effect of what is checked."""
+    """Whether an error is small (root mean square) compared with the effect of what is checked."""
     share = SHARE_OF_EFFECT.get(dtype, SHARE_OF_EFFECT[torch.bfloat16])
     return _root_mean_square(error) <= share * _root_mean_square(effect)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,10 @@ import torch
 
 from geobias.models.batching import equal_length_batches, like_length_batches
 from geobias.models.fast.self_checks import small_beside
+from geobias.models.fast.template_tokens import pad_rows
 
 if TYPE_CHECKING:
-    from geobias.models.language.causal import CausalLM
-    from geobias.models.language.causal_scorers import CausalTexts
+    from geobias.models.language.causal import CausalLM, CausalTexts
 
 Runs = tuple[np.ndarray, np.ndarray, np.ndarray]  # first text, the one after the last, tokens shared
 
@@ -25,7 +26,7 @@ def find_runs(rows: Sequence[np.ndarray], budget: int) -> Runs:
     A run of n rows that share p tokens saves (n - 1) p of them. The next row joins if that saves no less, though it
     may shorten what all share; the words of one region stay together, and the next region begins a new run.
     """
-    start, stop, shared = [], [], []
+    runs: list[tuple[int, int, int]] = []
     row = 0
     while row < len(rows):
         first, common, members = row, len(rows[row]), 1
@@ -39,10 +40,9 @@ def find_runs(rows: Sequence[np.ndarray], budget: int) -> Runs:
             row, common, members = row + 1, with_next, members + 1
             tokens += len(rows[row])
         row += 1
-        start.append(first)
-        stop.append(row)
-        shared.append(common if members > 1 else 0)
-    return np.array(start, dtype=np.int64), np.array(stop, dtype=np.int64), np.array(shared, dtype=np.int64)
+        runs.append((first, row, common if members > 1 else 0))
+    start, stop, shared = np.array(runs, dtype=np.int64).reshape(-1, 3).T
+    return start, stop, shared
 
 
 def _count_shared(row: np.ndarray, other: np.ndarray, limit: int) -> int:
@@ -54,37 +54,58 @@ def _count_shared(row: np.ndarray, other: np.ndarray, limit: int) -> int:
 
 def score_runs(lm: CausalLM, texts: CausalTexts) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Batch by batch: positions among the texts, and the sum of log P over the tokens that count of each."""
-    start, stop, shared = find_runs(texts.inputs, lm.token_budget)
-    runs = zip(start, stop, shared, strict=True)
-    cost = np.array([common + sum(len(row) - common for row in texts.inputs[a:b]) for a, b, common in runs])
+    text_starts = find_row_starts(texts.inputs)
+    longest = text_starts[1:] - 1
+    start, stop, shared = find_runs([texts.inputs[text] for text in longest], lm.token_budget)
+    costs = np.add.reduceat(texts.costs[longest], start) - (stop - start - 1) * shared
     # Texts that share nothing are put together by their own length.
-    group = np.where(shared > 0, shared, [-len(texts.inputs[first]) for first in start])
-    for batch in equal_length_batches(group, cost, lm.budget):
-        positions = np.concatenate([np.arange(start[run], stop[run]) for run in batch])
-        yield (
-            positions,
-            lm.fitting(batch, lambda runs: _sum_runs(lm, texts, start[runs], stop[runs], int(shared[runs[0]]))),
+    groups = np.where(shared > 0, shared, -texts.shapes[longest[start]])
+    for batch in equal_length_batches(groups, costs, lm.budget):
+        positions = np.concatenate([np.arange(text_starts[start[run]], text_starts[stop[run]]) for run in batch])
+        total = lm.fitting(
+            batch, lambda runs: _sum_runs(lm, texts, text_starts, start[runs], stop[runs], int(shared[runs[0]]))
         )
+        yield positions, total
 
 
-def _sum_runs(lm: CausalLM, texts: CausalTexts, start: np.ndarray, stop: np.ndarray, shared: int) -> np.ndarray:
-    """For the texts of runs that share equally many tokens: the sum of log P over the tokens that count."""
+def find_row_starts(inputs: Sequence[np.ndarray]) -> np.ndarray:
+    """Where rows of neighbours begin that are read together, each a prefix of the next; and the end of the last row.
+
+    The states of the longest, which comes last, are those of all: the answers to one question differ in their last
+    tokens, and these are not read.
+    """
+    begins = (
+        len(text) == 0 or _count_shared(text, next_text, len(text)) < len(text) for text, next_text in pairwise(inputs)
+    )
+    return np.flatnonzero([True, *begins, True])
+
+
+def _sum_runs(
+    lm: CausalLM, texts: CausalTexts, text_starts: np.ndarray, start: np.ndarray, stop: np.ndarray, shared: int
+) -> np.ndarray:
+    """For the texts of runs that share equally many tokens: the sum of log P over the tokens that count.
+
+    A run is one of rows; row number i is read for the texts from `text_starts[i]` to before `text_starts[i + 1]`.
+    """
     assert lm.fast.head is not None
-    members = np.concatenate([np.arange(*run) for run in zip(start, stop, strict=True)])
+    rows = np.concatenate([np.arange(*run) for run in zip(start, stop, strict=True)])
+    members = text_starts[rows + 1] - 1
     run_of = np.repeat(np.arange(len(start)), stop - start)
     states: list[torch.Tensor] = []
     cache, state_count = None, 0
     if shared:
-        first_of_run = members[np.flatnonzero(np.diff(run_of, prepend=-1))]
-        prefix_states, cache = lm.read_on(np.stack([texts.inputs[text][:shared] for text in first_of_run]))
+        prefix_states, cache = lm.read_on(
+            np.stack([texts.inputs[text][:shared] for text in text_starts[start + 1] - 1])
+        )
         states.append(prefix_states.flatten(0, 1))
-        state_count = states[0].shape[0]
+        state_count = len(states[0])
     rests = [texts.inputs[text][shared:] for text in members]
     rest_starts = np.full(len(members), -1)  # where each text's own states begin among all
-    lengths = np.array([len(rest) for rest in rests])
+    lengths = texts.shapes[members] - shared
     max_rows = max(1, 2 * lm.token_budget // (shared + int(lengths.max(initial=1))))
     for batch in like_length_batches(lengths, lm.token_budget, rows=max_rows):
-        padded = _pad_right([rests[index] for index in batch])
+        # What stands behind a token changes nothing at it, so rows may be filled up with any id.
+        padded = pad_rows([rests[index] for index in batch])
         distinct, same = np.unique(np.column_stack([run_of[batch], padded]), axis=0, return_inverse=True)
         if cache is None:
             rest_states = lm.states(lm.tensor(distinct[:, 1:]))
@@ -92,23 +113,17 @@ def _sum_runs(lm: CausalLM, texts: CausalTexts, start: np.ndarray, stop: np.ndar
             rest_states, _ = lm.read_on(distinct[:, 1:], repeat_cache(cache, distinct[:, 0]))
         rest_starts[batch] = state_count + padded.shape[1] * same.reshape(-1)
         states.append(rest_states.flatten(0, 1))
-        state_count += states[-1].shape[0]
-    owner, place, targets = texts.predictions(members)
+        state_count += len(states[-1])
+    row_of = np.repeat(np.arange(len(rows)), text_starts[rows + 1] - text_starts[rows])
+    owner, place, targets = texts.predictions(np.concatenate([np.arange(*text_starts[row : row + 2]) for row in rows]))
     if not len(owner):
-        return np.zeros(len(members))
-    which = np.where(place < shared, run_of[owner] * shared + place, rest_starts[owner] + place - shared)
+        return np.zeros(len(row_of))
+    row = row_of[owner]
+    which = np.where(place < shared, run_of[row] * shared + place, rest_starts[row] + place - shared)
     needed, which = np.unique(which, return_inverse=True)
     states_read = torch.cat(states)[lm.tensor(needed)]
     values = lm.fast.head.log_p_of_many(states_read, which.reshape(-1), targets).cpu().numpy()
-    return np.bincount(owner, weights=values, minlength=len(members))
-
-
-def _pad_right(rows: Sequence[np.ndarray]) -> np.ndarray:
-    """Rows of one width. What stands behind a token changes nothing at it, so any id will do."""
-    padded = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
-    for index, row in enumerate(rows):
-        padded[index, : len(row)] = row
-    return padded
+    return np.bincount(owner, weights=values, minlength=len(row_of))
 
 
 def repeat_cache(cache: Any, rows: np.ndarray) -> Any:

@@ -1,8 +1,8 @@
 """Token ids of template sentences, put together from the ids of their parts instead of tokenising every sentence.
 
-"People in Chad are kind." is what stands before the word, which depends on the region, the word, and what stands after
+"People in Chad are kind." is the text before the word, which depends on the region, the word, and the text after
 it. Each region and each word is tokenised once, in a real sentence; 34,000 regions and 112 words make 3.8 million
-sentences. A tokenizer may split a word differently beside different neighbours, so a sample of sentences is tokenised
+sentences. A tokenizer may split a word differently next to different neighbours, so a sample of sentences is tokenised
 as a whole; if one differs, nothing is composed.
 """
 
@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
 
-from geobias.models.token_arrays import Ragged, Tokens
+from geobias.models.batching import Ragged, Tokens
 from geobias.texts.templates import Sentences, unmark
 
 SAMPLE_SIZE = 256  # sentences compared with the tokenizer's own ids; all of them where there are no more
@@ -35,6 +34,9 @@ class TokenRows:
     def row(self, index: int) -> list[int]:
         ids: list[int] = self.ids[index, : self.lengths[index]].tolist()
         return ids
+
+    def rows(self) -> list[list[int]]:
+        return [self.row(index) for index in range(len(self.ids))]
 
     def is_always(self, row: Sequence[int]) -> bool:
         """Whether every row is this one."""
@@ -55,15 +57,11 @@ class TemplateTokens:
     added_before: int
     added_after: int
 
-    def lengths(self, regions: np.ndarray, words: np.ndarray) -> np.ndarray:
-        return self.before.lengths[regions] + self.words.lengths[words] + self.after.lengths[regions]
-
 
 @dataclass(frozen=True)
 class TemplateSentences:
     """Some sentences of one template: their positions among the texts to score, their regions and their words."""
 
-    tokens: TemplateTokens
     positions: np.ndarray
     regions: np.ndarray
     words: np.ndarray
@@ -74,7 +72,8 @@ class ComposedSentences:
 
     def __init__(self, tokens: TemplateTokens, regions: np.ndarray, words: np.ndarray, to_device: ToDevice) -> None:
         self.tokens, self.regions, self.words, self.to_device = tokens, regions, words, to_device
-        self.lengths = tokens.lengths(regions, words)
+        before, after = tokens.before.lengths[regions], tokens.after.lengths[regions]
+        self.lengths = before + tokens.words.lengths[words] + after
         self.before, self.word, self.after = (
             to_device(part.ids) for part in (tokens.before, tokens.words, tokens.after)
         )
@@ -111,12 +110,11 @@ def compose_template(
     by_word = _split_at_word(tokenise, [sentences.at(template, 0, word) for word in range(words)])
     if by_region is None or by_word is None:
         return None
-    # A word may be split differently beside a certain region, or what stands around it beside a certain word.
+    # A word may be split differently next to a certain region, or the text around it next to a certain word.
     same_around = by_word.before.is_always(by_region.before.row(0)) and by_word.after.is_always(by_region.after.row(0))
-    if not (same_around and by_region.word.is_always(by_word.word.row(0))):
+    if not (same_around and by_region.words.is_always(by_word.words.row(0))):
         return None
-    added = _count_added(tokenise([unmark(sentences.at(template, 0, 0))[0]])[0])
-    tokens = TemplateTokens(by_region.before, by_word.word, by_region.after, by_word.blanks, *added)
+    tokens = replace(by_region, words=by_word.words, blanks=by_word.blanks)
     if (tokens.before.lengths + tokens.after.lengths).max() + tokens.words.lengths.max() > max_length:
         return None
     count = regions * words
@@ -124,24 +122,13 @@ def compose_template(
     sample = np.arange(count) if count <= SAMPLE_SIZE else rng.choice(count, SAMPLE_SIZE, replace=False)
     pairs = [divmod(int(index), words) for index in sample]
     encodings = tokenise([unmark(sentences.at(template, region, word))[0] for region, word in pairs])
-    for (region, word), encoding in zip(pairs, encodings, strict=True):
-        if encoding.ids != [*tokens.before.row(region), *tokens.words.row(word), *tokens.after.row(region)]:
-            return None
-    return tokens
+    before, after = tokens.before, tokens.after
+    composed = [[*before.row(region), *tokens.words.row(word), *after.row(region)] for region, word in pairs]
+    return tokens if composed == [encoding.ids for encoding in encodings] else None
 
 
-@dataclass(frozen=True)
-class _SplitSentences:
-    """Sentences split at their marked word, and how many tokens of it are the blank before it."""
-
-    before: TokenRows
-    word: TokenRows
-    after: TokenRows
-    blanks: np.ndarray
-
-
-def _split_at_word(tokenise: Tokenise, marked: Sequence[str]) -> _SplitSentences | None:
-    """None if a sentence is too long for the model, or its word has no token."""
+def _split_at_word(tokenise: Tokenise, marked: Sequence[str]) -> TemplateTokens | None:
+    """Sentences split at their marked word; None if one is too long for the model, or its word has no token."""
     plain, start, end = zip(*map(unmark, marked), strict=True)
     encodings = tokenise(plain)
     if any(encoding.overflowing for encoding in encodings):
@@ -153,27 +140,32 @@ def _split_at_word(tokenise: Tokenise, marked: Sequence[str]) -> _SplitSentences
     inside = tokens.inside(blank, end)
     if not ids.count(inside).all():
         return None
-    first, last = np.zeros((2, len(ids)), dtype=np.int64)
-    row, place = ids.row[inside], ids.place[inside]
-    first[row[::-1]], last[row] = place[::-1], place + 1  # of several assignments the last one stays
-    return _SplitSentences(
+    first, stop = find_spans(ids, inside)
+    text_first, text_stop = find_spans(ids, tokens.is_text)
+    return TemplateTokens(
         _cut_rows(ids, np.zeros_like(first), first),
-        _cut_rows(ids, first, last),
-        _cut_rows(ids, last, ids.lengths),
-        ids.count(inside & (tokens.spans[:, 1] <= np.array(start)[ids.row])),
+        _cut_rows(ids, first, stop),
+        _cut_rows(ids, stop, ids.lengths),
+        blanks=ids.count(inside & (tokens.spans[:, 1] <= np.array(start)[ids.row])),
+        added_before=int(text_first[0]),
+        added_after=int(ids.lengths[0] - text_stop[0]),
     )
 
 
-def _count_added(encoding: Any) -> tuple[int, int]:
-    """How many tokens a tokenizer puts before and after a text."""
-    text_tokens = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
-    return int(text_tokens[0]), len(encoding.ids) - int(text_tokens[-1]) - 1
+def find_spans(ids: Ragged, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the marked numbers of each row begin and end; both are the end of a row where none is marked."""
+    first, stop = ids.lengths.copy(), ids.lengths.copy()
+    row, place = ids.row[which], ids.place[which]
+    first[row[::-1]], stop[row] = place[::-1], place + 1  # of several assignments the last one stays
+    return first, stop
 
 
-def make_rows(rows: Sequence[Sequence[int]]) -> TokenRows:
+def pad_rows(rows: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
     """Rows of ids, filled up to one width."""
-    ids = Ragged(np.fromiter(chain.from_iterable(rows), dtype=np.int64), np.array([len(row) for row in rows], np.int64))
-    return _cut_rows(ids, np.zeros_like(ids.lengths), ids.lengths)
+    padded = np.zeros((len(rows), max(map(len, rows), default=1)), dtype=np.int64)
+    for index, row in enumerate(rows):
+        padded[index, : len(row)] = row
+    return padded
 
 
 def _cut_rows(ids: Ragged, start: np.ndarray, stop: np.ndarray) -> TokenRows:

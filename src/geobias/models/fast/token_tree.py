@@ -31,14 +31,7 @@ class TokenTree:
     predicted_at: np.ndarray
     targets: np.ndarray
     owners: np.ndarray
-    _masks: dict[int, torch.Tensor] = field(default_factory=dict, repr=False)
-
-    def find_node(self, path: Sequence[int]) -> int:
-        """The node that these tokens lead to."""
-        node = PREFIX_END
-        for token in path:
-            node = int(np.flatnonzero((self.parents == node) & (self.nodes == token))[0])
-        return node
+    _masks: dict[int, torch.Tensor] = field(default_factory=dict, init=False, repr=False)
 
     def positions(self, prefix: int) -> np.ndarray:
         """The position of each token in its own sentence, after a prefix of so many tokens."""
@@ -71,9 +64,7 @@ def additive_mask(visible: np.ndarray, dtype: torch.dtype, device: torch.device)
 def build_token_tree(continuations: Sequence[Sequence[int]], counted_from: Sequence[int]) -> TokenTree:
     """The tree of these continuations; of each, the tokens from a given one on count."""
     places: dict[tuple[int, ...], int] = {(): PREFIX_END}
-    nodes: list[int] = []
-    parents: list[int] = []
-    depths: list[int] = []
+    nodes: list[tuple[int, int, int]] = []  # token, parent, depth
     reads = []
     for owner, (continuation, first) in enumerate(zip(continuations, counted_from, strict=True)):
         tokens = tuple(continuation)
@@ -81,15 +72,12 @@ def build_token_tree(continuations: Sequence[Sequence[int]], counted_from: Seque
             before = tokens[:place]
             if before not in places:
                 places[before] = len(nodes)
-                nodes.append(before[-1])
-                parents.append(places[before[:-1]])
-                depths.append(place - 1)
+                nodes.append((before[-1], places[before[:-1]], place - 1))
             if place >= first:
                 reads.append((places[before], token, owner))
     reads.sort(key=lambda read: read[0])
-    predicted_at, targets, owners = np.array(reads, dtype=np.int64).reshape(-1, 3).T
-    node_ids, parent_ids, node_depths = (np.array(column, dtype=np.int64) for column in (nodes, parents, depths))
-    return TokenTree(node_ids, parent_ids, node_depths, predicted_at, targets, owners)
+    columns = (column for rows in (nodes, reads) for column in np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+    return TokenTree(*columns)
 
 
 @torch.inference_mode()
@@ -119,12 +107,10 @@ def reads_token_trees(core: Any, ids: Sequence[int]) -> bool:
         ignoring = [read(rows_in_order, tree.mask(2, dtype, device)), read(positions, causal)]
     except Exception:  # architectures refuse such masks or positions in different ways
         return False
-    expected, places = by_tree.clone(), set()
-    for end in ends:
+    expected = by_tree.clone()
+    for owner, end in enumerate(ends):
         alone = core(input_ids=torch.tensor([[*prefix, *end[:-1]]], device=device)).last_hidden_state[0, 1:]
-        end_places = [2 + tree.find_node(end[:place]) for place in range(len(end))]
-        expected[end_places] = alone
-        places |= set(end_places)
-    read_places = sorted(places)
-    error = (by_tree - expected)[read_places]
-    return all(small_beside(error, (wrong - expected)[read_places], dtype) for wrong in ignoring)
+        expected[2 + tree.predicted_at[tree.owners == owner]] = alone
+    places = 2 + np.unique(tree.predicted_at)
+    error = (by_tree - expected)[places]
+    return all(small_beside(error, (wrong - expected)[places], dtype) for wrong in ignoring)

@@ -1,13 +1,18 @@
-"""AUL and AULA: how likely are a sentence's tokens, given the whole unmasked sentence?"""
+"""AUL and AULA: scores of a whole sentence in one forward pass without masks."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from geobias.models.fast.template_reader import TemplateReader
+from geobias.errors import InputError
+from geobias.models.fast.template_readers import TemplateReader, UnmaskedSentences
 from geobias.models.fast.template_tokens import TemplateTokens
-from geobias.models.fast.unmasked_sentences import UnmaskedSentences
 from geobias.models.language.masked_scorer import EncodedTexts, MaskedScorer
+
+if TYPE_CHECKING:
+    from geobias.models.language.masked import MaskedLM
 
 
 class AULScorer(MaskedScorer):
@@ -19,16 +24,10 @@ class AULScorer(MaskedScorer):
     of HERB (Li et al. 2022).
     """
 
-    def total(self, texts: EncodedTexts, batch: np.ndarray) -> np.ndarray:
+    def _total(self, texts: EncodedTexts, batch: np.ndarray) -> np.ndarray:
         ids, counted = texts.ids.take(batch), texts.counted.take(batch)
         rows, positions = np.nonzero(counted)
-        values = self.lm.log_p(
-            {"input_ids": self.lm.tensor(ids)},
-            self.lm.tensor(rows),
-            self.lm.tensor(positions),
-            self.lm.tensor(ids[counted]),
-        )
-        return np.bincount(rows, weights=values.cpu().numpy(), minlength=len(batch))
+        return self.lm.sum_log_p({"input_ids": ids}, rows, positions, ids[counted])
 
     def _template_reader(self, tokens: TemplateTokens) -> TemplateReader | None:
         return UnmaskedSentences(self.lm, tokens)
@@ -43,7 +42,15 @@ class AULAScorer(MaskedScorer):
     2022.
     """
 
-    def total(self, texts: EncodedTexts, batch: np.ndarray) -> np.ndarray:
+    def __init__(self, lm: MaskedLM, method: str) -> None:
+        super().__init__(lm, method)
+        if not lm.returns_attention():
+            raise InputError(
+                f"{lm.name} ({lm.architecture}) returns no attention weights between tokens, which the score "
+                f"{method!r} needs. Use --score aul."
+            )
+
+    def _total(self, texts: EncodedTexts, batch: np.ndarray) -> np.ndarray:
         counted = texts.counted.take(batch)
         log_p, attention = self.lm.log_p_and_attention(self.lm.tensor(texts.ids.take(batch)), self.lm.tensor(counted))
         weighted = log_p.cpu().numpy() * attention.cpu().numpy()

@@ -13,21 +13,118 @@ none, the first token does not count. What stands after the last token that coun
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 import transformers
 
-from geobias.errors import InputError
-from geobias.models.fast.shared_prefixes import keeps_prefixes
+from geobias.models.batching import Tokens
+from geobias.models.fast.shared_prefixes import keeps_prefixes, score_runs
+from geobias.models.fast.template_readers import TemplateReader, TreeWords
+from geobias.models.fast.template_tokens import TemplateTokens, TokenRows, compose_template, find_spans
 from geobias.models.fast.token_tree import TokenTree, reads_token_trees
-from geobias.models.language.causal_scorers import CausalConditionalScorer, CausalScorer, CausalSumScorer
-from geobias.models.language.language_model import LanguageModel
-from geobias.models.scorer import PROBE
+from geobias.models.language.language_model import LanguageModel, LanguageScorer, PreparedTexts
+from geobias.models.scorer import PROBE, ScoreBlock
+from geobias.texts.templates import Sentences, unmark
 
 BETWEEN_TEXTS = "<|endoftext|>"
-LEAK = {"float32": 1e-3, "float16": 2e-3, "bfloat16": 2**-7}  # of hidden states: rounding, and no more
+
+
+class CausalScorer(LanguageScorer):
+    """The mean log P of a text's tokens, each given those before it: the score `mean`.
+
+    mean(S) = 1/|S| * sum_i log P(w_i | w_1 ... w_{i-1})
+    """
+
+    lm: CausalLM
+
+    def __init__(self, lm: CausalLM, method: str) -> None:
+        super().__init__(lm, method)
+        self.begin = lm.begin
+        self.has_special = False  # whether "<|im_start|>" in a text is that token, and not these letters
+
+    def _prepare(self, texts: list[str]) -> CausalTexts:
+        return CausalTexts(self, texts)
+
+    def encode(self, texts: Sequence[str]) -> tuple[list[Any], np.ndarray]:
+        """The tokens of texts with room before them for those that begin a text, and how many were cut off each."""
+        return self.lm.encode(texts, special=False, reserve=len(self.begin), knows_special=self.has_special)
+
+    def _sum_batches(self, texts: CausalTexts) -> Iterator[ScoreBlock]:
+        return score_runs(self.lm, texts) if self.lm.fast.shared_prefixes else super()._sum_batches(texts)
+
+    def _total(self, texts: CausalTexts, batch: np.ndarray) -> np.ndarray:
+        inputs = np.stack([texts.inputs[text] for text in batch])
+        return self.lm.sum_log_p({"input_ids": inputs}, *texts.predictions(batch))
+
+    def _compose_template(self, sentences: Sentences, template: int) -> TemplateTokens | None:
+        """The tokens of a template's parts, each prefix behind the tokens that begin a text."""
+        begin = len(self.begin)
+        tokens = compose_template(
+            lambda texts: self.encode(texts)[0], sentences, template, max_length=self.lm.max_length - begin
+        )
+        if tokens is None:
+            return None
+        first = np.tile(np.array(self.begin, dtype=np.int64), (len(tokens.before.ids), 1))
+        before = TokenRows(np.concatenate([first, tokens.before.ids], axis=1), tokens.before.lengths + begin)
+        return replace(tokens, before=before, added_before=begin)
+
+    def _template_reader(self, tokens: TemplateTokens) -> TemplateReader | None:
+        return TreeWords(self.lm, tokens, whole=not self.needs_mark) if self.lm.fast.token_tree else None
+
+
+class CausalSumScorer(CausalScorer):
+    """log P of the whole text.
+
+    sum(S) = sum_i log P(w_i | w_1 ... w_{i-1})
+    """
+
+    is_sum = True
+
+
+class CausalConditionalScorer(CausalScorer):
+    """The mean log P of the marked part's tokens D = d_1 ... d_n, given all that stands before them.
+
+        conditional(S) = 1/n * sum_i log P(d_i | the text before D, d_1 ... d_{i-1})
+
+    What stands after the marked part changes nothing.
+    """
+
+    needs_mark = True
+    looks_back_only = True
+
+
+class CausalTexts(PreparedTexts):
+    """Texts as token ids, and from where to where each one's tokens count."""
+
+    def __init__(self, scorer: CausalScorer, texts: Sequence[str]) -> None:
+        plain, start, end = zip(*map(unmark, texts), strict=True)
+        encodings, cut = scorer.encode(plain)
+        tokens, begin = Tokens(encodings), len(scorer.begin)
+        first, last = np.zeros_like(tokens.ids.lengths), tokens.ids.lengths
+        if scorer.needs_mark:
+            first, last = find_spans(tokens.ids, tokens.inside(start, end))
+        self.first = np.maximum(first + begin, 1)
+        self.last = np.maximum(last + begin, self.first)
+        self.ids = [np.array([*scorer.begin, *encoding.ids], dtype=np.int64) for encoding in encodings]
+        counts = self.last - self.first
+        # A token is predicted at the place before it, so the last one that counts need not be read.
+        lengths = np.where(counts, self.last - 1, 0)
+        self.inputs = [ids[:length] for ids, length in zip(self.ids, lengths, strict=True)]
+        row, place = tokens.ids.row, tokens.ids.place + begin
+        is_unknown = tokens.ids.numbers == scorer.lm.tokenizer.unk_token_id
+        unknown = tokens.ids.count(is_unknown & (place >= self.first[row]) & (place < self.last[row]))
+        super().__init__(lengths, lengths, counts, unknown, cut)
+
+    def predictions(self, batch: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For every token that counts of these texts: which of them it is of, where it is predicted, and the token."""
+        owner = np.repeat(np.arange(len(batch)), self.tokens[batch])
+        place = np.concatenate([np.arange(self.first[text], self.last[text]) for text in batch]) - 1
+        targets = np.concatenate([self.ids[text][self.first[text] : self.last[text]] for text in batch])
+        return owner, place, targets
 
 
 class CausalLM(LanguageModel):
@@ -37,7 +134,7 @@ class CausalLM(LanguageModel):
     kind = "causal LM"
     scorers: ClassVar = {"mean": CausalScorer, "sum": CausalSumScorer, "conditional": CausalConditionalScorer}
     methods = tuple(scorers)
-    default_method = "mean"
+    default_method = "conditional"
     perplexity_method = "mean"
 
     def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
@@ -46,8 +143,8 @@ class CausalLM(LanguageModel):
 
     def _settle(self) -> None:
         super()._settle()
+        self._refuse_leaks()
         tokens = self.tokenizer(PROBE, add_special_tokens=False)["input_ids"]
-        self._refuse_leaks(tokens)
         if self.fast.head is None:
             return
         allowed = self.fast.allowed
@@ -56,8 +153,10 @@ class CausalLM(LanguageModel):
         self.fast.template_tokens = self.fast.token_tree
 
     def _core(self) -> Any:
-        decoder = self.model.get_decoder()
-        return self.model.base_model if decoder is self.model else decoder
+        """The decoder. Some architectures mean something else by that word: ModernBERT's is a linear layer."""
+        candidates = (self.model.get_decoder(), self.model.base_model, getattr(self.model, "model", None))
+        cores = (core for core in candidates if core is not self.model)
+        return next((core for core in cores if isinstance(core, transformers.PreTrainedModel)), self.model.base_model)
 
     @torch.inference_mode()
     def read_on(self, ids: np.ndarray, cache: Any = None) -> tuple[torch.Tensor, Any]:
@@ -65,7 +164,7 @@ class CausalLM(LanguageModel):
 
         `cache` is the second part of an earlier result, for texts that go on from there; it is used up.
         """
-        output = self._core()(input_ids=self.tensor(ids), past_key_values=cache, use_cache=True)
+        output = self.run_model(self._core(), input_ids=self.tensor(ids), past_key_values=cache, use_cache=True)
         return output.last_hidden_state, output.past_key_values
 
     @torch.inference_mode()
@@ -73,21 +172,14 @@ class CausalLM(LanguageModel):
         """The last hidden layer of prefixes of one length, and behind each one of the tree's nodes."""
         ids = np.concatenate([prefixes, np.tile(tree.nodes, (len(prefixes), 1))], axis=1)
         length = prefixes.shape[1]
-        states: torch.Tensor = self._core()(
+        states: torch.Tensor = self.run_model(
+            self._core(),
             input_ids=self.tensor(ids),
             position_ids=self.tensor(np.tile(tree.positions(length), (len(ids), 1))),
             attention_mask=tree.mask(length, self.model.dtype, self.device).expand(len(ids), 1, -1, -1),
             use_cache=False,
         ).last_hidden_state
         return states
-
-    def _refuse_leaks(self, tokens: list[int]) -> None:
-        """Some architectures of that name look at later tokens: their log P would be too good to be true."""
-        ids = torch.tensor([tokens, [*tokens[:2], *tokens[:1] * (len(tokens) - 2)]], device=self.device)
-        states = self.states(ids)
-        leak = (states[0, :2] - states[1, :2]).abs().max()
-        if not leak <= LEAK.get(self.dtype, LEAK["bfloat16"]) * states.abs().max():
-            raise InputError(f"{self.name} ({self.architecture}) looks at later tokens too: it is no causal LM.")
 
 
 def _first_tokens(tokenizer: Any) -> list[int]:

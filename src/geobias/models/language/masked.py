@@ -15,19 +15,22 @@ A score is the mean over a sentence's own tokens (for `conditional`, the marked 
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 import transformers
 
-from geobias.models.attention_choice import use_attention
+from geobias.errors import InputError
 from geobias.models.fast.last_layer import SelectStates, find_last_layer
 from geobias.models.language.aul import AULAScorer, AULScorer
 from geobias.models.language.conditional import MaskedConditionalScorer
-from geobias.models.language.language_model import LanguageModel
+from geobias.models.language.language_model import LanguageModel, plain_log_p
 from geobias.models.language.pll import PLLScorer, PLLWordScorer
+from geobias.models.model_files import use_attention
 from geobias.models.scorer import PROBE
+
+ATTENTION_TOLERANCE = 0.02  # of the sum of a token's attention weights, in half precision
 
 
 class MaskedLM(LanguageModel):
@@ -43,7 +46,7 @@ class MaskedLM(LanguageModel):
         "conditional": MaskedConditionalScorer,
     }
     methods = tuple(scorers)
-    default_method = "aul"
+    default_method = "conditional"
     perplexity_method = "pll"
 
     def _settle(self) -> None:
@@ -54,8 +57,7 @@ class MaskedLM(LanguageModel):
         if "last_layer" in self.fast.allowed:
             ids = torch.tensor([self.tokenizer(PROBE)["input_ids"]] * 2, device=self.device)
             positions = torch.tensor([1, 2], device=self.device)
-            run = partial(self.states_at, ids, positions)
-            self.fast.last_layer = find_last_layer(self._core(), run, positions)
+            self.fast.last_layer = find_last_layer(self._core(), partial(self.states_at, ids, positions), positions)
 
     @torch.inference_mode()
     def states_at(self, ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
@@ -77,8 +79,7 @@ class MaskedLM(LanguageModel):
     ) -> torch.Tensor:
         """log P of each target at the one position that is read of input number `which`, in float64."""
         rows_at_once = max(1, self.token_budget // inputs.shape[1])
-        starts = range(0, len(inputs), rows_at_once)
-        batches = [slice(start, start + rows_at_once) for start in starts]
+        batches = [slice(start, start + rows_at_once) for start in range(0, len(inputs), rows_at_once)]
         if self.fast.head is not None:
             parts = [self.states_at(self.tensor(inputs[rows]), self.tensor(positions[rows])) for rows in batches]
             return self.fast.head.log_p_of_many(torch.cat(parts), which, targets)
@@ -86,27 +87,45 @@ class MaskedLM(LanguageModel):
         for rows in batches:
             inside = np.flatnonzero((which >= rows.start) & (which < rows.stop))
             read = which[inside]
-            log_p = self.log_p(
-                {"input_ids": self.tensor(inputs[rows])},
-                self.tensor(read - rows.start),
-                self.tensor(positions[read]),
-                self.tensor(targets[inside]),
-            )
-            values[torch.from_numpy(inside)] = log_p.cpu()
+            places = map(self.tensor, (read - rows.start, positions[read], targets[inside]))
+            values[torch.from_numpy(inside)] = self.log_p({"input_ids": self.tensor(inputs[rows])}, *places).cpu()
         return values
 
     @torch.inference_mode()
     def log_p_and_attention(self, ids: torch.Tensor, where: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """log P of the texts' tokens at the places marked in `where`, and the attention that each receives.
 
-        The attention is the mean over layers, heads and tokens. Only the "eager" implementation tells it.
+        The attention is the mean over layers, heads and tokens.
         """
         head, targets = self.fast.head, ids[where]
-        with use_attention(self.model, "eager"):
-            output = (self.model if head is None else self.model.base_model)(input_ids=ids, output_attentions=True)
+        output = self._run_with_attention(ids)
         if head is None:
-            log_p = output.logits[where].float().log_softmax(-1).gather(1, targets[:, None])[:, 0]
+            log_p = plain_log_p(output.logits[where], targets)
         else:
             log_p = head.log_p(output.last_hidden_state[where], targets)
         attention = sum(layer.float().mean(dim=(1, 2)) for layer in output.attentions) / len(output.attentions)
         return log_p.double(), attention[where].double()
+
+    @torch.inference_mode()
+    def returns_attention(self) -> bool:
+        """Whether the model returns how much each token attends to each other: rows of weights that sum to one.
+
+        Some architectures have none (FNet), attend to some tokens only (Longformer), merge tokens (Funnel) or return
+        something else by that name (SqueezeBERT, YOSO).
+        """
+        ids = torch.tensor([self.tokenizer(PROBE)["input_ids"]], device=self.device)
+        try:
+            layers = self._run_with_attention(ids).attentions
+            square = ids.shape[1:] * 2
+            return len(layers) > 0 and all(
+                layer.shape[2:] == square and bool(((layer.float().sum(-1) - 1).abs() < ATTENTION_TOLERANCE).all())
+                for layer in layers
+            )
+        except (InputError, AttributeError, TypeError):  # it fails when asked for them, or returns none
+            return False
+
+    def _run_with_attention(self, ids: torch.Tensor) -> Any:
+        """The output with the attention of every layer; only the "eager" implementation tells it."""
+        with use_attention(self.model, "eager"):
+            core = self.model if self.fast.head is None else self._core()
+            return self.run_model(core, input_ids=ids, output_attentions=True)

@@ -16,19 +16,19 @@ from geobias.models.language.seq2seq import Seq2SeqLM
 from geobias.models.model_files import read_config
 from geobias.models.scorer import Classifier
 
-CAUSAL_HEADS = ("ForCausalLM", "LMHeadModel")
+CAUSAL_HEADS = ("ForCausalLM", "LMHeadModel", "ModelWithLMHead")  # the last is Reformer's
 MASKED_HEADS = ("ForMaskedLM", "WithLMHeadModel")  # XLM's and Flaubert's
+PRETRAINING_HEAD = "ForPreTraining"  # BERT's and ALBERT's, which holds that of a masked LM
 SEQ2SEQ_HEADS = ("ForConditionalGeneration", "ForSeq2SeqLM")
 
 
 def load_language_model(name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
     """The model, loaded as what it was trained to be."""
-    kind = kind_of(read_config(name, source))
-    return kind.from_pretrained(name, source, device=device, dtype=dtype)
+    return kind_of(read_config(name, source)).from_pretrained(name, source, device=device, dtype=dtype)
 
 
 def default_method(name: str, source: str) -> str:
-    """The score that a model is asked for when none is named."""
+    """The default score of a model."""
     return kind_of(read_config(name, source)).default_method
 
 
@@ -46,6 +46,17 @@ def generates_text(config: transformers.PreTrainedConfig) -> bool:
         return False
     heads: Any = config.architectures or []
     return not heads or any(head.endswith((*CAUSAL_HEADS, *SEQ2SEQ_HEADS)) for head in heads)
+
+
+def is_language_model(config: transformers.PreTrainedConfig) -> bool:
+    """Whether the weights were saved with the head of a language model, as far as the configuration says.
+
+    Without a head ("BartModel") generative models still are: their head is tied to the embeddings, a masked LM's not.
+    """
+    heads: Any = config.architectures or []
+    if any(head.endswith((*CAUSAL_HEADS, *MASKED_HEADS, *SEQ2SEQ_HEADS, PRETRAINING_HEAD)) for head in heads):
+        return True
+    return not heads or (all(head.endswith("Model") for head in heads) and kind_of(config) is not MaskedLM)
 
 
 def kind_of(config: transformers.PreTrainedConfig) -> type[LanguageModel]:

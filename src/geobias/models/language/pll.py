@@ -1,17 +1,11 @@
-"""Pseudo-log-likelihood: how likely is each token of a sentence where it is masked?"""
+"""PLL and PLL-word: scores of a sentence in which one token after the other is masked."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from geobias.errors import InputError
+from geobias.models.batching import Tokens
 from geobias.models.language.masked_scorer import EncodedTexts, MaskedScorer
-from geobias.models.token_arrays import Tokens
-
-if TYPE_CHECKING:
-    from geobias.models.language.masked import MaskedLM
 
 BATCHES_COMPARED = 4  # batches of masked texts that are searched together for equal ones
 
@@ -24,19 +18,19 @@ class PLLScorer(MaskedScorer):
     Salazar et al. 2020, "Masked Language Model Scoring" (there as a sum).
     """
 
-    def __init__(self, lm: MaskedLM, method: str) -> None:
-        super().__init__(lm, method)
-        if lm.tokenizer.mask_token_id is None:
-            raise InputError(f"{lm.name} has no mask token, which the score {method!r} needs; try --score aul.")
+    needs_mask = True
 
-    def mask_ends(self, tokens: Tokens, counted: np.ndarray) -> np.ndarray:
-        """Each token is masked alone."""
+    def _mask_ends(self, tokens: Tokens, counted: np.ndarray) -> np.ndarray:
+        """For every token, the position before which masks end when it is read: each is masked alone."""
         return tokens.ids.place + 1
 
-    def costs(self, texts: EncodedTexts) -> np.ndarray:
-        return texts.ids.lengths * texts.tokens // BATCHES_COMPARED
+    def _prepare(self, texts: list[str]) -> EncodedTexts:
+        encoded, tokens = self._encode(texts)
+        encoded.costs = encoded.ids.lengths * encoded.tokens // BATCHES_COMPARED
+        encoded.mask_end = encoded.ids.beside(self._mask_ends(tokens, encoded.counted.numbers))
+        return encoded
 
-    def total(self, texts: EncodedTexts, batch: np.ndarray) -> np.ndarray:
+    def _total(self, texts: EncodedTexts, batch: np.ndarray) -> np.ndarray:
         """Mask from each token that counts to its `mask_end`, and sum their log P.
 
         Masked texts are often equal: "People in Chad are [MASK]." asks for every word of one token at once. Each
@@ -51,7 +45,7 @@ class PLLScorer(MaskedScorer):
         ids = texts.ids.take(batch)[row]
         column = np.arange(ids.shape[1])
         masked = (column >= position[:, None]) & (column < end[:, None])
-        inputs = np.where(masked, self.lm.tokenizer.mask_token_id, ids)
+        inputs = np.where(masked, self.lm.mask, ids)
         distinct, which = np.unique(np.column_stack([inputs, position]), axis=0, return_inverse=True)
         targets = ids[np.arange(len(ids)), position]
         values = self.lm.log_p_at(distinct[:, :-1], distinct[:, -1], which.reshape(-1), targets)
@@ -66,7 +60,7 @@ class PLLWordScorer(PLLScorer):
     Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model Scoring" (there PLL-word-l2r, as a sum).
     """
 
-    def mask_ends(self, tokens: Tokens, counted: np.ndarray) -> np.ndarray:
+    def _mask_ends(self, tokens: Tokens, counted: np.ndarray) -> np.ndarray:
         place = tokens.ids.place
         begins = (np.diff(tokens.words, prepend=-2) != 0) | (place == 0)
         word = np.cumsum(begins) - 1

@@ -15,23 +15,19 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
+from itertools import permutations
 
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.classifiers.prompted import TEXT, Prompt
-from geobias.models.scorer import (
-    PROBABILITIES,
-    Classifier,
-    ModelIdentity,
-    ScoreBlock,
-    StreamingScorer,
-    probability_columns,
-)
+from geobias.models.classifiers.prompted import Prompt
+from geobias.models.prompt_reader import TEXT
+from geobias.models.scorer import Classifier, ModelIdentity, ScoreBlock, StreamingScorer, probability_columns
 from geobias.models.served.completions import read_choices, read_generated
-from geobias.models.served.endpoint import CallRefused, Connection, Endpoint, Query
-from geobias.models.served.probe import REFUSED
+from geobias.models.served.endpoint import CallRefused, Connection, Endpoint
+from geobias.models.served.likelihoods import REFUSED
 from geobias.models.served.server_identity import candidate_distance, known_models, recognise_model
 
 CHAT, COMPLETIONS = "chat/completions", "completions"
@@ -49,28 +45,62 @@ class NoCandidates(InputError):
 
 
 class ServedClassifier(Classifier, StreamingScorer):
-    """A served model that is asked for one of several words. `prompt` holds {text}, `words` a word for each label."""
+    """A classifier that prompts a chat model behind an endpoint and reads the first token of its answer.
+
+    Each text takes one call. The server must return log-probabilities of the candidates for the first token. The
+    probability of a label is the share of the candidates that begin the word of that label.
+
+    Parameters
+    ----------
+    endpoint : Endpoint
+        The server, and limits on its use.
+    prompt : str
+        The prompt, with "{text}" for the text.
+    words : mapping of str to str
+        The word that stands for each label, such as ``{"negative": "bad", "positive": "good"}``. No word may begin with
+        another.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        The labels.
+    name : str
+        Name of the model on the server.
+
+    Raises
+    ------
+    InputError
+        If the prompt lacks "{text}", or if the words cannot be told apart by their first letters.
+
+    Examples
+    --------
+    >>> import geobias
+    >>> endpoint = geobias.Endpoint("http://localhost:8000/v1", "my-model")
+    >>> prompt = "Is this review good or bad? Answer with one word.\\n{text}"
+    >>> classifier = geobias.ServedClassifier(endpoint, prompt, {"negative": "bad", "positive": "good"})
+    >>> classifier.labels
+    ('negative', 'positive')
+    >>> geobias.audit_names(classifier, "reviews.csv", out="runs/chat")  # doctest: +SKIP
+    """
 
     paid = True
     is_prompted = True
 
     def __init__(self, endpoint: Endpoint, prompt: str, words: Mapping[str, str]) -> None:
         if TEXT not in prompt:
-            raise InputError(f"The prompt {prompt[:60]!r} must hold {TEXT}, where the text goes.")
-        self.endpoint, self.prompt = endpoint, Prompt(words, prompt)
-        self.name = endpoint.model
+            raise InputError(f"The prompt {prompt[:60]!r} must contain {TEXT}.")
+        self.endpoint, self.name, self.prompt = endpoint, endpoint.model, Prompt(words, prompt)
         self.words = {label: word.strip().casefold() for label, word in words.items()}
         self.labels = tuple(words)
         self.columns = probability_columns(self.labels)
         self._other_answers: dict[str, str] = {}  # text -> what was answered instead of a label
         if len(words) < 2 or not all(self.words.values()):
-            raise InputError("A classifier needs two labels or more, each with a word.")
-        for label, word in self.words.items():
-            similar = [other for other, longer in self.words.items() if other != label and longer.startswith(word)]
-            if similar:
+            raise InputError("A classifier needs at least two labels, each with a word.")
+        for (label, word), (other, longer) in permutations(self.words.items(), 2):
+            if longer.startswith(word):
                 raise InputError(
-                    f"The words for {label!r} and {similar[0]!r} begin alike: a served model is heard by how its "
-                    "answer begins, so choose words of which none begins another."
+                    f"The word for {label!r} is the start of the word for {other!r}. Choose other words: the first "
+                    "token of the answer must tell them apart."
                 )
 
     @cached_property
@@ -81,7 +111,7 @@ class ServedClassifier(Classifier, StreamingScorer):
             if path in problems:
                 continue
             try:
-                self.endpoint.ask(self._make_query(PROBES[0], (path, count)))
+                self.endpoint.ask(partial(self._get_candidates, PROBES[0], (path, count)))
                 return path, count
             except CallRefused as refusal:
                 if refusal.status in (401, 403):
@@ -90,12 +120,12 @@ class ServedClassifier(Classifier, StreamingScorer):
                     problems[path] = str(refusal)
             except NoCandidates as error:
                 problems[path] = str(error)
-        raise InputError(f"{self.name} cannot be asked to classify: {' '.join(problems.values())}")
+        raise InputError(f"{self.name} cannot be used as a classifier: {' '.join(problems.values())}")
 
     @cached_property
     def model_digest(self) -> str:
         """Which model answers under this name."""
-        answers = [dict(self.endpoint.ask(self._make_query(text, self.route))) for text in PROBES]
+        answers = [dict(self.endpoint.ask(partial(self._get_candidates, text, self.route))) for text in PROBES]
         return recognise_model(self._address(self.route), answers, candidate_distance)
 
     @property
@@ -107,27 +137,14 @@ class ServedClassifier(Classifier, StreamingScorer):
         return [self._fingerprint(digest) for route in ROUTES for digest in known_models(self._address(route))[:1]]
 
     def identity(self) -> ModelIdentity:
-        return ModelIdentity(
-            self.name,
-            PROBABILITIES,
-            self.fingerprint,
-            prompt=self.prompt.settings,
-            endpoint=self.endpoint.url,
-            asked_by="candidates of an answer",
-        )
+        endpoint, prompt = self.endpoint.url, self.prompt.settings
+        return replace(super().identity(), endpoint=endpoint, prompt=prompt, asked_by="candidates of an answer")
 
     def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
         route = self.route
-
-        def make_query(i: int) -> Query[ScoreBlock]:
-            async def classify(connection: Connection) -> ScoreBlock:
-                row = self._row(await self._get_candidates(connection, texts[i], route), texts[i])
-                return np.array([i]), np.array([[*row, 0.0]])
-
-            return classify
-
+        queries = (partial(self._classify, i, text, route) for i, text in enumerate(texts))
         unlabelled, has_label = [], False
-        for positions, rows in self.endpoint.ask_all(make_query(i) for i in range(len(texts))):
+        for positions, rows in self.endpoint.ask_all(queries):
             yield positions, rows
             has_label = has_label or bool(rows.any())
             if not has_label:
@@ -141,15 +158,23 @@ class ServedClassifier(Classifier, StreamingScorer):
         return rows
 
     def check_scores(self, texts: Sequence[str], scores: np.ndarray) -> None:
-        """Raise an error if texts got no label."""
+        """Raise an error if the model answered some texts with none of the labels.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+        scores : numpy.ndarray
+            A row for each text.
+        """
         unlabelled = np.flatnonzero(~scores.any(axis=1))
         if len(unlabelled):
             text = texts[int(unlabelled[0])]
             instead = f" (but with {self._other_answers[text]})" if text in self._other_answers else ""
             raise InputError(
-                f"{self.name} answers {len(unlabelled):,} text(s) with none of {', '.join(self.words.values())}, for "
-                f"example {text[:60]!r}{instead}: leave them out, or ask in another prompt for one of these words and "
-                "nothing else. All answers so far are kept."
+                f"{self.name} answers {len(unlabelled):,} text(s) with none of {', '.join(self.words.values())}, such "
+                f"as {text[:60]!r}{instead}. Remove these texts, or change --prompt so that the model answers with "
+                "one of these words only. The answers so far are saved."
             )
 
     def _address(self, route: Route) -> tuple[str, ...]:
@@ -160,10 +185,11 @@ class ServedClassifier(Classifier, StreamingScorer):
         words = hashlib.sha256(json.dumps(self.words).encode()).hexdigest()[:16]
         return f"{model_digest}:{words}:words:served"
 
-    def _make_query(self, text: str, route: Route) -> Query[Candidates]:
-        return lambda connection: self._get_candidates(connection, text, route)
+    async def _classify(self, position: int, text: str, route: Route, connection: Connection) -> ScoreBlock:
+        row = self._row(await self._get_candidates(text, route, connection), text)
+        return np.array([position]), np.array([[*row, 0.0]])
 
-    async def _get_candidates(self, connection: Connection, text: str, route: Route) -> Candidates:
+    async def _get_candidates(self, text: str, route: Route, connection: Connection) -> Candidates:
         """Return the candidates for the first token of the answer."""
         path, count = route
         question = self.prompt.template.replace(TEXT, text)
@@ -174,7 +200,7 @@ class ServedClassifier(Classifier, StreamingScorer):
         answer = await connection.post(path, {**body, "max_tokens": 1, "temperature": 0})
         generated = read_generated(read_choices(answer, 1)[0])
         if not generated or not generated[0].candidates:
-            raise NoCandidates(f"The server at {self.endpoint.url} gives no log-probabilities with {path}.")
+            raise NoCandidates(f"The server at {self.endpoint.url} returns no log-probabilities with {path}.")
         return generated[0].candidates
 
     def _row(self, candidates: Candidates, text: str) -> np.ndarray:
@@ -190,8 +216,8 @@ class ServedClassifier(Classifier, StreamingScorer):
         total = sum(label_p.values())
         if ambiguous_p > total:
             raise InputError(
-                f"{self.name} begins its answer to the text {text[:60]!r} with what fits several labels: choose words "
-                "that differ from their first letters on."
+                f"The answer of {self.name} to the text {text[:60]!r} starts like several labels. Choose words with "
+                "different first letters."
             )
         if not total:
             self._other_answers[text] = ", ".join(repr(token) for token, _ in candidates[:3])

@@ -42,9 +42,9 @@ def read_choices(answer: Any, count: int) -> list[dict[str, Any]]:
     try:
         choices = sorted(answer["choices"], key=lambda choice: choice.get("index", 0))
     except (TypeError, KeyError, AttributeError):
-        raise GeobiasError(f"The server's answer cannot be read: it has no choices ({str(answer)[:100]}).") from None
+        raise GeobiasError(f"The server's response has no choices ({str(answer)[:100]}).") from None
     if len(choices) != count:
-        raise GeobiasError(f"The server gave {len(choices)} answers to {count} prompt(s).")
+        raise GeobiasError(f"The server returned {len(choices)} answers to {count} prompt(s).")
     return choices
 
 
@@ -52,27 +52,20 @@ def read_generated(choice: dict[str, Any]) -> list[GeneratedToken]:
     """Return the tokens that the server generated; an empty list if it gives no log-probabilities."""
     logprobs = choice.get("logprobs") or {}
     try:
-        if logprobs.get("content"):  # as in chats
-            return [
-                GeneratedToken(
-                    entry["token"],
-                    float(entry["logprob"]),
-                    _rank({other["token"]: other["logprob"] for other in entry.get("top_logprobs") or ()}),
-                )
-                for entry in logprobs["content"]
-            ]
-        tokens, numbers = logprobs.get("tokens") or [], logprobs.get("token_logprobs") or []
-        candidates = logprobs.get("top_logprobs") or [None] * len(tokens)
-        return [
-            GeneratedToken(token, float(number), _rank(top or {}))
-            for token, number, top in zip(tokens, numbers, candidates, strict=True)
-        ]
+        if chat := logprobs.get("content"):
+            tokens, numbers = [entry["token"] for entry in chat], [entry["logprob"] for entry in chat]
+            tops = [{top["token"]: top["logprob"] for top in entry.get("top_logprobs") or ()} for entry in chat]
+        else:
+            tokens, numbers = logprobs.get("tokens") or [], logprobs.get("token_logprobs") or []
+            tops = logprobs.get("top_logprobs") or [None] * len(tokens)
+        return [GeneratedToken(*entry) for entry in zip(tokens, map(float, numbers), map(_rank, tops), strict=True)]
     except (TypeError, KeyError, ValueError, AttributeError):
-        raise GeobiasError(f"The server's log-probabilities cannot be read: {str(logprobs)[:100]}.") from None
+        raise GeobiasError(f"Cannot read the server's log-probabilities: {str(logprobs)[:100]}.") from None
 
 
-def _rank(candidates: dict[str, Any]) -> tuple[tuple[str, float], ...]:
-    return tuple(sorted(((text, float(log_p)) for text, log_p in candidates.items()), key=lambda pair: -pair[1]))
+def _rank(candidates: dict[str, Any] | None) -> tuple[tuple[str, float], ...]:
+    pairs = [(text, float(log_p)) for text, log_p in (candidates or {}).items()]
+    return tuple(sorted(pairs, key=lambda pair: -pair[1]))
 
 
 def read_echo(choice: dict[str, Any], text: str, begin: int = 0) -> list[ScoredToken] | None:
@@ -126,5 +119,5 @@ def _check_log_p(numbers: Sequence[Any], text: str) -> list[float | None]:
     """Return log-probabilities; only the first token may have none."""
     for number in numbers[1:] if numbers[0] is None else numbers:
         if not isinstance(number, int | float) or not (math.isfinite(number) and number < ROUNDING):
-            raise GeobiasError(f"The server gives {number!r} for a log-probability, in the text {text[:60]!r}.")
+            raise GeobiasError(f"The server returned {number!r} as a log-probability in the text {text[:60]!r}.")
     return list(numbers)

@@ -1,13 +1,8 @@
 """Language models behind a server, scored by the server's own log-probabilities.
 
-| method | score |
-|---|---|
-| mean | log P of each token given those before it, the mean over the text's tokens |
-| sum | their sum: log P of the whole text |
-| conditional | the mean over the tokens of the marked part, given all that stands before it |
-
-The first token has a log-probability only after another one: after `begin` (the token that begins a text, such as
-`<s>`, for models whose server adds none). Otherwise it is not counted; the column `tokens` says how many were.
+The scores `mean`, `sum` and `conditional` are those of causal models (`language.causal`). The first token has a
+log-probability only after another one: after `begin` (the token that begins a text, such as `<s>`, for models whose
+server adds none). Otherwise it is not counted; the column `tokens` says how many were.
 
 The server is probed at the first use: how it gives log-probabilities, whether they are at the right tokens, and which
 model answers.
@@ -16,32 +11,56 @@ model answers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
+from geobias.checks import describe_choices
 from geobias.errors import InputError
 from geobias.models.scorer import LOG_LIKELIHOOD, AnyLanguageModel, MethodScorer, ModelIdentity, ScoreBlock
 from geobias.models.served.completions import ScoredToken
-from geobias.models.served.endpoint import Connection, Endpoint, Query
-from geobias.models.served.probe import LikelihoodSource, Span, probe_server
+from geobias.models.served.endpoint import Connection, Endpoint
+from geobias.models.served.likelihoods import CallCache, LikelihoodSource, Span, probe_server
 from geobias.models.served.server_identity import known_models, recognise_model
-from geobias.models.served.token_by_token import CallCache
 from geobias.texts.templates import unmark
 
 
 class ServedLM(AnyLanguageModel):
-    """A language model behind an endpoint. `begin` is sent before every text and never counts."""
+    """A language model behind an endpoint, scored by the log-probabilities that the server returns.
+
+    Use it as the model of `audit_regions`, as `lm` of `audit_names`, or with `labels` as a classifier. The server is
+    probed at the first use: how it returns log-probabilities, and which model answers.
+
+    Parameters
+    ----------
+    endpoint : Endpoint
+        The server, and limits on its use.
+    begin : str, default ""
+        Text sent before every text and not scored: the token that begins texts, such as "<s>", if the server adds none.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        "mean" and "sum" of the log-probabilities of all tokens, and "conditional": the mean over the marked part.
+    name : str
+        Name of the model on the server.
+
+    Examples
+    --------
+    >>> import geobias
+    >>> model = geobias.ServedLM(geobias.Endpoint("http://localhost:8000/v1", "my-model"))
+    >>> model.methods
+    ('mean', 'sum', 'conditional')
+    >>> geobias.audit_regions(model, cities=0, out="runs/served")  # doctest: +SKIP
+    """
 
     methods = ("mean", "sum", "conditional")
-    default_method = "mean"
+    default_method = "conditional"
     perplexity_method = "mean"
     prompted_method = "conditional"
 
     def __init__(self, endpoint: Endpoint, *, begin: str = "") -> None:
-        self.endpoint = endpoint
-        self.name = endpoint.model
-        self.begin = begin
+        self.endpoint, self.name, self.begin = endpoint, endpoint.model, begin
 
     def scorer(self, method: str | None = None) -> ServedScorer:
         return ServedScorer(self, method or self.default_method)
@@ -49,7 +68,7 @@ class ServedLM(AnyLanguageModel):
     @cached_property
     def source(self) -> LikelihoodSource:
         """How this server gives log-probabilities; probed at the first use."""
-        return probe_server(self.endpoint, self.begin)
+        return self.endpoint.ask(partial(probe_server, self.begin))
 
     @cached_property
     def model_digest(self) -> str:
@@ -66,7 +85,18 @@ class ServedLM(AnyLanguageModel):
         )
 
     def known_fingerprints(self, method: str) -> list[str]:
-        """Return the fingerprints of the models that answered here before, the last one first. No call is made."""
+        """Return the fingerprints of the models that answered here before, the last one first. No call is made.
+
+        Parameters
+        ----------
+        method : str
+            One of `methods`.
+
+        Returns
+        -------
+        list of str
+            Fingerprints of scores in the store.
+        """
         return [make_fingerprint(digest, method) for digest in known_models(self._address)]
 
 
@@ -83,33 +113,26 @@ class ServedScorer(MethodScorer):
 
     def __init__(self, lm: ServedLM, method: str) -> None:
         if method not in lm.methods:
-            raise InputError(f"Unknown score {method!r} for a served model: choose one of {', '.join(lm.methods)}.")
-        self.lm = lm
-        self.method = method
+            raise InputError(f"Unknown score {method!r} for a served model. {describe_choices(method, lm.methods)}")
+        self.lm, self.method = lm, method
         self.needs_mark = self.looks_back_only = method == "conditional"
 
     @property
     def fingerprint(self) -> str:
         return make_fingerprint(self.lm.model_digest, self.method)
 
-    def known_fingerprints(self) -> list[str]:
-        """Return the fingerprints of the models that answered here before, the last one first. No call is made."""
-        return self.lm.known_fingerprints(self.method)
-
     def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
-        source, cache = self.lm.source, CallCache()
-        size = source.texts_per_call
-        shares = [range(start, min(start + size, len(texts))) for start in range(0, len(texts), size)]
+        cache: CallCache = {}
+        size = self.lm.source.texts_per_call
+        shares = (range(start, min(start + size, len(texts))) for start in range(0, len(texts), size))
+        yield from self.lm.endpoint.ask_all(partial(self._score_share, texts, cache, share) for share in shares)
 
-        def make_query(share: range) -> Query[ScoreBlock]:
-            async def score_share(connection: Connection) -> ScoreBlock:
-                spans = [self._span(texts[i]) for i in share]
-                tokens = await source.score_tokens(connection, spans, cache)
-                return np.array(share), np.array([self._row(*pair) for pair in zip(tokens, spans, strict=True)])
-
-            return score_share
-
-        yield from self.lm.endpoint.ask_all(make_query(share) for share in shares)
+    async def _score_share(
+        self, texts: Sequence[str], cache: CallCache, share: range, connection: Connection
+    ) -> ScoreBlock:
+        spans = [self._span(texts[i]) for i in share]
+        tokens = await self.lm.source.score_tokens(connection, spans, cache)
+        return np.array(share), np.array([self._row(*pair) for pair in zip(tokens, spans, strict=True)])
 
     def _span(self, text: str) -> Span:
         """Return the text as it is sent, and from where to where its tokens count."""

@@ -25,12 +25,11 @@ SAME_MODEL = 0.02  # nats per token
 CANDIDATES_COMPARED = 5
 SMALLEST_PROBABILITY = 1e-9  # below what servers tell from zero
 
-LogProbabilities = Sequence[float]
 Candidates = Sequence[Mapping[str, float]]  # for each answer: text -> log P
 Distance = Callable[[Any, Any], float]
 
 
-def log_p_distance(before: LogProbabilities, now: LogProbabilities) -> float:
+def log_p_distance(before: Sequence[float], now: Sequence[float]) -> float:
     """Return the mean absolute difference of log-probabilities of the same tokens, in nats per token."""
     return float(np.abs(np.subtract(before, now)).mean()) if np.shape(before) == np.shape(now) else np.inf
 
@@ -52,7 +51,7 @@ def recognise_model(address: Sequence[str], answers: Any, distance: Distance = l
     """Return the digest of the model that gave these answers to the probes; that of a new model is kept."""
     folder = _folder(address)
     distances = {file: _distance_to(file, answers, distance) for file in _known_files(folder)}
-    nearest = min(distances, key=lambda file: distances[file], default=None)
+    nearest = min(distances, key=distances.__getitem__, default=None)
     if nearest is not None and distances[nearest] <= SAME_MODEL:
         with writing(nearest):
             nearest.touch()  # the last that answered

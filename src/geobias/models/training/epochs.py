@@ -6,7 +6,7 @@ An epoch depends only on the seed, its number and the weights before it: resumed
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,14 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_model, save_model
+from torch.nn.utils.rnn import pad_sequence
 
 from geobias.errors import InputError
 from geobias.files import remove_temporary_files, write_whole, writing
 from geobias.progress import progress_bar
 
 STATE = "state.json"
+IGNORED = -100  # a label that adds nothing to the loss
 CLIP = 1.0  # largest norm of a step's gradients
 
 Batch = dict[str, torch.Tensor]
@@ -40,10 +42,10 @@ class Checkpoint:
                 state = json.loads(path.read_text(encoding="utf-8"))
                 self.epochs, saved_settings = list(state["epochs"]), state["settings"]
             except (OSError, ValueError, KeyError, TypeError):
-                raise InputError(f"{path} is damaged: remove {folder}, and the training begins anew.") from None
+                raise InputError(f"{path} is damaged. Remove {folder} to train again from the start.") from None
             if saved_settings != self.settings:
                 raise InputError(
-                    f"{folder} holds a training of other settings, data or model: choose another --out, or remove it."
+                    f"{folder} has a training with other settings, data or model. Choose another --out, or remove it."
                 )
 
     def restore(self, model: torch.nn.Module, optimiser: torch.optim.Optimizer | None = None, epoch: int = -1) -> None:
@@ -57,7 +59,7 @@ class Checkpoint:
                 optimiser.load_state_dict(torch.load(self._file(number, "optimiser"), weights_only=True))
         except Exception as error:  # missing, cut short, of another model
             raise InputError(
-                f"The checkpoint of epoch {number} in {self.folder} cannot be read: remove the folder to begin anew."
+                f"Cannot read the checkpoint of epoch {number} in {self.folder}. Remove the folder to train again."
             ) from error
 
     def save(
@@ -113,16 +115,15 @@ def train_epoch(
     torch.manual_seed(seed * 100_003 + epoch)  # dropout
     model.train()
     losses = []
-    with progress_bar(
-        f"{label}, epoch {epoch}", sum(len(batch["input_ids"]) for batch in batches), progress
-    ) as advance:
+    examples = sum(len(batch["input_ids"]) for batch in batches)
+    with progress_bar(f"{label}, epoch {epoch}", examples, progress) as advance:
         for k, batch in enumerate(batches):
             if rate is not None:
                 for group in optimiser.param_groups:
                     group["lr"] = group["initial_lr"] * rate((epoch - 1) * len(batches) + k)
             loss = model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).loss
             if not torch.isfinite(loss):
-                raise InputError(f"{label}: the loss is no number after {k} steps of epoch {epoch}: lower --rate.")
+                raise InputError(f"{label}: the loss is not finite after {k} steps of epoch {epoch}. Lower --rate.")
             optimiser.zero_grad()
             loss.backward()
             if clip is not None:
@@ -131,29 +132,27 @@ def train_epoch(
             losses.append(float(loss.detach()))
             advance(len(batch["input_ids"]))
     if not all(bool(torch.isfinite(parameter).all()) for parameter in model.parameters()):
-        raise InputError(f"{label}: the weights are no numbers any more after epoch {epoch}: lower --rate.")
+        raise InputError(f"{label}: the weights are not finite after epoch {epoch}. Lower --rate.")
     model.eval()
     return float(np.mean(losses))
 
 
-def shuffle_batches(count: int, size: int, *, seed: int, epoch: int) -> Iterator[np.ndarray]:
+def shuffle_batches(count: int, size: int, *, seed: int, epoch: int) -> list[np.ndarray]:
     """The positions of the examples of each batch, in an order that depends on seed and epoch alone."""
     order = np.random.default_rng([seed, epoch]).permutation(count)
-    for start in range(0, count, size):
-        yield order[start : start + size]
+    return [order[start : start + size] for start in range(0, count, size)]
 
 
 def pad_batch(tokenizer: Any, ids: Sequence[Tokens], labels: Sequence[Tokens] | None = None) -> Batch:
     """Token ids of different lengths as one batch; labels of tokens, if any, are padded with the ignored label."""
-    longest = max(map(len, ids))
-    input_ids = torch.full((len(ids), longest), tokenizer.pad_token_id or 0)
-    mask = torch.zeros((len(ids), longest), dtype=torch.long)
-    for row, tokens in enumerate(ids):
-        input_ids[row, : len(tokens)] = torch.tensor(tokens)
-        mask[row, : len(tokens)] = 1
-    batch = {"input_ids": input_ids, "attention_mask": mask}
+
+    def pad(rows: Sequence[Tokens], value: int) -> torch.Tensor:
+        return pad_sequence([torch.as_tensor(row) for row in rows], batch_first=True, padding_value=value)
+
+    batch = {
+        "input_ids": pad(ids, tokenizer.pad_token_id or 0),
+        "attention_mask": pad([np.ones_like(tokens) for tokens in ids], 0),
+    }
     if labels is not None:
-        batch["labels"] = torch.full((len(ids), longest), -100)
-        for row, token_labels in enumerate(labels):
-            batch["labels"][row, : len(token_labels)] = torch.tensor(token_labels)
+        batch["labels"] = pad(labels, IGNORED)
     return batch

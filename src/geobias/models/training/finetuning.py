@@ -17,10 +17,9 @@ import transformers
 
 from geobias.files import writing
 from geobias.models.classifiers.huggingface import HuggingFaceClassifier
-from geobias.models.fingerprint import compute_fingerprint
-from geobias.models.model_files import load_pretrained, quiet_transformers
+from geobias.models.model_files import compute_fingerprint, load_pretrained, quiet_transformers
 from geobias.models.pretrained import longest_input, resolve_device
-from geobias.models.training.epochs import Batch, Checkpoint, pad_batch, shuffle_batches, train_epoch
+from geobias.models.training.epochs import Checkpoint, pad_batch, shuffle_batches, train_epoch
 from geobias.models.training.hyperparameters import Hyperparameters
 
 WARM_UP, WEIGHT_DECAY = 0.1, 0.01
@@ -56,32 +55,27 @@ def train_classifier(
     Returns the loss and the evaluation of every epoch.
     """
     torch.manual_seed(hyperparameters.seed)  # the new head
-    head = {
-        "num_labels": len(labels),
-        "id2label": dict(enumerate(labels)),
-        "label2id": {label: k for k, label in enumerate(labels)},
-    }
     model, tokenizer = load_pretrained(
         transformers.AutoModelForSequenceClassification,
         name,
         source,
         dtype=torch.float32,
         kind="model with a classifier's form",
-        new_head=head,
+        new_head={
+            "num_labels": len(labels),
+            "id2label": dict(enumerate(labels)),
+            "label2id": {label: k for k, label in enumerate(labels)},
+        },
     )
     body = compute_fingerprint(model.base_model, tokenizer)  # the head is new, and random
     settings = asdict(hyperparameters) | {"model": body, "labels": list(labels), "train": train.digest}
     checkpoint = Checkpoint(folder / "training", settings)
     with writing(folder):  # fails now, not after an epoch
         folder.mkdir(parents=True, exist_ok=True)
-    if tokenizer.pad_token_id is None:  # causal models have none: their end of text serves
-        tokenizer.pad_token = tokenizer.eos_token
-    model.config.pad_token_id = tokenizer.pad_token_id
+    set_padding(model, tokenizer)
     model.config.problem_type = "single_label_classification"
     model.to(resolve_device(device))
-    optimiser = torch.optim.AdamW(model.parameters(), lr=hyperparameters.rate, weight_decay=WEIGHT_DECAY)
-    for group in optimiser.param_groups:
-        group["initial_lr"] = hyperparameters.rate
+    optimiser = build_optimiser(model, hyperparameters.rate)
     if len(checkpoint.epochs) < hyperparameters.epochs:
         checkpoint.restore(model, optimiser)
     longest = min(hyperparameters.max_length, longest_input(model, tokenizer))
@@ -90,7 +84,7 @@ def train_classifier(
     while len(checkpoint.epochs) < hyperparameters.epochs:
         epoch = len(checkpoint.epochs) + 1
         batches = [
-            _make_batch(tokenizer, ids, train.classes, positions)
+            pad_batch(tokenizer, [ids[k] for k in positions]) | {"labels": torch.from_numpy(train.classes[positions])}
             for positions in shuffle_batches(len(ids), hyperparameters.batch, seed=hyperparameters.seed, epoch=epoch)
         ]
         loss = train_epoch(
@@ -99,7 +93,7 @@ def train_classifier(
             optimiser,
             epoch=epoch,
             seed=hyperparameters.seed,
-            rate=lambda step: _rate_factor(step, steps),
+            rate=lambda step: rate_factor(step, steps),
             label=name,
             progress=progress,
         )
@@ -116,16 +110,25 @@ def train_classifier(
 
 def best_epoch(epochs: Sequence[Mapping[str, Any]]) -> int:
     """The position of the first epoch with the highest macro-F1 on the held-out texts."""
-    return max(range(len(epochs)), key=lambda k: (epochs[k]["macro_f1"], -k))
+    return max(range(len(epochs)), key=lambda k: epochs[k]["macro_f1"])
 
 
-def _make_batch(tokenizer: Any, ids: Sequence[Sequence[int]], classes: np.ndarray, positions: np.ndarray) -> Batch:
-    batch = pad_batch(tokenizer, [ids[k] for k in positions])
-    batch["labels"] = torch.from_numpy(classes[positions])
-    return batch
+def set_padding(model: Any, tokenizer: Any) -> None:
+    """Let model and tokenizer agree on a padding token. Causal models have none: their end of text serves."""
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    model.config.pad_token_id = tokenizer.pad_token_id
 
 
-def _rate_factor(step: int, steps: int) -> float:
+def build_optimiser(model: Any, rate: float) -> torch.optim.Optimizer:
+    """AdamW with a highest learning rate that `train_epoch` can scale."""
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=WEIGHT_DECAY)
+    for group in optimiser.param_groups:
+        group["initial_lr"] = rate
+    return optimiser
+
+
+def rate_factor(step: int, steps: int) -> float:
     """The share of the highest learning rate at a step: linear warm-up, then linear decay."""
     warm_up = max(1, round(WARM_UP * steps))
     return (step + 1) / warm_up if step < warm_up else max(0.0, (steps - step) / max(1, steps - warm_up))

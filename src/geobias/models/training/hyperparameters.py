@@ -8,6 +8,7 @@ from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_numbe
 from geobias.errors import InputError
 
 LONGEST_INPUT = 1_000_000  # tokens
+MOST_VERSIONS = 100  # renamed versions of a text in each epoch, to mitigate
 
 
 @dataclass(frozen=True)
@@ -28,4 +29,4 @@ class Hyperparameters:
         check_number("--max-length", self.max_length, 8, LONGEST_INPUT)
         check_number("--seed", self.seed, 0, HIGHEST_SEED)
         if not 0 < self.rate < 1:
-            raise InputError(f"--rate is a learning rate between 0 and 1, not {self.rate}.")
+            raise InputError(f"--rate must be between 0 and 1, not {self.rate}.")

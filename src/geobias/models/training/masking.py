@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from geobias.errors import InputError
+from geobias.models.language.language_model import LanguageModel
 from geobias.models.language.masked import MaskedLM
+from geobias.models.training.epochs import IGNORED
 
-IGNORED = -100  # a label that adds nothing to the loss
 # BERT's rule: the share of tokens to predict; of these the shares that become the mask and any other token.
 PREDICTED, MASKED, REPLACED = 0.15, 0.8, 0.1
 LONGEST_PART = 512  # tokens, where the model could read more
@@ -22,9 +23,9 @@ Span = tuple[int, int]
 def refuse_untrainable(lm: MaskedLM) -> None:
     """Refuse a model that can be scored, but not trained to fill in masks."""
     if lm.tokenizer.mask_token_id is None:
-        raise InputError(f"{lm.name} has no mask token, so it cannot be trained to fill it in: give a masked LM.")
+        raise InputError(f"{lm.name} has no mask token, so it cannot be trained by masking. Use a masked LM.")
     if any(parameter.is_meta or not parameter.is_floating_point() for parameter in lm.model.parameters()):
-        raise InputError(f"{lm.name} cannot be trained: its weights are not loaded, or packed into whole numbers.")
+        raise InputError(f"{lm.name} cannot be trained: its weights are not loaded, or are quantized.")
 
 
 def mask_spans(lm: MaskedLM, texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> list[Example | None]:
@@ -42,7 +43,7 @@ def mask_spans(lm: MaskedLM, texts: Sequence[str], spans: Sequence[Sequence[Span
     return examples
 
 
-def split_texts(lm: MaskedLM, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def split_texts(lm: LanguageModel, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The texts in parts as long as the model reads: token ids, and the positions of those that are not special."""
     longest = min(lm.max_length, LONGEST_PART)
     for encoding in lm.tokenizer(list(texts), truncation=True, max_length=longest).encodings:

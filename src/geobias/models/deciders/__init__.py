@@ -1,0 +1,1 @@
+"""Models that decide: log-probabilities of the answers to a question."""

@@ -1,0 +1,241 @@
+"""Train a classifier so that its answers depend less on the country that people's names come from.
+
+* `augment`: counterfactual data augmentation. Each labelled text that names people is also read with names of other
+  countries, under the same label.
+* `pair`: counterfactual logit pairing (Garg et al. 2019). The loss has a second term, the mean absolute difference of
+  the logits of a text and of its renamed version. Absolute, as in the paper: the gradient of a squared difference
+  fades where differences are small. Logits that all shrink towards each other also lower this term, so a smaller
+  spread is no proof of less bias: compare flips, and the spread relative to that of the texts.
+* `erase`: LEACE (Belrose et al. 2023), in closed form: see `erasure.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+
+from geobias.checks import check_number, describe_choices
+from geobias.errors import InputError
+from geobias.models.model_files import compute_fingerprint, load_pretrained
+from geobias.models.pretrained import longest_input, resolve_device
+from geobias.models.sources import PICKLES, SKOPS, is_function_name, locate_weights
+from geobias.models.training.counterfactual_batches import CounterfactualBatches, PairedLoss, digest_data
+from geobias.models.training.epochs import Checkpoint, train_epoch
+from geobias.models.training.erasure import erase_concept, select_concept_texts
+from geobias.models.training.finetuning import build_optimiser, rate_factor, set_padding
+from geobias.models.training.hyperparameters import MOST_VERSIONS, Hyperparameters
+from geobias.models.training.mitigated_folder import MitigatedFolder
+from geobias.texts.counterfactuals import Counterfactuals
+
+METHODS = ("augment", "pair", "erase")
+CONCEPTS = ("country", "continent")
+DEFAULT_STRENGTHS: dict[str, float | str] = {"augment": 1, "pair": 3.0, "erase": "country"}
+RATE, BATCH = 5e-5, 32
+VERSIONS = 1  # renamed versions of a text in each epoch of `pair`
+HIGHEST_LAMBDA = 1000
+
+
+def train_mitigated(
+    method: str,
+    strength: float | str | None,
+    model: str | Path,
+    texts: Sequence[str],
+    labels: Sequence[int] | np.ndarray,
+    label_names: Sequence[str],
+    counterfactuals: Counterfactuals,
+    out: str | Path,
+    *,
+    epochs: int = 1,
+    rate: float = RATE,
+    seed: int = 0,
+    device: str = "auto",
+    progress: bool | None = None,
+) -> Path:
+    """Train a Hugging Face classifier with a mitigation and save it as an ordinary model folder.
+
+    Training resumes after the last finished epoch if it was interrupted. The same settings and data give the same
+    weights.
+
+    Parameters
+    ----------
+    method : {"augment", "pair", "erase"}
+        What to do; see the module.
+    strength : float, str or None
+        Of "augment", the renamed versions of a text in each epoch; of "pair", the weight LAMBDA of the difference of
+        logits; of "erase", the concept, "country" or "continent". None for the default (`DEFAULT_STRENGTHS`).
+    model : str or Path
+        The classifier to start from: a bundled model, a folder or a Hugging Face id. It is not changed.
+    texts : sequence of str
+        Labelled texts. "erase" does not need them.
+    labels : sequence of int
+        The index in `label_names` of the label of each text.
+    label_names : sequence of str
+        Labels, in any order: those of the classifier.
+    counterfactuals : Counterfactuals
+        Renamed versions of those texts that name people, with names that are not used to audit the result.
+    out : str or Path
+        Folder for the model: new, empty, or with the result of the same call.
+    epochs : int, default 1
+        Passes over the texts. "erase" needs none.
+    rate : float
+        Highest learning rate. Default: 5e-5.
+    seed : int, default 0
+        Seed for the order of texts, the choice of renamed versions, and dropout.
+    device : str, default "auto"
+        Where to train: "auto" (a GPU if there is one), "cpu", "cuda", ...
+    progress : bool, optional
+        Whether to show a progress bar. Default: on terminals and in notebooks.
+
+    Returns
+    -------
+    Path
+        The folder `out`, with weights, tokenizer, a model card, and mitigation.json (settings and counts).
+
+    Raises
+    ------
+    InputError
+        If the model cannot be trained, an option or the labels cannot be used, or `out` has something else.
+    """
+    strength = check_strength(method, strength)
+    hyperparameters = Hyperparameters(epochs=epochs, batch=BATCH, rate=rate, seed=seed)
+    name, source = str(model), _locate_trainable(model)
+    network, tokenizer = load_pretrained(
+        transformers.AutoModelForSequenceClassification, name, source, dtype=torch.float32, kind="classifier"
+    )
+    settings: dict[str, Any] = {
+        "method": method,
+        "strength": strength,
+        "model": compute_fingerprint(network, tokenizer),
+    }
+    facts: dict[str, Any] = {"method": method, "strength": strength, "model": name}
+    set_padding(network, tokenizer)
+    if method == "erase":
+        renamed, concepts = select_concept_texts(counterfactuals, str(strength))
+        settings["data"] = digest_data(renamed, concepts.tolist())
+        folder = MitigatedFolder(Path(out), settings)
+        if not folder.is_finished:
+            network.to(resolve_device(device))
+            facts["renamed_texts"] = len(renamed)
+            facts |= erase_concept(name, network, tokenizer, renamed, concepts, progress=progress)
+            folder.publish(network, tokenizer, name, source, facts)
+        return folder.path
+    classes = match_labels(name, network.config, labels, label_names)
+    if len(classes) != len(texts):
+        raise InputError(f"There are {len(texts)} texts and {len(classes)} labels. Give each text a label.")
+    batches = CounterfactualBatches(
+        texts,
+        classes,
+        counterfactuals,
+        versions=int(strength) if method == "augment" else VERSIONS,
+        has_labels=method == "augment",
+        hyperparameters=hyperparameters,
+    )
+    settings |= asdict(hyperparameters) | {"data": batches.digest}
+    folder = MitigatedFolder(Path(out), settings)
+    if folder.is_finished:
+        return folder.path
+    checkpoint = Checkpoint(folder.training, settings)
+    folder.prepare()
+    network.to(resolve_device(device))
+    weight = float(strength) if method == "pair" else 0.0
+    losses = _train(name, network, tokenizer, batches, weight, checkpoint, progress)
+    facts |= {
+        "labelled_texts": len(texts),
+        "texts_with_names": batches.texts_with_names,
+        "renamed_versions_per_epoch": batches.versions,
+        "countries": len(counterfactuals.countries),
+        "epochs": epochs,
+        "learning_rate": rate,
+        "seed": seed,
+        "loss_by_epoch": losses,
+    }
+    folder.publish(network, tokenizer, name, source, facts)
+    return folder.path
+
+
+def check_strength(method: str, strength: float | str | None) -> float | str:
+    """The strength of a method, or its default; refuse one that the method does not have."""
+    if method not in METHODS:
+        raise InputError(f"Unknown training method {method!r}. {describe_choices(method, METHODS)}")
+    if strength is None:
+        return DEFAULT_STRENGTHS[method]
+    if method == "erase":
+        if strength not in CONCEPTS:
+            raise InputError(f"Unknown concept {strength!r} to erase. {describe_choices(str(strength), CONCEPTS)}")
+        return strength
+    try:
+        number = float(strength)
+    except ValueError:
+        raise InputError(f"The strength of {method} must be a number, not {strength!r}.") from None
+    if method == "augment":
+        check_number("The strength of augment", number, 1, MOST_VERSIONS)
+        if number != int(number):
+            raise InputError(f"The strength of augment must be a whole number of versions, not {number}.")
+    else:
+        check_number("The strength of pair (LAMBDA)", number, 0, HIGHEST_LAMBDA)
+    return number
+
+
+def match_labels(name: str, config: Any, labels: Sequence[int] | np.ndarray, label_names: Sequence[str]) -> np.ndarray:
+    """The class of each text in the order of the model's own labels; refuse labels that the model does not have."""
+    own_labels = [str(label) for _, label in sorted(config.id2label.items())]
+    if config.problem_type in ("regression", "multi_label_classification") or len(own_labels) == 1:
+        raise InputError(
+            f"{name} cannot be trained with one label for each text: its labels are independent. Use erase."
+        )
+    unknown = [label for label in label_names if label not in own_labels]
+    if unknown:
+        raise InputError(
+            f"{name} has no label {unknown[0]!r}. Its labels: {', '.join(own_labels)}. Rename those of your texts."
+        )
+    classes = np.asarray(labels, dtype=np.int64)
+    if outside := [int(k) for k in classes if not 0 <= k < len(label_names)]:
+        raise InputError(f"A text has the label {outside[0]}; there are {len(label_names)} label names, from 0.")
+    return np.array([own_labels.index(label) for label in label_names], dtype=np.int64)[classes]
+
+
+def _train(
+    name: str,
+    network: Any,
+    tokenizer: Any,
+    batches: CounterfactualBatches,
+    weight: float,
+    checkpoint: Checkpoint,
+    progress: bool | None,
+) -> list[float]:
+    """Train, or resume after the last finished epoch; return the loss of each epoch."""
+    options = batches.hyperparameters
+    optimiser = build_optimiser(network, options.rate)
+    checkpoint.restore(network, optimiser)
+    longest = min(options.max_length, longest_input(network, tokenizer))
+    steps = options.epochs * -(-len(batches.texts) // options.batch)
+    while len(checkpoint.epochs) < options.epochs:
+        epoch = len(checkpoint.epochs) + 1
+        loss = train_epoch(
+            PairedLoss(network, weight),
+            batches.build(epoch, tokenizer, longest),
+            optimiser,
+            epoch=epoch,
+            seed=options.seed,
+            rate=lambda step: rate_factor(step, steps),
+            label=name,
+            progress=progress,
+        )
+        checkpoint.save(network, optimiser, {"loss": loss})
+    return [float(epoch["loss"]) for epoch in checkpoint.epochs]
+
+
+def _locate_trainable(model: str | Path) -> str:
+    """Where the weights are; refuse what has none to train."""
+    if not isinstance(model, str | Path):
+        raise InputError(f"A {type(model).__name__} cannot be trained. Pass a Hugging Face id or a folder.")
+    name = str(model)
+    if is_function_name(name) or name.lower().endswith((SKOPS, *PICKLES)) or "://" in name:
+        raise InputError(f"{name} cannot be trained: it is no Hugging Face classifier. Use blind or average.")
+    return locate_weights(name)
