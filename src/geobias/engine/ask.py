@@ -4,7 +4,7 @@ Texts are scored in their order, so that neighbours (the words of one region, th
 scorer together. It sorts them by length and may find work in common.
 
 The scorer computes in this process. Inside `compute_on("auto", ...)`, copies of it compute on a Ray cluster
-(`engine.cluster`); all else is the same.
+(`engine.ray_cluster`); all else is the same.
 """
 
 from __future__ import annotations
@@ -105,7 +105,10 @@ def ask(
                     writer.write(select_texts(texts, first_positions[scored]), rows[is_number])
                     scores[scored] = rows[is_number]
                 advance(len(positions))
-    _refuse_missing_scores(texts, first_positions[np.isnan(scores[:, 0])])
+    unscored = first_positions[np.isnan(scores[:, 0])]
+    if len(unscored):
+        text = texts[int(unscored[0])]
+        raise InputError(f"The model returns no score for {len(unscored)} text(s), such as {text!r}. Remove them.")
     scorer.check_scores(select_texts(texts, first_positions), scores)
     return Answers(scores[text_numbers], scorer.columns, len(first_positions), len(missing))
 
@@ -144,9 +147,9 @@ class StoreWriter:
 
     def __exit__(self, *failure: object) -> None:
         self.thread.shutdown()  # writes what was handed over, also after a failure
-        if self.last is not None and failure[0] is None:
-            self.last.result()
         if failure[0] is None:
+            if self.last is not None:
+                self.last.result()
             self.store.tidy()
 
 
@@ -157,7 +160,11 @@ def score_here(scorer: Scorer, texts: Sequence[str], positions: np.ndarray) -> G
         share = select_texts(texts, positions[start : start + size])
         with _close_after(scorer.batches(share)) as blocks:
             for places, rows in blocks:
-                _check_shape(scorer, len(places), rows)
+                expected = (len(places), len(scorer.columns))
+                if rows.shape != expected:
+                    raise GeobiasError(
+                        f"The scorer returned an array of shape {rows.shape} for {len(places)} texts, not {expected}."
+                    )
                 yield start + places, rows
 
 
@@ -196,15 +203,3 @@ def _close_after(blocks: Iterator[ScoreBlock]) -> Iterator[Iterator[ScoreBlock]]
 
 def _concatenate(blocks: list[ScoreBlock]) -> ScoreBlock:
     return np.concatenate([positions for positions, _ in blocks]), np.concatenate([rows for _, rows in blocks])
-
-
-def _check_shape(scorer: Scorer, count: int, rows: np.ndarray) -> None:
-    expected = (count, len(scorer.columns))
-    if rows.shape != expected:
-        raise GeobiasError(f"The scorer gave an array of shape {rows.shape} for {count} texts, not {expected}.")
-
-
-def _refuse_missing_scores(texts: Sequence[str], positions: np.ndarray) -> None:
-    if len(positions):
-        text = texts[int(positions[0])]
-        raise InputError(f"The model gives no number for {len(positions)} text(s), for example {text!r}: leave it out.")

@@ -34,7 +34,7 @@ try:
     import ray
     from ray.exceptions import NodeDiedError, ObjectLostError, RayActorError, RayTaskError
 except ImportError:
-    raise InputError("--ray needs the package ray: pip install geobias[ray].") from None
+    raise InputError("--ray needs the package ray: pip install 'geobias[ray]'.") from None
 
 SHARDS_PER_WORKER = 2  # handed out at once, so that a worker need not wait for this process
 MOST_DEATHS = 3  # of workers that had the same shard, or that did not start
@@ -52,7 +52,9 @@ class Cluster:
         address of its head. `device` is what the workers compute on: auto, cpu or cuda.
         """
         if device not in ("auto", "cpu", "cuda"):
-            raise InputError(f"With --ray workers find their own GPU: --device is auto, cpu or cuda, not {device!r}.")
+            raise InputError(
+                f"With --ray, --device must be auto, cpu or cuda, not {device!r}: workers choose their GPU."
+            )
         self.address = address
         self.device = device
         self.workers: list[_Worker] = []
@@ -69,7 +71,7 @@ class Cluster:
             if self.device == "auto":
                 self.device = "cuda" if _count_resource("GPU") else "cpu"
             elif self.device == "cuda" and not _count_resource("GPU"):
-                raise InputError("The Ray cluster has no GPU: --device cpu.")
+                raise InputError("The Ray cluster has no GPU. Use --device cpu.")
         except BaseException:
             self.__exit__()
             raise
@@ -128,7 +130,7 @@ class Cluster:
         kind, each = ("GPU", 1) if self.device == "cuda" else ("CPU", cores)
         room = sum(int(node["Resources"].get(kind, 0)) // each for node in _nodes())
         if not room:
-            raise InputError(f"The Ray cluster has no {kind} to compute on: add a node that has.")
+            raise InputError(f"The Ray cluster has no {kind}. Add a node that has one.")
         resources = {"num_gpus": 1, "num_cpus": 0} if self.device == "cuda" else {"num_cpus": cores}
         for _ in range(min(room, most) - len(self.workers)):
             actor: Any = ray.remote(_WorkerProcess).options(**resources).remote(self.device, cores)
@@ -141,14 +143,12 @@ class Cluster:
             for worker in ready:
                 if len(worker.tasks) > ahead or (shard := shards.take(len(ready))) is None:
                     continue
-                share = select_texts(texts, positions[shard.start : shard.stop])
-                scorer_reference = self._put("scorer", scorer, scorer.name or type(scorer).__name__)
+                share: Any = select_texts(texts, positions[shard.start : shard.stop])
+                references = [self._put("scorer", scorer, scorer.name or type(scorer).__name__)]
                 if isinstance(share, TextSelection):
-                    block_reference = self._put("block", share.block, type(share.block).__name__)
-                    task = worker.actor.score.remote([scorer_reference, block_reference], share.positions)
-                else:
-                    task = worker.actor.score.remote([scorer_reference], share)
-                worker.tasks[task] = shard
+                    references.append(self._put("block", share.block, type(share.block).__name__))
+                    share = share.positions
+                worker.tasks[worker.actor.score.remote(references, share)] = shard
 
     def _put(self, kind: str, value: Any, name: str) -> Any:
         """Return a reference to a value in the cluster; only the last value of its kind is kept there."""
@@ -157,14 +157,15 @@ class Cluster:
                 self._shared[kind] = (value, ray.put(value))
             except (TypeError, AttributeError, pickle.PicklingError) as error:
                 message = _shorten(error, 200)
-                raise InputError(f"{name} cannot be sent to other processes ({message}): leave out --ray.") from error
+                raise InputError(f"{name} cannot be sent to other processes ({message}). Run without --ray.") from error
         return self._shared[kind][1]
 
     def _check_version(self, worker: _Worker, *, version: str) -> None:
         """Make a new worker ready if it runs the same version of the package."""
         if version != geobias.__version__:
             raise InputError(
-                f"The Ray cluster has geobias {version}, and here is {geobias.__version__}: install one version."
+                f"The Ray cluster has geobias {version}, this machine has {geobias.__version__}. Install the same "
+                "version."
             )
         worker.ready = True
         self._failed_starts = 0
@@ -175,7 +176,7 @@ class Cluster:
         elif self._idle_since is None:
             self._idle_since = time.monotonic()
         elif time.monotonic() - self._idle_since > IDLE_WARNING_SECONDS:
-            log.warning("No worker of the Ray cluster has started yet: others may be using it.")
+            log.warning("No Ray worker has started yet. The cluster may be busy.")
             self._idle_since = time.monotonic()
 
     def _replace(self, worker: _Worker, shards: ShardQueue, error: Exception) -> None:
@@ -188,17 +189,16 @@ class Cluster:
             self._failed_starts += 1
             if self._failed_starts == MOST_DEATHS:
                 raise GeobiasError(
-                    "Workers of the Ray cluster do not start; "
-                    f"is geobias {geobias.__version__} on every node? {message}"
+                    f"Ray workers do not start. Check that every node has geobias {geobias.__version__}. {message}"
                 )
         if lost:
             lost[0].deaths += 1  # a worker does its shards in order: it died at the first
             if lost[0].deaths == MOST_DEATHS:
                 count = lost[0].stop - lost[0].start
                 raise GeobiasError(
-                    f"{MOST_DEATHS} workers have died of the same {count} texts; what was answered is kept. {message}"
+                    f"{MOST_DEATHS} workers have died on the same {count} texts. The scores so far are saved. {message}"
                 )
-            log.warning("A Ray worker has died: its texts are asked again.")
+            log.warning("A Ray worker has died. Its texts are scored again.")
         shards.give_back(lost)
 
     def _retire(self, worker: _Worker) -> None:
@@ -245,17 +245,12 @@ class _WorkerProcess:
         if slot not in self.values or self.values[slot][0] != reference.hex():
             self.values.pop(slot, None)  # both may not fit into memory
             value = ray.get(reference)
-            if isinstance(value, Scorer):
-                self._place(value)
+            if isinstance(value, Scorer) and self.device == "cuda":
+                value.to(self.device)
+            elif isinstance(value, Scorer) and "torch" in sys.modules:
+                sys.modules["torch"].set_num_threads(self.cores)  # this worker's share
             self.values[slot] = reference.hex(), value
         return self.values[slot][1]
-
-    def _place(self, scorer: Scorer) -> None:
-        """Move a scorer to this worker's GPU, or give it this worker's share of the cores."""
-        if self.device == "cuda":
-            scorer.to(self.device)
-        elif "torch" in sys.modules:
-            sys.modules["torch"].set_num_threads(self.cores)
 
 
 def _connect(address: str) -> None:
@@ -268,7 +263,7 @@ def _connect(address: str) -> None:
     except Exception as error:  # of many kinds
         place = "running on this machine" if address == "auto" else f"at {address}"
         message = _shorten(error, 200)
-        raise InputError(f"There is no Ray cluster {place}: `ray start --head`, or --ray local. {message}") from error
+        raise InputError(f"No Ray cluster is {place}. Run `ray start --head`, or use --ray local. {message}") from error
 
 
 def _nodes() -> list[dict[str, Any]]:

@@ -82,9 +82,7 @@ class ScoreStore:
         """Merge many small files into one. Delete only files whose rows the merged file holds."""
         files = _list_folder(self.folder, SCORE_FILE) if self.folder is not None else {}
         if len(files) > FILES_BEFORE_MERGING:
-            tables = _read_tables(
-                files, self.columns, lambda path, reason, is_damaged: None
-            )  # opening a store reports damage
+            tables = _read_tables(files, self.columns, lambda *damage: None)  # opening a store reports damage
             if len(tables) > 1:
                 with suppress(InputError):  # all scores are on disk: a failure to merge them does no harm
                     merged_file = self._write(_drop_duplicates(pa.concat_tables(tables.values())))
@@ -166,16 +164,16 @@ def _set_aside(
 ) -> None:
     """Rename a damaged file to end in `.damaged`, never over another file. If that fails, only warn."""
     if not is_damaged:
-        log.warning("%s cannot be read (%s): skipped, %s.", path, reason, consequence)
+        log.warning("Cannot read %s (%s): skipped; %s.", path, reason, consequence)
         return
     targets = (path.with_name(f"{path.stem}{f'.{i}' if i else ''}.damaged") for i in itertools.count())
     target = next(target for target in targets if not os.path.lexists(target))
     try:
         path.rename(target)
-        action = f"set aside as {target.name}"
+        action = f"renamed to {target.name}"
     except OSError as error:
-        action = f"skipped, since it cannot be set aside ({error.strerror or error})"
-    log.warning("%s is damaged (%s): %s, %s.", path, reason, action, consequence)
+        action = f"skipped, and cannot be renamed ({error.strerror or error})"
+    log.warning("%s is damaged (%s): %s; %s.", path, reason, action, consequence)
 
 
 def _drop_duplicates(table: pa.Table) -> pa.Table:
@@ -200,8 +198,8 @@ def stored() -> list[StoredScores]:
     entries = []
 
     def warn(path: Path, reason: str, is_damaged: bool = True) -> None:
-        problem, action = ("is damaged", "sets it aside") if is_damaged else ("cannot be read", "skips it")
-        log.warning("%s %s (%s): the next run %s, its texts are scored again.", path, problem, reason, action)
+        problem, action = ("is damaged", "renames it") if is_damaged else ("cannot be read", "skips it")
+        log.warning("%s %s (%s): the next run %s and scores its texts again.", path, problem, reason, action)
 
     for folder in _list_folder(cache_folder() / "scores", SCORER_FOLDER):
         if not os.path.isdir(folder):
