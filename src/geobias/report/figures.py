@@ -1,19 +1,18 @@
-"""Figures: one Altair specification becomes an SVG, a PNG and a page of its own that needs no network."""
+"""Figures: one Altair specification becomes an SVG, a PNG and a page that works offline."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 import numpy as np
 
-from geobias.files import write_whole, writing
-from geobias.report.colours import BORDER, CONTINENT_COLOURS, HATCH, INK, LAND, SOFT_INK, map_scheme
-from geobias.report.hatching import hatch
-from geobias.world.shapes import Country, load_countries, load_shapes, load_topology
+from geobias.files import save_file
+from geobias.report.colours import BORDER, CONTINENT_COLOURS, HATCH, INK, LAND, SOFT_INK, map_scheme, quiet_labels
+from geobias.world.shapes import Country, CountryShape, load_countries, load_shapes, load_topology
 
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
 MAP_WIDTH, MAP_HEIGHT, SIDE_WIDTH = 800, 350, 250
@@ -21,36 +20,35 @@ LESS_THAN = "\ue0ff\ue0fe"  # stands for "<" where the library copies texts into
 SMALL = 0.7  # square degrees: below, a shape is hardly a dot at this size, and a circle stands for it
 CIRCLE = 26  # square pixels
 FENCE = 1.5  # interquartile ranges beyond the quartiles: Tukey's bound of what is no outlier
+HATCH_SPACING = 2.0  # degrees between lines, measured along a parallel
+LONGEST_STEP = 3.0  # degrees between the points of a line: between two points a map draws the great circle
 
 
 def save_chart(chart: Any, stem: Path) -> list[Path]:
-    """Write `stem`.svg, .png (twice the size, for print) and .html; all are made before the first is written."""
+    """Write `stem`.svg, .png and .html, a page without a network; all are made before the first is written."""
     import vl_convert
 
     spec = chart.to_dict()
     spec["usermeta"] = {
         "embedOptions": {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
     }
-    contents = {
-        "svg": vl_convert.vegalite_to_svg(spec).encode(),
-        "png": vl_convert.vegalite_to_png(spec, scale=2),
-        "html": _page(spec).encode(),
-    }
-    paths = []
-    for kind, content in contents.items():
-        paths.append(stem.with_name(f"{stem.name}.{kind}"))
-        with writing(paths[-1]):
-            stem.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(paths[-1], content)
-    return paths
+    # A "<" in a name or a text would end the page's script: it is spelt out.
+    escaped = json.loads(json.dumps(spec).replace("<", LESS_THAN))
+    page = vl_convert.vegalite_to_html(escaped, bundle=True).replace(LESS_THAN, "\\u003c")
+    return save_images(spec, stem, html=page.encode())
 
 
-def _page(spec: dict[str, Any]) -> str:
-    """The chart as a page without a network. A "<" in a name or a text would end the page's script: it is spelt out."""
+def save_images(spec: dict[str, Any], stem: Path, **more: bytes) -> list[Path]:
+    """Write a Vega-Lite chart as `stem`.svg and .png (twice the size, for print), and `more` by file type."""
     import vl_convert
 
-    escaped = json.loads(json.dumps(spec).replace("<", LESS_THAN))
-    return str(vl_convert.vegalite_to_html(escaped, bundle=True)).replace(LESS_THAN, "\\u003c")
+    svg, png = vl_convert.vegalite_to_svg(spec).encode(), vl_convert.vegalite_to_png(spec, scale=2)
+    contents = {
+        stem.with_name(f"{stem.name}.{kind}"): content for kind, content in [("svg", svg), ("png", png), *more.items()]
+    }
+    for path, content in contents.items():
+        save_file(path, content)
+    return list(contents)
 
 
 def world_map(
@@ -58,44 +56,43 @@ def world_map(
     names: Mapping[str, str],
     *,
     title: str,
-    subtitle: str | Sequence[str],
+    subtitle: str,
     legend: str,
     centre: float | None = None,
+    tone: int = 0,
     own_values: Mapping[str, float] | None = None,
 ) -> Any:
-    """A world map of one number for each country (by ISO code), and beside it how the numbers spread by continent.
+    """A world map of one number for each country (by ISO code), and next to it their distribution by continent.
 
-    Colours run from dark to light; with `centre` from blue (below it) to orange (above). `own_values` holds what was
-    measured for continents themselves, by code, marked among their countries. Countries without a number are hatched.
+    Colours run from dark to light; with `centre` they diverge from it, by the `tone` of higher values (`map_scheme`).
+    `own_values` holds what was measured for continents themselves, by code, marked among their countries. Countries
+    without a number are hatched.
     """
-    low, high = _range(list(values.values()), centre)
-    scale = alt.Scale(scheme=map_scheme(centre), domain=[low, high], clamp=True)
-    colour = alt.Color("value:Q", title=legend, scale=scale, legend=_bar())
+    own_values = own_values or {}
+    low, high = colour_range(list(values.values()), centre)
+    bar = alt.Legend(orient="top", gradientLength=260, gradientThickness=10, titleLimit=700, format=".3~g", offset=4)
+    scale = alt.Scale(scheme=map_scheme(centre, tone), reverse=tone > 0, domain=[low, high], clamp=True)
+    colour = alt.Color("value:Q", title=legend, scale=scale, legend=bar)
     tooltips = [alt.Tooltip("name:N"), alt.Tooltip("value:Q", title=legend, format=".4~g")]
     axis = alt.Axis(title=legend, tickCount=4, format=".3~g", titleLimit=SIDE_WIDTH + 80)
-    ends = [
-        min([low, *(own_values or {}).values()]),
-        max([high, *(own_values or {}).values()]),
-    ]  # a continent's mark is never moved
-    across = alt.X("value:Q", axis=axis, scale=alt.Scale(domain=ends, clamp=True, nice=False))
-    layered = _map(values, names, colour, tooltips)
-    spread = _by_continent(values, names, colour, across, tooltips, own_values or {})
-    beyond = sum(not low <= value <= high for value in values.values())
-    lines = [*([subtitle] if isinstance(subtitle, str) else subtitle), note(values)]
-    if beyond:
-        lines[-1] += f" Outliers, drawn at the end of the scale: {beyond}."
-    return framed(alt.hconcat(layered, spread, spacing=28), title, lines)
+    ends = [low, high, *own_values.values()]  # a continent's mark is never moved
+    across = alt.X("value:Q", axis=axis, scale=alt.Scale(domain=[min(ends), max(ends)], clamp=True, nice=False))
+    spread = _by_continent(values, names, colour, across, tooltips, own_values)
+    note = (
+        f"Hatched, or an empty circle: no data ({len(without_data(values))}). "
+        "Circles: countries too small for the map, or without a shape."
+    )
+    if missing := unmapped(values):
+        note += f" Not on the map: {len(missing)}."
+    if beyond := sum(not low <= value <= high for value in values.values()):
+        note += f" Outliers, drawn at the end of the scale: {beyond}."
+    return framed(alt.hconcat(_map(values, names, colour, tooltips), spread, spacing=28), title, [subtitle, note])
 
 
 def continent_map(names: Mapping[str, str], colour: alt.Color) -> Any:
     """The countries in the colours of their continents."""
-    known = load_countries()
-    return _map(
-        {code: known[code].continent_name for code in names},
-        names,
-        colour,
-        [alt.Tooltip("name:N"), alt.Tooltip("value:N", title="continent")],
-    )
+    continents = {code: load_countries()[code].continent_name for code in names}
+    return _map(continents, names, colour, [alt.Tooltip("name:N"), alt.Tooltip("value:N", title="continent")])
 
 
 def continent_colour(**options: Any) -> alt.Color:
@@ -116,16 +113,7 @@ def unmapped(values: Mapping[str, Any]) -> list[Country]:
     return [country for code, country in load_countries().items() if code in values and country.point is None]
 
 
-def note(values: Mapping[str, Any]) -> str:
-    sentences = (
-        f"Hatched, or an empty circle: no data ({len(without_data(values))}). "
-        "Circles: countries too small for the map, or without a shape."
-    )
-    missing = unmapped(values)
-    return f"{sentences} Not on the map: {len(missing)}." if missing else sentences
-
-
-def _range(values: Sequence[float], centre: float | None) -> tuple[float, float]:
+def colour_range(values: Sequence[float], centre: float | None) -> tuple[float, float]:
     """Where the colours and the axis end: where outliers begin, so that one of them does not make all others alike.
 
     With a centre the range is as wide on both sides of it.
@@ -144,63 +132,74 @@ def _range(values: Sequence[float], centre: float | None) -> tuple[float, float]
     return centre - wider, centre + wider
 
 
-def _bar() -> alt.Legend:
-    return alt.Legend(orient="top", gradientLength=260, gradientThickness=10, titleLimit=700, format=".3~g", offset=4)
-
-
 def _map(
     values: Mapping[str, Any], names: Mapping[str, str], colour: alt.Color, tooltips: Sequence[alt.Tooltip]
 ) -> Any:
     """Shapes with a value in its colour, the others hatched, and circles for what is too small to be seen."""
+
+    def describe(place: CountryShape | Country) -> dict[str, Any]:
+        return {"name": names.get(place.code or "", place.name), "value": values.get(place.code or "")}
+
+    features = topology(lambda shape: {"properties": describe(shape)})
+    circles = [
+        {**describe(country), "x": country.point[0], "y": country.point[1]}
+        for country in load_countries().values()
+        if country.area < SMALL and country.point is not None
+    ]
+    empty = [shape for shape in load_shapes() if shape.code not in values]
+    lines = [piece.round(2).tolist() for shape in empty for piece in hatch(shape.rings)]
+    hatching = {"type": "Feature", "properties": {}, "geometry": {"type": "MultiLineString", "coordinates": lines}}
     border: dict[str, Any] = {"stroke": BORDER, "strokeWidth": 0.4}
     shape = alt.Chart().transform_calculate(name="datum.properties.name", value="datum.properties.value")
-    dot = alt.Chart(alt.InlineData(values=_dots(values, names))).encode(longitude="x:Q", latitude="y:Q")
+    circle = alt.Chart(alt.InlineData(values=circles)).encode(longitude="x:Q", latitude="y:Q")
     known, unknown = "datum.value !== null", "datum.value === null"
     layers = [
         shape.transform_filter(unknown).mark_geoshape(fill=LAND, **border).encode(tooltip="name:N"),
-        alt.Chart(_hatching(values)).mark_geoshape(filled=False, stroke=HATCH, strokeWidth=0.6, tooltip=False),
+        alt.Chart(_inline([hatching], type="json")).mark_geoshape(
+            filled=False, stroke=HATCH, strokeWidth=0.6, tooltip=False
+        ),
         shape.transform_filter(known).mark_geoshape(**border).encode(color=colour, tooltip=tooltips),
-        dot.transform_filter(unknown)
+        circle.transform_filter(unknown)
         .mark_circle(size=CIRCLE, fill=LAND, stroke=HATCH, strokeWidth=0.8, opacity=1)
         .encode(tooltip="name:N"),
-        dot.transform_filter(known)
+        circle.transform_filter(known)
         .mark_circle(size=CIRCLE, stroke=INK, strokeWidth=0.4, opacity=1)
         .encode(color=colour, tooltip=tooltips),
     ]
-    layered = alt.layer(*layers, data=_features(values, names)).project("equalEarth")
+    layered = alt.layer(*layers, data=_inline(features, feature="countries", type="topojson")).project("equalEarth")
     return layered.properties(width=MAP_WIDTH, height=MAP_HEIGHT)
 
 
-def _features(values: Mapping[str, Any], names: Mapping[str, str]) -> alt.InlineData:
-    """The shapes as TopoJSON, each with its name and value; as text, which Altair need not walk through."""
-    geometries = []
-    for shape in load_shapes():
-        code = shape.code or ""
-        about = {"name": names.get(code, shape.name), "value": values.get(code)}
-        geometries.append(shape.geometry | {"properties": about})
-    topology = {key: load_topology()[key] for key in ("type", "arcs", "transform")}
-    topology["objects"] = {"countries": {"type": "GeometryCollection", "geometries": geometries}}
-    return alt.InlineData(values=_text(topology), format=alt.TopoDataFormat(type="topojson", feature="countries"))
+def topology(describe: Callable[[CountryShape], dict[str, Any]]) -> dict[str, Any]:
+    """The shapes as TopoJSON, each with its description."""
+    geometries = [shape.geometry | describe(shape) for shape in load_shapes()]
+    objects = {"countries": {"type": "GeometryCollection", "geometries": geometries}}
+    return {key: load_topology()[key] for key in ("type", "arcs", "transform")} | {"objects": objects}
 
 
-def _hatching(values: Mapping[str, Any]) -> alt.InlineData:
-    """The hatch lines of all shapes without a value, as one GeoJSON feature."""
-    empty = [shape for shape in load_shapes() if shape.code not in values]
-    lines = [piece.round(2).tolist() for shape in empty for piece in hatch(shape.rings)]
-    feature = {"type": "Feature", "properties": {}, "geometry": {"type": "MultiLineString", "coordinates": lines}}
-    return alt.InlineData(values=_text([feature]), format=alt.JsonDataFormat(type="json"))
+def _inline(content: Any, **form: Any) -> alt.InlineData:
+    """Data as text, which Altair need not walk through."""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    return alt.InlineData(values=text, format=alt.DataFormat(**form))
 
 
-def _text(content: Any) -> str:
-    return json.dumps(content, separators=(",", ":"), allow_nan=False)
+def hatch(rings: Sequence[np.ndarray], spacing: float = HATCH_SPACING) -> Iterable[np.ndarray]:
+    """The pieces of the lines x - y = 0, ±spacing, ±2 spacing, ... that lie inside closed outlines, as points (x, y).
 
-
-def _dots(values: Mapping[str, Any], names: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [
-        {"name": names.get(code, country.name), "value": values.get(code), "x": country.point[0], "y": country.point[1]}
-        for code, country in load_countries().items()
-        if country.area < SMALL and country.point is not None
-    ]
+    By the even-odd rule: the pieces inside run from a line's first crossing of an outline to the second, from the third
+    to the fourth, and so on, holes included.
+    """
+    start = np.concatenate([ring[:-1] for ring in rings])
+    end = np.concatenate([ring[1:] for ring in rings])
+    across_start, across_end = start[:, 0] - start[:, 1], end[:, 0] - end[:, 1]
+    lowest, highest = across_start.min(), across_start.max()  # each outline is closed: its ends are its starts
+    for line in np.arange(np.ceil(lowest / spacing), np.floor(highest / spacing) + 1) * spacing:
+        crossed = (across_start <= line) != (across_end <= line)
+        share = (line - across_start[crossed]) / (across_end[crossed] - across_start[crossed])
+        height = np.sort(start[crossed, 1] + share * (end[crossed, 1] - start[crossed, 1]))
+        for low, high in zip(height[::2], height[1::2], strict=True):
+            y = np.linspace(low, high, 2 + int((high - low) / LONGEST_STEP))
+            yield np.column_stack([y + line, y])
 
 
 def _by_continent(
@@ -212,16 +211,13 @@ def _by_continent(
     own_values: Mapping[str, float],
 ) -> Any:
     """A tick for each country in the row of its continent, the row's median, and the value of the continent itself."""
-    known = load_countries()
+    countries = load_countries()
     rows = [
-        {"name": names.get(code, known[code].name), "continent": known[code].continent_name, "value": value}
+        {"name": names.get(code, countries[code].name), "continent": countries[code].continent_name, "value": value}
         for code, value in values.items()
     ]
-    continent_names = {country.continent: country.continent_name for country in known.values()}
-    marks = [
-        {"name": continent_names[code], "continent": continent_names[code], "value": value}
-        for code, value in own_values.items()
-    ]
+    continents = {country.continent: country.continent_name for country in countries.values()}
+    marks = [{"name": continents[c], "continent": continents[c], "value": value} for c, value in own_values.items()]
     down = alt.Y("continent:N", title=None, axis=alt.Axis(domain=False, ticks=False, grid=False, labelPadding=10))
     ticks = alt.Chart(alt.InlineData(values=rows)).encode(x=across, y=down)
     layers: list[Any] = [
@@ -240,17 +236,13 @@ def _by_continent(
 
 def framed(chart: Any, title: str, lines: Sequence[str]) -> Any:
     """The look that all figures share: title on the left, quiet axes, one font."""
+    heading = alt.TitleParams(title, subtitle=list(lines), anchor="start", fontSize=18, offset=14)
+    quiet = quiet_labels(SOFT_INK, 11)
     return (
-        chart.properties(
-            title=alt.TitleParams(title, subtitle=list(lines), anchor="start", fontSize=18, offset=14),
-            padding=16,
-            background="white",
-        )
+        chart.properties(title=heading, padding=16, background="white")
         .configure(font=FONT)
         .configure_title(anchor="start", color=INK, subtitleColor=SOFT_INK, subtitleFontSize=12, subtitlePadding=6)
         .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=SOFT_INK, titleColor=SOFT_INK, titleFontWeight="normal", gridColor="#e6e6e6", labelFontSize=11
-        )
-        .configure_legend(labelColor=SOFT_INK, titleColor=SOFT_INK, titleFontWeight="normal", labelFontSize=11)
+        .configure_axis(gridColor="#e6e6e6", **quiet)
+        .configure_legend(**quiet)
     )

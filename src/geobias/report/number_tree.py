@@ -6,9 +6,12 @@ value counts, and so does its interval.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
+
+from geobias.report.results import HasInterval
 
 WORST = "worst"
 
@@ -30,15 +33,6 @@ class TreeNumber:
         return TreeNumber(value, nearest, max(abs(self.low), abs(self.high)))
 
 
-class HasInterval(Protocol):
-    @property
-    def value(self) -> float | None: ...
-    @property
-    def low(self) -> float | None: ...
-    @property
-    def high(self) -> float | None: ...
-
-
 def tree_number(estimate: HasInterval | None, value: float | None = None) -> TreeNumber:
     """An estimate as a number of the tree; where there is none, the bare value."""
     return TreeNumber(value) if estimate is None else TreeNumber(estimate.value, estimate.low, estimate.high)
@@ -54,17 +48,11 @@ class NumberTree(dict[str, Any]):
     """What lies below one part of a path. Names are case-insensitive; a name that two entries share finds neither."""
 
     def __init__(self, entries: Iterable[tuple[Sequence[str], NumberTree | TreeNumber]]) -> None:
-        super().__init__()
-        self.names: list[str] = []  # as they are listed to the user
-        shared = set()
-        for names, below in entries:
-            self.names.append(names[0])
-            for name in dict.fromkeys(name.casefold() for name in names):
-                if name in self:
-                    shared.add(name)
-                self[name] = below
-        for name in shared:
-            del self[name]
+        entries = list(entries)
+        self.names = [names[0] for names, _ in entries]  # as they are listed to the user
+        pairs = [(key, below) for names, below in entries for key in dict.fromkeys(map(str.casefold, names))]
+        counts = Counter(key for key, _ in pairs)
+        super().__init__((key, below) for key, below in pairs if counts[key] == 1)
 
 
 def model_names(name: str) -> tuple[str, str]:

@@ -34,6 +34,4 @@ def column_values(table: pyarrow.Table, columns: Sequence[str]) -> np.ndarray:
 
 
 def damaged(path: Path) -> InputError:
-    return InputError(
-        f"{path} is missing, damaged or of another run: run the same audit again with --out {path.parent}."
-    )
+    return InputError(f"{path} is missing, damaged or of another run. Run the audit again with --out {path.parent}.")

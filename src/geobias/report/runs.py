@@ -18,14 +18,14 @@ from typing import Generic, TypeVar
 
 from geobias.errors import InputError
 from geobias.report.results import AuditResult
-from geobias.report.run_folder import INDEX, RunFolder, index_settings, read_json
+from geobias.report.run_folder import INDEX, RunFolder, read_json
 
 AnyResult = TypeVar("AnyResult", bound=AuditResult, covariant=True)
 
 
 @dataclass(frozen=True)
 class RunDescription:
-    """What run.json says beside the settings: when and how a run was made."""
+    """What run.json has in addition to the settings: when and how a run was made."""
 
     finished: str
     seconds: float
@@ -35,6 +35,8 @@ class RunDescription:
     """For each model the parts of the fast path that it used, by name; none with --plain."""
     command: str | None = None
     """The command as it was typed; null for a run made from Python."""
+    texts_left_out: bool = False
+    """Whether this is a copy without the texts that were scored, in a bundle of evidence."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,10 @@ def place_for(out: str | Path) -> Path:
     """The folder that `--out` means, written out; refused at once where nothing could be written."""
     folder = Path(out).expanduser().resolve()
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file: give --out a folder.")
+        raise InputError(f"{folder} is a file. --out must be a folder.")
     standing = next(path for path in (folder, *folder.parents) if path.exists())
     if not standing.is_dir() or not os.access(standing, os.W_OK):
-        raise InputError(f"Nothing can be written in {standing}: choose another --out.")
+        raise InputError(f"Cannot write to {standing}. Choose another --out.")
     return folder
 
 
@@ -84,7 +86,7 @@ def runs_in(folder: Path) -> list[Path]:
 
 def index_folder(path: Path, runs: Sequence[str]) -> RunFolder:
     """The folder of several runs, which lie below it."""
-    return RunFolder(path, index_settings(runs), description=INDEX)
+    return RunFolder(path, {"runs": list(runs)}, description=INDEX)
 
 
 def typed_command() -> str | None:

@@ -9,29 +9,20 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from geobias.files import write_whole, writing
+from geobias.files import save_file
 from geobias.measures.estimates import SIGNIFICANT, Estimate
-from geobias.report.results import AuditResult
+from geobias.report.results import AuditResult, HasInterval
 
-NO_DATA = "no data"
 NOTHING = "–"
+TOO_FEW = "too few"  # texts: `FEWEST_TEXTS_SHOWN`
 MARKED_COLUMN = "{} marked (adjusted p < 0.05)"
-
-
-class Bounded(Protocol):
-    """Anything with an interval."""
-
-    @property
-    def low(self) -> float | None: ...
-    @property
-    def high(self) -> float | None: ...
 
 
 class QuietConsole(Console):
@@ -47,22 +38,10 @@ def console() -> Console:
     return QuietConsole(highlight=False, markup=False, emoji=False)  # a user's [text] :here: is shown as it is
 
 
-def show_tables(tables: Iterable[Table], notes: Iterable[str], closing: Sequence[str], files: str) -> None:
-    """A result as every audit ends: its tables, notes, what the numbers mean, and where the files are."""
-    out = console()
-    for table in tables:
-        out.print(table)
-    for note in notes:
-        out.print(note)
-    out.print()
-    for line in closing:
-        out.print(line, style="dim")
-    out.print(files, soft_wrap=True)
-
-
-def print_json(result: AuditResult) -> None:
-    """The content of results.json on standard output."""
-    print(json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False))
+def print_json(*results: AuditResult) -> None:
+    """The content of results.json on standard output; of several results an array."""
+    contents = [result.to_dict() for result in results]
+    print(json.dumps(contents if len(contents) > 1 else contents[0], indent=1, ensure_ascii=False, allow_nan=False))
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
@@ -71,13 +50,17 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> 
     Text that a spreadsheet would run is made plain text.
     """
     rows = list(rows)
-    out = io.StringIO()
     columns = list(dict.fromkeys([*columns, *(key for row in rows for key in row)]))
+    out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    for row in rows:
-        writer.writerow([_cell(row.get(column)) for column in columns])
+    writer.writerows([_plain_cell(row.get(column)) for column in columns] for row in rows)
     return out.getvalue()
+
+
+def _plain_cell(value: Any) -> Any:
+    is_formula = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
+    return f"'{value}" if is_formula else value
 
 
 def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> None:
@@ -86,15 +69,7 @@ def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[s
 
 def save_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """A table that joins a finished run: whole or not at all."""
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, csv_text(rows).encode())
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + value
-    return value
+    save_file(path, csv_text(rows).encode())
 
 
 def titled_table(title: str) -> Table:
@@ -104,32 +79,32 @@ def titled_table(title: str) -> Table:
 def digits(value: float | None, factor: float = 1.0) -> str:
     """Four digits after the point, more for what is small; "no data" where there is no pair."""
     if value is None:
-        return NO_DATA
+        return "no data"
     scaled = value * factor
     return f"{scaled:.4f}" if scaled == 0 or abs(scaled) >= 0.001 else f"{scaled:.3g}"
 
 
 def marked(text: str, estimate: Estimate) -> str:
     """With a star where the adjusted p-value is small; without, a blank keeps the digits in line."""
-    return f"{text}*" if is_marked(estimate) else f"{text} "
+    return text + ("*" if is_marked(estimate) else " ")
 
 
 def is_marked(estimate: Estimate) -> bool:
     return estimate.p_adjusted is not None and estimate.p_adjusted < SIGNIFICANT
 
 
-def interval(estimate: Bounded, places: int) -> str:
+def interval(estimate: HasInterval, places: int) -> str:
     """The interval with signs; empty where there is none."""
     if estimate.low is None or estimate.high is None:
         return ""
     return f"{signed(estimate.low, places)} to {signed(estimate.high, places)}"
 
 
-def format_interval(bounds: Bounded, form: str) -> str:
+def format_interval(estimate: HasInterval, form: str) -> str:
     """The interval in a format like .3f; a dash where there is none."""
-    if bounds.low is None or bounds.high is None:
+    if estimate.low is None or estimate.high is None:
         return NOTHING
-    return f"{bounds.low:{form}} to {bounds.high:{form}}"
+    return f"{estimate.low:{form}} to {estimate.high:{form}}"
 
 
 def signed(value: float | None, places: int, nothing: str = NOTHING) -> str:

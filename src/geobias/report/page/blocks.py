@@ -6,57 +6,104 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from geobias.measures.estimates import Estimate
+
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Chart:
+class Titled:
+    """A block with a heading."""
+
+    id: str
+    title: str  # says what it shows
+    reading: str  # one sentence on how to read it
+
+
+@dataclass(frozen=True)
+class Chart(Titled):
     """A Vega-Lite chart. `rows` are the numbers behind it, which the page offers as CSV.
 
     Its `spec` leaves the colours of text and lines to the page, which is light or dark; its width is the page's.
     """
 
     kind: ClassVar[str] = "chart"
-    id: str
-    title: str  # says what it shows
-    reading: str  # one sentence on how to read it
     alt: str  # for those who cannot see it: what is to be seen
     spec: Mapping[str, Any] = field(repr=False)
     rows: Sequence[Row] = field(repr=False)
+    has_texts: bool = False  # it shows words that may offend: the page's switch hides it
+
+
+@dataclass(frozen=True)
+class Remark(Titled):
+    """A sentence where there is nothing to draw."""
+
+    kind: ClassVar[str] = "remark"
+
+
+@dataclass(frozen=True)
+class Table(Titled):
+    """Rows as they are, which the page offers as CSV too; numbers are formatted by whoever makes it."""
+
+    kind: ClassVar[str] = "table"
+    rows: Sequence[Mapping[str, str]]
+    text_columns: Sequence[str] = ()  # with words that may offend: the page's switch hides them
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Charts of which the reader looks at one at a time."""
+    """Charts or tables of which the reader looks at one at a time.
+
+    Where the options are models of the page, one control switches all such choices of the page.
+    """
 
     kind: ClassVar[str] = "choice"
     id: str
     label: str
-    options: Mapping[str, Chart]
+    options: Mapping[str, Chart | Table]
 
 
 @dataclass(frozen=True)
-class Table:
-    """Rows as they are, which the page offers as CSV too; numbers are formatted by whoever makes it."""
+class MapMeasure:
+    """A number for each country of a map, by ISO code, with its interval and its test.
 
-    kind: ClassVar[str] = "table"
-    id: str
+    Countries whose adjusted p-value is below 0.05 are drawn in full colour, the others pale.
+    """
+
     title: str
+    legend: str  # the unit of the colours
     reading: str
-    rows: Sequence[Mapping[str, str]]
+    estimates: Mapping[str, Estimate] = field(repr=False)
+    baseline: str  # what the test compares a country with, such as "the mean of countries"
+    centre: float | None = None  # where colours diverge
+    tone: int = 0  # 1 where a higher value is better for the person, -1 where it is worse: orange is worse
+    is_ratio: bool = False  # colours follow the logarithm of the value
+    model: str | None = None  # whose numbers they are: shown where the reader chooses the model
 
 
 @dataclass(frozen=True)
-class WorldMap:
-    """The world map with its choosers and the panel of a country, drawn by the page's script from `data`."""
+class MapCountry:
+    """What the map's panel says of a country besides the measures."""
+
+    name: str
+    continent: str
+    facts: Sequence[str] = ()
+    cities: Sequence[tuple[str, float | None]] = ()
+    cities_title: str = ""
+    unranked: str = ""  # why the country has no rank
+
+
+@dataclass(frozen=True)
+class WorldMap(Titled):
+    """The world map with its search, ranking and panel, drawn by the page's script."""
 
     kind: ClassVar[str] = "world"
-    id: str
-    title: str
-    reading: str
     alt: str
-    spec: Mapping[str, Any] = field(repr=False)
-    data: Mapping[str, Any] = field(repr=False)
+    measures: Sequence[MapMeasure]
+    countries: Mapping[str, MapCountry] = field(repr=False)  # by ISO code
+    words: Mapping[str, Any] | None = field(default=None, repr=False)  # the likelihood of every word
+    caution: str = ""  # why the map may mislead
+    is_hero: bool = True  # False: it stands below what says why not to trust it
 
 
 Part = tuple[str, str | None]
@@ -65,36 +112,24 @@ Part = tuple[str, str | None]
 
 @dataclass(frozen=True)
 class Example:
-    """An original and a renamed text, cut into pieces so that names can be marked, and the scores of both."""
+    """A text before and after a change, cut into pieces so that names can be marked, and the scores of both."""
 
     place: str
     before: Sequence[Part]
     after: Sequence[Part]
     scores: Sequence[Row]  # label, before, after
+    reference: str = "original"  # what the changed text is compared with
 
 
 @dataclass(frozen=True)
-class Examples:
+class Examples(Titled):
     """Real texts: shown after a warning, and hidden by the page's switch."""
 
     kind: ClassVar[str] = "examples"
-    id: str
-    title: str
-    reading: str
     items: Sequence[Example]
 
 
-Block = Chart | Choice | Table | WorldMap | Examples
-
-
-@dataclass(frozen=True)
-class Number:
-    """One of the numbers that sum a run up, already in words."""
-
-    label: str
-    value: str
-    interval: str
-    note: str
+Block = Chart | Choice | Remark | Table | WorldMap | Examples
 
 
 @dataclass(frozen=True)
@@ -105,5 +140,4 @@ class Section:
     title: str
     lead: str
     blocks: Sequence[Block]
-    numbers: Sequence[Number] = ()
     notes: Sequence[str] = ()  # what was left out, cut, unknown

@@ -1,0 +1,236 @@
+"""Findings: what an audit concludes, in words and in numbers.
+
+Every audit has a module `findings.py` with `list_findings(result)`: the overall answer for each model first, then what
+stands out, then what may be an artefact. A finding is never stronger than its test:
+
+| evidence | rule |
+|---|---|
+| clear | p < 0.05, adjusted for all comparisons of its family |
+| suggestive | 0.05 <= adjusted p < 0.10, or a smaller p that an artefact may explain: confirm it first |
+| none | adjusted p >= 0.10: what could have been missed is part of the sentence |
+| not testable | no p-value: too little data, or a number without a test |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, Literal
+
+from geobias.measures.estimates import SIGNIFICANT
+
+Evidence = Literal["clear", "suggestive", "none", "not testable"]
+Role = Literal["overall", "detail", "caution"]
+SUGGESTIVE: Final = 0.10
+MOST_EXAMPLES: Final = 5
+TESTS_NAMED: Final = 4  # in each part of a verdict
+EVIDENCE_LABELS: Final[dict[Evidence, str]] = {
+    "clear": "clear",
+    "suggestive": "suggestive",
+    "none": "no evidence",
+    "not testable": "not testable",
+}
+VERDICTS: Final[list[tuple[Evidence, str, str]]] = [  # how the verdict words one answer, and several
+    ("clear", "A clear difference.", "Clear differences"),
+    ("suggestive", "A possible difference, to be confirmed.", "Possible differences, to be confirmed,"),
+    ("none", "No clear difference.", "No clear difference"),
+    ("not testable", "No test of bias was possible.", "No test of bias was possible"),
+]
+
+CHANGE_VERDICTS: Final[list[tuple[Evidence, str, str]]] = [  # the same where models are compared before and after
+    ("clear", "A clear change after mitigation.", "Clear changes after mitigation"),
+    ("suggestive", "A possible change after mitigation.", "Possible changes after mitigation"),
+    ("none", "No clear change after mitigation.", "No clear change after mitigation"),
+    ("not testable", "No test of the change was possible.", "No test of the change was possible"),
+]
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a difference is; the interval is null where there is none."""
+
+    value: float
+    low: float | None
+    """Lower end of the 95 % interval."""
+    high: float | None
+    unit: str
+    """points, times, probability, per cent, ..."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleText:
+    """A text behind a finding, with what was changed in it and how a model's answer changed."""
+
+    text_id: str
+    original: str
+    changed: str
+    label: str
+    """The class whose probability changed."""
+    before: float
+    after: float
+    original_names: list[str] = field(default_factory=list)
+    """What was replaced in the original text."""
+    changed_names: list[str] = field(default_factory=list)
+    """What stands there instead."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One conclusion of an audit.
+
+    Attributes
+    ----------
+    role : {"overall", "detail", "caution"}
+        "overall": the answer for a model; "detail": what stands out; "caution": a possible artefact.
+    audit : str
+        Audit that it comes from: "regions", "names", ...
+    model : str
+        Model that it is about.
+    measure : str or None
+        Measure that it rests on, if its audit answers by several: "association" or "distance" of regions.
+    question : str
+        What was compared with what.
+    subject : str or None
+        Country, region or other group that it is about; None if it is about all of them.
+    code : str or None
+        Code of that country, or id of that region.
+    direction : {"higher", "lower"} or None
+        Direction of the difference.
+    valence : {"better", "worse"} or None
+        Whether the outcome is better or worse for the subject; None if the labels do not tell.
+    size : Size or None
+        `value`, `low`, `high` (95 % interval) and `unit`.
+    p : float or None
+        p-value before adjustment.
+    p_adjusted : float or None
+        p-value adjusted for all comparisons of its family.
+    evidence : {"clear", "suggestive", "none", "not testable"}
+        "clear" below an adjusted p of 0.05, "suggestive" below 0.10, "none" from 0.10 on.
+    sentence : str
+        The finding in plain words, with its numbers.
+    limit : str
+        What limits it, in one sentence.
+    next_step : str
+        What to do next: a command, or what to look at.
+    examples : list of ExampleText
+        Up to five texts behind it. They may be offensive.
+    test : str
+        Audit and measure, as the verdict names them.
+    label : str
+        Word in front of the sentence: "clear", "suggestive", "no evidence", "not testable" or "caution".
+    short_model : str
+        Name of the model without the path to its folder.
+
+    Examples
+    --------
+    >>> clear = [finding for finding in result.findings if finding.evidence == "clear"]  # doctest: +SKIP
+    """
+
+    role: Role
+    """overall: the answer for a model; detail: what stands out; caution: what may be an artefact."""
+    audit: str
+    """The audit that it comes from: regions, names, ..."""
+    model: str
+    """The model that it is about."""
+    measure: str | None = None
+    """The measure that it rests on, where its audit answers by several: association or distance of regions."""
+    question: str
+    """What was compared with what."""
+    subject: str | None = None
+    """The country, region or other group that it concerns; null where it concerns all of them."""
+    code: str | None = None
+    """The code of that country, or the id of that region."""
+    direction: Literal["higher", "lower"] | None = None
+    valence: Literal["better", "worse"] | None = None
+    """Whether the subject fares better or worse; null where the labels do not say."""
+    size: Size | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    evidence: Evidence
+    sentence: str
+    """The finding in plain words, with its numbers."""
+    limit: str
+    """What limits it, in one sentence."""
+    next_step: str
+    """What to do next: a command, or what to look at."""
+    examples: list[ExampleText] = field(default_factory=list)
+    """Up to five typical texts."""
+
+    @property
+    def label(self) -> str:
+        """The word in front of its sentence."""
+        return "caution" if self.role == "caution" else EVIDENCE_LABELS[self.evidence]
+
+    @property
+    def test(self) -> str:
+        """The audit, with the measure where there are several."""
+        return self.audit if self.measure is None else f"{self.audit}, {self.measure}"
+
+    @property
+    def short_model(self) -> str:
+        """The model's name without the long way to a folder."""
+        return "/".join(Path(self.model).parts[-2:])
+
+
+def grade_evidence(p_adjusted: float | None) -> Evidence:
+    """How strong the evidence is, by the rule above."""
+    if p_adjusted is None:
+        return "not testable"
+    if p_adjusted < SIGNIFICANT:
+        return "clear"
+    return "suggestive" if p_adjusted < SUGGESTIVE else "none"
+
+
+def cap_details(findings: Iterable[Finding]) -> list[Finding]:
+    """Details of a model whose overall answer is not clear are at most suggestive: verdict and gate then agree."""
+    findings = list(findings)
+    answers = with_role(findings, "overall")
+    clear = {(answer.model, answer.measure) for answer in answers if answer.evidence == "clear"}
+    return [
+        replace(finding, evidence="suggestive")
+        if finding.role == "detail" and finding.evidence == "clear" and (finding.model, finding.measure) not in clear
+        else finding
+        for finding in findings
+    ]
+
+
+def format_p(p: float | None) -> str:
+    """An adjusted p-value for a sentence."""
+    if p is None:
+        return "not tested"
+    if p < 0.001:
+        return "adjusted p < 0.001"
+    is_near_limit = any(abs(p - limit) < 0.005 for limit in (SIGNIFICANT, SUGGESTIVE))
+    return f"adjusted p = {p:.4f}" if is_near_limit else f"adjusted p = {p:.2g}"
+
+
+def with_role(findings: Iterable[Finding], role: Role) -> list[Finding]:
+    return [finding for finding in findings if finding.role == role]
+
+
+def _name_subject(answer: Finding) -> str:
+    """Whom a difference concerns: ", worse for Poland"."""
+    if answer.subject is None or answer.evidence != "clear":
+        return ""
+    return f", {answer.valence} for {answer.subject}" if answer.valence else f": {answer.subject}"
+
+
+def state_verdict(findings: Iterable[Finding], *, name_tests: bool = True) -> str:
+    """The overall answers of all models in one sentence: the first line of the terminal, the page and the notebook.
+
+    Without `name_tests` it only counts them.
+    """
+    answers = with_role(findings, "overall")
+    parts = []
+    is_change = all(answer.audit == "mitigate" for answer in answers)
+    for evidence, single, several in CHANGE_VERDICTS if is_change else VERDICTS:
+        matching = [answer for answer in answers if answer.evidence == evidence]
+        if matching and len(answers) == 1:
+            parts.append(f"{single.removesuffix('.')}{_name_subject(matching[0])}.")
+        elif matching:
+            tests = list(dict.fromkeys(f"{answer.short_model} ({answer.test})" for answer in matching))
+            more = f" and {len(tests) - TESTS_NAMED} more" if len(tests) > TESTS_NAMED else ""
+            names = f": {', '.join(tests[:TESTS_NAMED])}{more}" if name_tests and len(matching) < len(answers) else ""
+            parts.append(f"{several} in {len(matching)} of {len(answers)} tests{names}.")
+    return " ".join(parts)
