@@ -10,6 +10,7 @@ from typing import Any
 
 from geobias.checks import MOST_ROWS, check_number, shorten
 from geobias.errors import InputError
+from geobias.texts.hub_texts import is_hub_name
 from geobias.texts.user_texts import Texts, join_texts, read_texts, sample_texts
 
 MOST_CITIES = 100_000  # per country: more than the world has
@@ -48,7 +49,7 @@ def load_texts(
     if source is None:
         options = {"--column": column != "text", "--spans": spans, "--label": label, "--subset": subsets}
         for option in (option for option, value in options.items() if value):
-            raise InputError(f"{option} names a column of texts of your own: give --texts.")
+            raise InputError(f"{option} needs --texts: the bundled tweets have no such column.")
         return sample_texts(entity).head(limit or sample)
     subsets = [subsets] if isinstance(subsets, str) else subsets
     sources = source.items() if isinstance(source, Mapping) else [("", source)]
@@ -58,22 +59,25 @@ def load_texts(
     ]
     texts = join_texts([part.head(limit) if limit else part for part in parts])
     if len(set(texts.languages)) > 1 and "language" in texts.groups:
-        raise InputError("The languages that --texts names are a subset already: leave out --subset language.")
+        raise InputError("--texts already sets the languages as subsets. Remove --subset language.")
     return texts
 
 
-def parse_text_files(values: Sequence[str] | None) -> dict[str, Path] | None:
-    """`--texts FILE`, or several `--texts LANGUAGE=FILE`, as {language: file}; a file may have "=" in its name."""
+def parse_text_files(values: Sequence[str] | None) -> dict[str, str | Path] | None:
+    """`--texts FILE`, or several `--texts LANGUAGE=FILE`, as {language: file}; a file may have "=" in its name.
+
+    Names on the Hugging Face Hub stay as they are: a path would lose a slash of "hf://".
+    """
     if not values:
         return None
-    files: dict[str, Path] = {}
+    files: dict[str, str | Path] = {}
     for value in values:
         language, separator, path = value.partition("=")
         if not separator or os.path.exists(value):  # False for a name that is too long for a file
             language, path = "", value
         if language in files:
-            raise InputError("Several --texts need a language each, for example: --texts en=a.csv --texts eu=b.csv.")
-        files[language] = Path(path)
+            raise InputError("Several --texts need a language each: --texts en=a.csv --texts eu=b.csv.")
+        files[language] = path if is_hub_name(path) else Path(path)
     return files
 
 
@@ -83,7 +87,7 @@ def split_list(names: str | Sequence[str], option: str) -> list[str]:
         return list(names)
     parts = [name.strip() for name in names.split(",") if name.strip()]
     if not parts:
-        raise InputError(f"{option} is empty: leave it out, or name at least one.")
+        raise InputError(f"{option} is empty. Add at least one value, or remove it.")
     return parts
 
 
@@ -94,6 +98,6 @@ def parse_city_count(cities: int | str, *, fewest: int = 0) -> int | None:
     try:
         count = int(cities)
     except (TypeError, ValueError):
-        raise InputError(f"--cities takes a number or 'all', not {shorten(str(cities))!r}.") from None
+        raise InputError(f"--cities must be a number or 'all', not {shorten(str(cities))!r}.") from None
     check_number("--cities", count, fewest, MOST_CITIES)
     return count

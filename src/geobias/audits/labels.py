@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from geobias.checks import describe_choices
 from geobias.errors import InputError
 from geobias.texts.user_texts import Texts
 
@@ -19,9 +20,15 @@ NEGATIVE = frozenset(
     "toxicity insult obscene threat profanity spam grief disappointment disapproval annoyance harassment "
     "nervousness remorse embarrassment racism sexism harmful unsafe".split()
 ) | {"1 star", "2 stars", "severe toxic", "identity hate", "hate speech", "offensive language"}
-NEUTRAL = frozenset("neutral normal neither none other".split())  # positive only where all other labels are negative
+NEUTRAL = frozenset("neutral normal neither none".split())  # positive only where all other labels are negative
 HAS_DIGIT = re.compile(r"\d")  # "4 stars": a number could mean this label, or its position
 NEGATION = re.compile(r"^(?:not|non|no)[ -]?(?P<rest>.+)$")
+INTENSIFIER = re.compile(r"^(?:very|extremely|highly|strongly|mostly|slightly|somewhat|rather|weakly) ")
+EMOTIONS = frozenset(  # what a text expresses, which is no judgement of a person
+    "joy happy happiness love optimism admiration gratitude approval caring amusement excitement pride relief trust "
+    "anger angry sadness sad fear disgust grief disappointment disapproval annoyance nervousness remorse "
+    "embarrassment".split()
+)
 
 
 def find_label_tones(
@@ -29,11 +36,11 @@ def find_label_tones(
 ) -> tuple[list[int], list[int]]:
     """Positions of the positive and the negative labels: those the user names, else those known by their names."""
     if bool(positive) != bool(negative):
-        raise InputError("Give both --positive and --negative, or neither.")
+        raise InputError("Use both --positive and --negative, or neither.")
     if positive:
         positions = _find_labels(classifier, labels, positive), _find_labels(classifier, labels, negative)
         if set(positions[0]) & set(positions[1]):
-            raise InputError("A label cannot be both positive and negative: mend --positive or --negative.")
+            raise InputError("A label cannot be both positive and negative. Change --positive or --negative.")
         return positions
     tones = [label_tone(label) for label in labels]
     if min(tones) < 0 and max(tones) <= 0:
@@ -55,15 +62,27 @@ def find_main_label(classifier: str, labels: Sequence[str], name: str | None) ->
     return len(labels) - 1
 
 
+def is_emotion(label: str) -> bool:
+    """Whether a label is an emotion that a text expresses: it is neither better nor worse for a person in the text."""
+    word = _fold_label(label)
+    negation = NEGATION.match(word)
+    return word in EMOTIONS or (negation is not None and is_emotion(negation["rest"]))
+
+
 def label_tone(label: str) -> int:
     """1 for a positive label, -1 for a negative one, 0 for any other."""
-    word = re.sub(r"[\s_-]+", " ", label).strip().casefold()
+    word = _fold_label(label)
     if word in POSITIVE:
         return 1
     if word in NEGATIVE:
         return -1
     negation = NEGATION.match(word)
-    return 1 if negation and label_tone(negation["rest"]) < 0 else 0
+    return -label_tone(negation["rest"]) if negation else 0
+
+
+def _fold_label(label: str) -> str:
+    """ "Very_Sad" as "sad"."""
+    return INTENSIFIER.sub("", re.sub(r"[\s_-]+", " ", label).strip().casefold())
 
 
 def _find_labels(classifier: str, labels: Sequence[str], names: Sequence[str]) -> list[int]:
@@ -71,7 +90,7 @@ def _find_labels(classifier: str, labels: Sequence[str], names: Sequence[str]) -
     for name in names:
         position = find_label(labels, name)
         if position is None:
-            raise InputError(f"{classifier} has no label {name!r}: its labels are {', '.join(labels)}.")
+            raise InputError(f"{classifier} has no label {name!r}. {describe_choices(name, labels, 'Its labels')}")
         positions.append(position)
     return positions
 
@@ -106,14 +125,13 @@ def read_true_labels(
     for row, row_names in enumerate(texts.labels):
         if len(row_names) != 1 and not several_fit:
             raise InputError(
-                f"The text {texts.ids[row]} has {len(row_names)} true labels, but {classifier} gives every text one: "
-                "mend it, or set --threshold."
+                f"The text {texts.ids[row]} has {len(row_names)} true labels, but {classifier} predicts one per text. "
+                "Fix the text, or set --threshold."
             )
         for name in row_names:
             column = positions[name]
             if column is None:
-                raise InputError(
-                    f"{classifier} has no label {name!r} (text {texts.ids[row]}): its labels are {', '.join(labels)}."
-                )
+                choices = describe_choices(name, labels, "Its labels")
+                raise InputError(f"{classifier} has no label {name!r} (text {texts.ids[row]}). {choices}")
             truth[row, column] = True
     return truth, notes

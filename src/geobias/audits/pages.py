@@ -7,20 +7,31 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
 from geobias.audits.registry import AUDITS, get_audit
 from geobias.audits.side_by_side import short_names, side_by_side_section
 from geobias.errors import InputError
-from geobias.files import write_whole, writing
+from geobias.files import save_file
+from geobias.report.findings import cap_details
 from geobias.report.page import build
-from geobias.report.page.blocks import Section
-from geobias.report.page.run_details import RunAccount
-from geobias.report.results import SCHEMA_VERSION, from_json
+from geobias.report.page.blocks import Section, WorldMap
+from geobias.report.results import SCHEMA_VERSION, AuditResult, from_json
 from geobias.report.run_folder import INDEX, RESULTS, RUN, read_json
 from geobias.report.runs import FinishedRun, RunDescription, runs_in
 
 log = logging.getLogger("geobias")
+Result = TypeVar("Result", bound=AuditResult)
+
+
+def find_run_folder(run: str | Path | AuditResult) -> Path:
+    """The folder of a run, or of a result; a result that was not saved is refused."""
+    if not isinstance(run, AuditResult):
+        return Path(run)
+    if run.folder is None:
+        raise InputError(f"This {run.audit} run was not saved. Run it with out='runs/NAME'.")
+    return run.folder
 
 
 def read_run(folder: Path, audits: Iterable[str] = ()) -> FinishedRun[Any]:
@@ -29,23 +40,24 @@ def read_run(folder: Path, audits: Iterable[str] = ()) -> FinishedRun[Any]:
     needed = " or ".join(f"`geobias {name}`" for name in names)
     if (folder / INDEX).is_file():
         paths = ", ".join(map(str, runs_in(folder)))
-        raise InputError(f"{folder} holds several runs: name one of {paths}.")
+        raise InputError(f"{folder} has several runs. Choose one: {paths}.")
     if not (folder / RUN).is_file():
-        raise InputError(f"{folder} holds no finished run: give the folder that {needed} left.")
+        raise InputError(f"{folder} has no finished run. Pass the output folder of {needed}.")
     results = read_json(folder / RESULTS)
     if results.get("audit") not in names:
-        raise InputError(f"{folder} is a run of `geobias {results.get('audit')}`: one of {needed} is needed.")
+        raise InputError(f"{folder} is a run of `geobias {results.get('audit')}`. Pass a run of {needed}.")
     version = results.get("schema_version")
     if version != SCHEMA_VERSION:
         raise InputError(
-            f"{folder} holds results of version {version}; this geobias reads version {SCHEMA_VERSION}: run the same "
-            "audit again, with another --out."
+            f"{folder} has results of version {version}; this geobias reads version {SCHEMA_VERSION}. Run the audit "
+            "again with another --out."
         )
     try:
-        result = from_json(get_audit(results["audit"]).result_type, results)
+        result = replace(from_json(get_audit(results["audit"]).result_type, results), folder=folder)
+        result = result if result.findings else add_findings(result)  # runs made before there were findings
         return FinishedRun(folder, result, from_json(RunDescription, read_json(folder / RUN)))
     except ValueError as error:
-        raise InputError(f"{folder / RESULTS} is damaged ({error}): run the same audit again.") from None
+        raise InputError(f"{folder / RESULTS} is damaged ({error}). Run the audit again.") from None
 
 
 def read_runs(folder: Path, audits: Iterable[str] = ()) -> list[FinishedRun[Any]]:
@@ -53,19 +65,35 @@ def read_runs(folder: Path, audits: Iterable[str] = ()) -> list[FinishedRun[Any]
     return [read_run(path, audits) for path in runs_in(folder)]
 
 
+def add_findings(result: Result) -> Result:
+    """The result with what it concludes."""
+    findings = cap_details(get_audit(result.audit).load("findings", "list_findings")(result))
+    return replace(result, findings=findings)
+
+
 def render_page(runs: Sequence[FinishedRun[Any]]) -> str:
     """One page of these runs: a section for each, before them those that show several side by side."""
     sections = run_sections(runs)
-    accounts = [RunAccount(run.result, run.description, part) for run, part in zip(runs, sections, strict=True)]
     descriptions = [get_audit(run.result.audit).load("page", "describe")(run.result) for run in runs]
-    return build.render([*_comparisons(runs), *sections], accounts, " ".join(descriptions))
+    results = [run.result for run in runs]
+    has_map = has_world_map(sections)
+    background = build.Background(
+        list_limits(results, has_map), list_sources(results, has_map), list_citations(results)
+    )
+    return build.render(
+        [*_comparisons(runs), *sections],
+        list(zip(runs, sections, strict=True)),
+        description=" ".join(descriptions),
+        background=background,
+    )
+
+
+def has_world_map(sections: Sequence[Section]) -> bool:
+    return any(isinstance(block, WorldMap) for section in sections for block in section.blocks)
 
 
 def write_page(path: Path, runs: Sequence[FinishedRun[Any]]) -> None:
-    page = render_page(runs).encode()
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, page)
+    save_file(path, render_page(runs).encode())
 
 
 def write_run_page(path: Path, folder: Path, runs: Sequence[FinishedRun[Any]]) -> None:
@@ -74,7 +102,9 @@ def write_run_page(path: Path, folder: Path, runs: Sequence[FinishedRun[Any]]) -
         write_page(path, runs)
     except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        log.warning("the run is saved, but not its page (%s); try `geobias report %s`", reason, folder)
+        log.warning(
+            "The results are saved, but the page could not be written (%s). Run `geobias report %s`.", reason, folder
+        )
 
 
 def save_figures(folder: Path, runs: Sequence[FinishedRun[Any]]) -> list[str]:

@@ -6,26 +6,37 @@ An audit is a package with these modules:
 |---|---|---|
 | `command.py` | the Typer command, named like the audit | the command line |
 | `result.py` | the result class named in the row: what results.json holds | everything |
+| `findings.py` | `list_findings(result)`: what it concludes, in words (`report/findings.py`) | everything |
+| `terminal.py` | `summary_table(result, width)`, `full_report(result, width)`: below the findings | `show_results.py` |
 | `files.py` | `write_files(folder, result)`: CSV tables and Parquet files of a run | `study.py` |
-| `page.py` | `describe(result)`: what was asked, in a sentence; `section(run, id)`: its part of the page | page, card |
+| `page.py` | `describe(result)`: the run, in a sentence; `section(run, id)`: its part of the page | page, card |
 | `gate_and_card.py` | optional: `card_rows(result)`, `gate_numbers(result)` | `card`, `gate` |
 | `compare.py` | optional: `compare_runs(first, second)` | `compare` |
 
 Nothing of an audit is imported before it is used, so that `geobias --help` answers at once.
+
+Other packages add audits by an entry point of the group `geobias.audits`: `NAME = "PACKAGE.result:RESULT_CLASS"`. An
+audit in a single module has all of these names in it: `NAME = "MODULE:RESULT_CLASS"`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from geobias.checks import describe_choices
 from geobias.errors import InputError
+from geobias.extensions import AUDITS as EXTERNAL
+from geobias.extensions import find_extension, list_extensions
 
 if TYPE_CHECKING:
     from geobias.report.results import AuditResult
+
+log = logging.getLogger("geobias")
 
 
 @dataclass(frozen=True)
@@ -35,43 +46,69 @@ class Audit:
     name: str
     result: str
     package: str = ""  # unless it is geobias.audits.NAME
+    is_single_module: bool = False
 
     def load(self, module: str, attribute: str) -> Any:
         """An attribute of one of the audit's modules."""
-        return getattr(import_module(f"{self._package}.{module}"), attribute)
+        return getattr(import_module(self._locate(module)), attribute)
 
     def find(self, module: str, attribute: str) -> Callable[..., Any] | None:
         """The same for optional parts; None where the audit has none."""
-        if find_spec(f"{self._package}.{module}") is None:
-            return None
-        return getattr(import_module(f"{self._package}.{module}"), attribute, None)
+        name = self._locate(module)
+        return getattr(import_module(name), attribute, None) if find_spec(name) else None
+
+    def _locate(self, module: str) -> str:
+        """Where a part of the audit is: a module of its package, or the only module that it has."""
+        return self._package if self.is_single_module else f"{self._package}.{module}"
 
     @property
     def result_type(self) -> type[AuditResult]:
-        kind: type[AuditResult] = self.load("result", self.result)
-        return kind
+        return cast("type[AuditResult]", self.load("result", self.result))
 
     @property
     def _package(self) -> str:
         return self.package or f"geobias.audits.{self.name}"
 
 
+def list_external_audits(names: Collection[str]) -> Iterator[Audit]:
+    """A row for each audit of another installed package.
+
+    Those with the name of a bundled audit, and those that several packages declare, are left out with a warning.
+    """
+    for name in list_extensions(EXTERNAL):
+        if name in names:
+            log.warning("Another package declares an audit %r, which geobias has already: it is left out.", name)
+            continue
+        try:
+            module, _, result = find_extension(EXTERNAL, name).partition(":")
+        except InputError as error:  # of several packages: it must not break the other audits
+            log.warning("The audit %r is left out. %s", name, error)
+            continue
+        package = module.removesuffix(".result")
+        yield Audit(name, result, package, is_single_module=package == module)
+
+
 AUDITS = [
     Audit("regions", "RegionsResult"),
     Audit("names", "NamesResult"),
     Audit("downstream", "DownstreamResult"),
+    Audit("find", "FindResult"),
+    Audit("decide", "DecideResult"),
     Audit("finetune", "FinetuneResult"),
     Audit("reproduce", "ReproduceResult"),
     Audit("drift", "DriftResult"),
+    Audit("mitigate", "MitigateResult"),
     Audit("compare", "CompareResult"),
 ]
+BUNDLED = tuple(audit.name for audit in AUDITS)
+AUDITS += list_external_audits(BUNDLED)
 
 
 def get_audit(name: str) -> Audit:
     for audit in AUDITS:
         if audit.name == name:
             return audit
-    raise InputError(f"geobias has no audit {name!r}: there are {', '.join(audit.name for audit in AUDITS)}.")
+    raise InputError(f"Unknown audit {name!r}. {describe_choices(name, [audit.name for audit in AUDITS])}")
 
 
 def audits_with(module: str, attribute: str) -> list[str]:

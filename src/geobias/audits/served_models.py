@@ -1,4 +1,4 @@
-"""Models behind a server, at the command line: what would be sent, whether the user agrees, and how they are asked.
+"""Models behind a server, at the command line: what would be sent, whether the user agrees, and how they are called.
 
 Nothing is sent before the user agrees. Who makes an `Endpoint` in Python has agreed by doing so.
 """
@@ -20,7 +20,7 @@ from geobias.models.classifiers.prompted import Prompt, PromptedClassifier
 from geobias.models.scorer import Classifier, probability_columns
 from geobias.models.served.chat_classifier import ServedClassifier
 from geobias.models.served.endpoint import Endpoint
-from geobias.models.served.probe import NoLikelihoods
+from geobias.models.served.likelihoods import NoLikelihoods
 from geobias.models.served.served_lm import ServedLM
 from geobias.texts.lazy_texts import select_texts
 
@@ -57,15 +57,15 @@ def served_by(
     rate: float | None,
     concurrency: int | None,
 ) -> Served | None:
-    """From the options of the command line; None without an endpoint. `others` are models named beside them."""
+    """From the options of the command line; None without an endpoint. `others` are models named next to them."""
     if url is None:
         if model is not None or yes or any(option is not None for option in (begin, max_calls, rate, concurrency)):
-            raise InputError("--model, --begin, --yes, --max-calls, --rate and --concurrency need --endpoint: a URL.")
+            raise InputError("--model, --begin, --yes, --max-calls, --rate and --concurrency need --endpoint URL.")
         return None
     if model is None:
-        raise InputError("--endpoint needs --model: the name under which the server has the model.")
+        raise InputError("--endpoint needs --model: the name of the model on the server.")
     if others:
-        raise InputError(f"Give either --endpoint with --model, or models on this machine ({', '.join(others)}).")
+        raise InputError(f"Use either --endpoint with --model, or local models ({', '.join(others)}), not both.")
     if max_calls is not None:
         check_number("--max-calls", max_calls, 1, MOST_CALLS)
     if rate is not None:
@@ -87,11 +87,11 @@ class Workload:
         return Workload(self.texts + other.texts, self.tokens + other.tokens, self.known + other.known)
 
     def __str__(self) -> str:
-        known = f" ({self.known:,} more are answered already)" if self.known else ""
+        known = f" ({self.known:,} more are already stored)" if self.known else ""
         return (
-            f"{self.texts:,} texts of about {self.tokens:,} tokens together{known}, and a few to see what the server "
-            f"can: at most {self.texts:,} calls and some; where the server must be asked token by token, about "
-            f"{self.tokens:,}, fewer where texts begin alike."
+            f"{self.texts:,} texts with about {self.tokens:,} tokens in total{known}, and a few to probe the server: "
+            f"about {self.texts:,} calls at most. If the server must be called token by token, about {self.tokens:,} "
+            "calls, fewer where texts share a prefix."
         )
 
 
@@ -112,12 +112,12 @@ def workload(
 def agree(served: Served, load: Workload) -> None:
     """Say what leaves this machine, and ask; with --yes only say it. Raises where the user does not agree."""
     where = served.endpoint().url
-    limit = "" if served.max_calls is None else f" No more than {served.max_calls:,} calls are made now."
-    print(f"The texts leave this machine: they go to {where}, model {served.model}. {load}{limit}", file=sys.stderr)
+    limit = "" if served.max_calls is None else f" This run makes at most {served.max_calls:,} calls."
+    print(f"This run sends texts to {where}, model {served.model}: {load}{limit}", file=sys.stderr)
     if served.yes:
         return
     if not sys.stdin.isatty():
-        raise InputError(f"Nobody can be asked whether texts may go to {where}: agree with --yes.")
+        raise InputError(f"Sending texts to {where} needs your confirmation. Add --yes.")
     print("Send them? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
         raise InputError("Nothing was sent.")
@@ -137,11 +137,11 @@ def served_classifier(served: Served, prompt: Prompt) -> Classifier:
 
 
 def classification(served: Served, prompt: Prompt, *blocks: Sequence[str]) -> Workload:
-    """What it takes to classify these texts, at most: where a server gives likelihoods, every label is asked for."""
+    """What it takes to classify these texts, at most: where a server gives likelihoods, every label is scored."""
     endpoint = served.endpoint()
     known = PromptedClassifier(ServedLM(endpoint, begin=served.begin), prompt).known_fingerprints()
     if not prompt.calibrate:
-        with suppress(InputError):  # words that begin alike can still be asked for as a whole
+        with suppress(InputError):  # words that begin alike can still be scored as a whole
             known += ServedClassifier(endpoint, prompt.template, prompt.words).known_fingerprints()
     load, labels = Workload(0, 0), len(prompt.labels)
     for texts in blocks:

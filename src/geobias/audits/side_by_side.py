@@ -19,13 +19,13 @@ from geobias.report.tables import listed, signed
 
 SECTION = "side-by-side"
 NO_TEST = (
-    "Every dot and interval is its own run's. Whether two runs differ cannot be read off them, since they may share "
+    "Each dot and interval belongs to one run. They do not show whether two runs differ, since the runs may share "
     "texts, names or words: the command geobias compare tests that."
 )
 
 
 class NamedRun(NamedTuple):
-    """A finished run, and a short name that tells it from those beside it."""
+    """A finished run, and a short name that tells it from the others."""
 
     name: str
     result: Any  # of the audit whose `overlay_runs` reads it
@@ -34,13 +34,11 @@ class NamedRun(NamedTuple):
 def side_by_side_section(runs: Sequence[FinishedRun[Any]]) -> Section | None:
     """A chart for each audit that has several runs here; None where none has."""
     names = short_names([run.folder for run in runs])
-    several: dict[str, list[NamedRun]] = {}
-    for audit in AUDITS:
-        group = [
-            NamedRun(name, run.result) for name, run in zip(names, runs, strict=True) if run.result.audit == audit.name
-        ]
-        if len(group) > 1 and audit.find("page", "overlay_runs"):
-            several[audit.name] = group
+    named = [NamedRun(name, run.result) for name, run in zip(names, runs, strict=True)]
+    groups = {audit: [run for run in named if run.result.audit == audit.name] for audit in AUDITS}
+    several = {
+        audit.name: group for audit, group in groups.items() if len(group) > 1 and audit.find("page", "overlay_runs")
+    }
     if not several:
         return None
     counts = listed([f"{len(group)} runs of the {audit} audit" for audit, group in several.items()])
@@ -86,8 +84,8 @@ def _warn_of_differences(several: Mapping[str, Sequence[NamedRun]]) -> Iterator[
         )
         if labels:
             yield (
-                f"The runs of the {audit} audit were not asked the same: they differ in {listed(list(labels))}, so "
-                "what sets their numbers apart may be that, and not the models."
+                f"The runs of the {audit} audit have different settings: they differ in {listed(list(labels))}, so "
+                "differences between their numbers may come from that, not from the models."
             )
 
 

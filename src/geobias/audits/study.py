@@ -9,23 +9,33 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from geobias.audits.pages import read_runs, write_run_page
+from geobias.audits.pages import add_findings, read_runs, write_run_page
 from geobias.audits.registry import get_audit
 from geobias.audits.served_models import Served, Workload, agree, classification, served_classifier
 from geobias.engine.ask import compute_on
 from geobias.models.classifiers.prompted import Prompt, require_prompt
 from geobias.models.load import load_classifier
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier, Scorer
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier, ModelIdentity
 from geobias.report.results import SCHEMA_VERSION, AuditResult, to_json
 from geobias.report.run_folder import PAGE, RESULTS, RunFolder, write_json
 from geobias.report.runs import FinishedRun, RunDescription, new_folder, place_for, slug, typed_command
 
-Models = TypeVar("Models", bound=Scorer)
+
+class AuditedModel(Protocol):
+    """What a study needs of the models that it asks."""
+
+    @property
+    def fast_parts(self) -> tuple[str, ...]: ...
+
+    def identity(self) -> ModelIdentity: ...
+
+
+Models = TypeVar("Models", bound=AuditedModel)
 Result = TypeVar("Result", bound=AuditResult)
 Answers = TypeVar("Answers")
 
@@ -75,6 +85,7 @@ class Study(ABC, Generic[Models, Answers, Result]):
 
     def __init__(self, options: RunOptions) -> None:
         self.options = options
+        self.used_parts: dict[str, list[str]] = {}  # of the fast path, by models that are loaded one by one in `ask`
 
     def run(self) -> Result:
         with self.open_folder() as folder:
@@ -82,18 +93,19 @@ class Study(ABC, Generic[Models, Answers, Result]):
             with compute_on(self.options.ray, self.options.device, self.options.dtype) as (device, dtype):
                 scorers = self.load(device, dtype)
                 answers = self.ask(scorers)
-            result = self.measure(answers)
+            result = add_findings(self.measure(answers))
             if folder is not None:
                 save(folder, result, seconds=time.perf_counter() - began, fast=self.fast_parts(scorers))
+                result = replace(result, folder=folder.path)
         return result
 
     @abstractmethod
     def settings(self) -> Any:
-        """What makes two runs the same: a dataclass, compared before a folder is written again."""
+        """Settings that identify a run: a dataclass, compared before a folder is written again."""
 
     @abstractmethod
     def load(self, device: str, dtype: str) -> Sequence[Models]:
-        """The models, ready to be asked."""
+        """The models, ready to score."""
 
     @abstractmethod
     def ask(self, scorers: Sequence[Models]) -> Answers:
@@ -105,7 +117,7 @@ class Study(ABC, Generic[Models, Answers, Result]):
 
     def fast_parts(self, scorers: Sequence[Models]) -> dict[str, list[str]]:
         """The parts of the fast path that each model uses, for run.json."""
-        return {scorer.identity().name: list(scorer.fast_parts) for scorer in scorers}
+        return self.used_parts | {scorer.identity().name: list(scorer.fast_parts) for scorer in scorers}
 
     @contextmanager
     def open_folder(self) -> Iterator[RunFolder | None]:
@@ -163,14 +175,17 @@ class ClassifierStudy(Study[Classifier, Answers, Result]):
         if self.served:
             agree(self.served, self.workload(self.served))
             return [served_classifier(self.served, require_prompt(self.prompt, self.served.model))]
-        return [
+        classifiers = [
             load_classifier(classifier, prompt=self.prompt, device=device, dtype=dtype)
             for classifier in self.classifiers
         ]
+        for classifier in classifiers:
+            classifier.learn_labels(self.texts_to_classify()[0])
+        return classifiers
 
     @abstractmethod
     def texts_to_classify(self) -> list[Sequence[str]]:
-        """Blocks of texts that go to every classifier."""
+        """Blocks of texts that go to every classifier, the original texts first."""
 
     def workload(self, served: Served) -> Workload:
         """What would be sent to a server."""

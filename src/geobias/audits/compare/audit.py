@@ -6,25 +6,47 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from geobias.audits.compare.result import CompareResult, CompareSettings
-from geobias.audits.pages import read_run
+from geobias.audits.compare.result import CompareResult, CompareSettings, Comparison
+from geobias.audits.pages import find_run_folder, read_run
 from geobias.audits.registry import audits_with, get_audit
 from geobias.audits.side_by_side import differing_settings, get_setting
 from geobias.audits.study import RunOptions, Study
 from geobias.errors import InputError
-from geobias.models.scorer import Scorer
+from geobias.models.scorer import ModelIdentity, Scorer
+from geobias.report.results import AuditResult
 from geobias.report.runs import FinishedRun
 
 Runs = list[FinishedRun[Any]]
 
 
-def compare(runs: Sequence[str | Path], *, out: str | Path | None = None) -> CompareResult:
-    """Do models differ? Finished runs of one audit on the same texts and names, or on the same regions and words.
+def compare(runs: Sequence[str | Path | AuditResult], *, out: str | Path | None = None) -> CompareResult:
+    """Compare finished runs of one audit with the first of them, on the same texts, names, regions and words.
 
-    `runs` are the folders of two or more runs; each is compared with the first. Every difference is the second minus
-    the first, with an interval and an adjusted p-value. With `out` the comparison is saved like any run.
+    Parameters
+    ----------
+    runs : sequence of str, Path or result
+        Two or more finished runs: their folders, or results of audits that were saved (`out`).
+    out : str or Path, optional
+        Folder for the comparison, which is a run itself. Default: nothing is saved.
+
+    Returns
+    -------
+    CompareResult
+        `findings` has the conclusions, and `to_frame()` a row for each difference: the second run minus the first, with
+        a 95 % interval and an adjusted p-value.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two runs, or if they differ in their audit, texts, words or places.
+
+    Examples
+    --------
+    >>> import geobias
+    >>> comparison = geobias.compare(["runs/v1", "runs/v2"], out="runs/v1-v2")  # doctest: +SKIP
+    >>> comparison.to_frame().query("is_marked")  # doctest: +SKIP
     """
-    return CompareStudy(runs, RunOptions(out=out)).run()
+    return CompareStudy([find_run_folder(run) for run in runs], RunOptions(out=out)).run()
 
 
 class CompareStudy(Study[Scorer, Runs, CompareResult]):
@@ -35,7 +57,7 @@ class CompareStudy(Study[Scorer, Runs, CompareResult]):
     def __init__(self, folders: Sequence[str | Path], options: RunOptions) -> None:
         super().__init__(options)
         if len(folders) < 2:
-            raise InputError("A comparison needs two runs or more: name their folders.")
+            raise InputError("A comparison needs at least two runs. Pass their folders.")
         self.runs = [read_run(Path(folder), audits_with("compare", "compare_runs")) for folder in folders]
         for run in self.runs[1:]:
             refuse_incomparable(self.runs[0], run)
@@ -52,12 +74,29 @@ class CompareStudy(Study[Scorer, Runs, CompareResult]):
     def measure(self, answers: Runs) -> CompareResult:
         first, *others = answers
         compare_runs = get_audit(first.result.audit).load("compare", "compare_runs")
+        comparisons = [compare_runs(first, other) for other in others]
         return CompareResult(
             settings=self.settings(),
-            models=[model for run in answers for model in run.result.model_identities],
-            comparisons=[compare_runs(first, other) for other in others],
+            models=list_compared_models(answers, comparisons),
+            comparisons=comparisons,
             work={"models_asked": 0},
         )
+
+
+def list_compared_models(runs: Runs, comparisons: Sequence[Comparison]) -> list[ModelIdentity]:
+    """Each model once, without those that only one of the runs has."""
+    names = {
+        (run, model)
+        for comparison in comparisons
+        for row in comparison.rows
+        for run, model in zip((comparison.first, comparison.second), row.models, strict=True)
+    }
+    models: list[ModelIdentity] = []
+    for run in runs:
+        for model in run.result.model_identities:
+            if (str(run.folder), model.name) in names and model not in models:
+                models.append(model)
+    return models
 
 
 def refuse_incomparable(first: FinishedRun[Any], second: FinishedRun[Any]) -> None:
@@ -70,4 +109,4 @@ def refuse_incomparable(first: FinishedRun[Any], second: FinishedRun[Any]) -> No
         values = [get_setting(run.result, setting) for run in (first, second)]
         is_short = not setting.endswith(("texts", "mentions", "names", "digest"))
         shows = is_short and not any(isinstance(value, list) for value in values)
-        raise InputError(f"{folders}: other {label}{f' ({values[0]} and {values[1]})' if shows else ''}.")
+        raise InputError(f"{folders}: different {label}{f' ({values[0]} and {values[1]})' if shows else ''}.")

@@ -7,27 +7,30 @@ from typing import Annotated
 
 import typer
 
-from geobias.options import Debug, Json, Out
+from geobias.options import Debug, Full, Json, Out, Quiet
 
 
 def compare(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN RUN [RUN ...]", help="Folders of finished runs; each is compared with the first."),
+        typer.Argument(
+            metavar="RUN RUN [RUN ...]", help="Folders of finished runs; the first is the baseline for the others."
+        ),
     ],
     out: Out = None,
+    full: Full = False,
+    quiet: Quiet = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Do two models differ? Finished runs of one audit on the same texts and names, or on the same regions and words.
+    """Compare finished runs: which model is less biased, and where.
 
-    Differences with intervals and adjusted p-values. What is not comparable is refused, with the reason.
+    The runs must be of the same audit with the same data: texts and names, or words. Otherwise the error says what
+    differs.
     """
     from geobias.audits.compare.audit import compare as compare_runs
-    from geobias.audits.compare.terminal import show
+    from geobias.audits.show_results import View, show_result
     from geobias.report.runs import new_folder, place_for
-    from geobias.report.tables import print_json
 
     folder = place_for(out or new_folder("compare"))
-    result = compare_runs(runs, out=folder)
-    print_json(result) if json else show(result, folder)
+    show_result(compare_runs(runs, out=folder), folder, View(full, quiet, json))

@@ -1,91 +1,94 @@
-"""What `geobias compare` prints."""
+"""What `geobias compare` prints below its findings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
-from pathlib import Path
 
+from rich.console import RenderableType
 from rich.table import Table
 
-from geobias.audits.compare.differences import Comparison, Difference
-from geobias.audits.compare.result import CompareResult
+from geobias.audits.compare.findings import list_clear, main_rows, select_places
+from geobias.audits.compare.pairs import ModelPair, list_pairs
+from geobias.audits.compare.result import CompareResult, Difference
 from geobias.measures.estimates import SIGNIFICANT
-from geobias.measures.paired_differences import FEWEST_TEXTS
-from geobias.report.runs import shown
-from geobias.report.tables import console, interval, is_marked, signed, titled_table
+from geobias.measures.paired_differences import FEWEST_WITH_CLASS
+from geobias.report.tables import interval, signed, titled_table
 
-MOST_ROWS = 24  # of more the terminal shows those with the smallest p-values; the files have all
-HIDDEN = "originals"  # what any renaming or prefix does, model by model: in the files only
+MOST_ROWS = 24  # of more, those with the smallest p-values are shown; the files have all
+SUMMARY_ROWS = 3
+DIGITS = {"delta": 2, "change": 1}  # after the decimal point
+WIDE = 76  # characters: below it, the values of the two runs are left out
 MEANING = (
-    "Each difference is the second run minus the first, on the same texts and names or the same words, which are "
-    "resampled together; the interval is a 95 % one. p is adjusted (Benjamini and Hochberg) within one measure, over "
-    f"places and classes. Of more than {MOST_ROWS} rows those with the smallest p are shown. It speaks of models, not "
-    "of people."
+    "Each difference is the second run minus the first, on the same texts and names or the same words, with a 95 % "
+    "interval. p-values are adjusted for multiple comparisons within one measure, over places and classes: by max-T "
+    f"for names, else by Benjamini and Hochberg. Of more than {MOST_ROWS} rows those with the smallest p-values are "
+    "shown. It describes models, not people."
 )
+FILES = "Every difference: tables/compare.csv."
 
 
-def show(result: CompareResult, folder: Path) -> None:
-    out = console()
-    for comparison in result.comparisons:
-        for table in tables(comparison):
-            out.print(table)
-        for note in notes(comparison):
-            out.print(note)
-        out.print()
-    out.print(MEANING, style="dim")
-    out.print(f"Every difference: tables/compare.csv.\nResults: {shown(folder)}", soft_wrap=True)
+def summary_table(result: CompareResult, width: int) -> Table:
+    """The most certain differences of the main measure, over all pairs of models."""
+    pairs = list_pairs(result)
+    rows = [(pair.second, row) for pair in pairs for row in select_places(main_rows(pair))]
+    rows = sorted(rows, key=lambda each: each[1].certainty)[:SUMMARY_ROWS]
+    models, differences = [model for model, _ in rows], [row for _, row in rows]
+    if len(pairs) == 1:
+        return _differences_table(f"Most certain: {pairs[0].title}", differences, width)
+    return _differences_table("Most certain differences", differences, width, models)
 
 
-def shown_rows(comparison: Comparison) -> list[Difference]:
-    """The rows that the terminal and the page show."""
-    return [row for row in comparison.rows if row.against != HIDDEN]
+def full_report(result: CompareResult, width: int) -> Iterator[RenderableType]:
+    """A table for each pair of models and measure, and what was left out."""
+    for pair in list_pairs(result):
+        for measure, rows in pair.rows.items():
+            title = f"{pair.title}: {measure} against {rows[0].against}"
+            yield _differences_table(title, select_most_certain(rows), width)
+        yield from notes(pair)
+        yield ""
+    yield MEANING
+    yield FILES
 
 
-def tables(comparison: Comparison) -> Iterator[Table]:
-    """A table for each pair of models and measure."""
-    for (models, measure), group in groupby(shown_rows(comparison), key=lambda row: (row.models, row.measure)):
-        rows = list(group)
-        digits = 4 if abs(max((row.first or 0 for row in rows), key=abs)) < 1 else 2
-        table = titled_table(
-            f"{describe_pair(models, comparison.first, comparison.second)}: {measure} against {rows[0].against}"
-        )
-        table.add_column("place", overflow="fold")
-        if rows[0].label is not None:
-            table.add_column("class", overflow="fold")
-        for heading in ("first", "second", "difference", "95 % interval"):
-            table.add_column(heading, justify="right", no_wrap=True, style="bold" if heading == "difference" else "")
-        table.add_column("")
-        for row in most_certain(rows):
-            labels = [] if row.label is None else [row.label]
-            values = (signed(value, digits) for value in (row.first, row.second, row.difference.value))
-            mark = "*" if is_marked(row.difference) else ""
-            table.add_row(row.name, *labels, *values, interval(row.difference, digits), mark)
-        yield table
+def _differences_table(title: str, rows: Sequence[Difference], width: int, models: Sequence[str] = ()) -> Table:
+    """A row for each difference; `models` names the second model of each where there are several pairs."""
+    has_values = width >= WIDE and not models
+    table = titled_table(title)
+    if models:
+        table.add_column("model", overflow="fold")
+    table.add_column("place", overflow="fold")
+    for heading in (*(("first", "second") if has_values else ()), "difference", "95 % interval"):
+        table.add_column(heading, justify="right", no_wrap=True, style="bold" if heading == "difference" else "")
+    table.add_column("")
+    clear = list_clear(rows)
+    for k, row in enumerate(rows):
+        digits = DIGITS.get(row.measure, 4)
+        values = [signed(value, digits) for value in (row.first, row.second)] if has_values else []
+        cells = [*values, signed(row.difference.value, digits), interval(row.difference, digits)]
+        table.add_row(*models[k : k + 1], name_row(row), *cells, "*" if row in clear else "")
+    return table
 
 
-def notes(comparison: Comparison) -> Iterator[str]:
-    """How much is marked, of how much; what is not shown, and what was left out."""
-    rows = shown_rows(comparison)
-    marked = sum(is_marked(row.difference) for row in rows)
-    unknown = sum(row.difference.value is None for row in rows)
-    yield f"Marked *: {marked:,} of {len(rows) - unknown:,} differences (adjusted p below {SIGNIFICANT})."
+def name_row(row: Difference) -> str:
+    """The place, with the class where the measure has one."""
+    return row.name if row.label is None else f"{row.name}, {row.label}"
+
+
+def notes(pair: ModelPair) -> Iterator[str]:
+    """How much is marked, of how much; and what is unknown."""
+    rows = [row for each in pair.rows.values() for row in each]
+    marked = sum(len(list_clear(each)) for each in pair.rows.values())
+    unknown = sum(not row.is_known for row in rows)
+    yield (
+        f"Marked *: {marked:,} of {len(rows) - unknown:,} differences (adjusted p below {SIGNIFICANT}, "
+        "and not only the mirror of another)."
+    )
     if unknown:
-        yield f"Without a difference, since a run predicts the class in fewer than {FEWEST_TEXTS} texts: {unknown:,}."
-    if comparison.left_out:
-        yield f"Classifiers that only one of the runs has, left out: {', '.join(comparison.left_out)}."
+        yield f"No difference, since a run predicts the class in fewer than {FEWEST_WITH_CLASS} texts: {unknown:,}."
 
 
-def describe_pair(models: Sequence[str], first_run: str, second_run: str) -> str:
-    """The models, second minus first; the runs where one model was asked twice."""
-    first, second = models if models[0] != models[1] else (first_run, second_run)
-    model = f"{models[0]}, " if models[0] == models[1] else ""
-    return f"{model}{second} minus {first}"
-
-
-def most_certain(rows: list[Difference]) -> list[Difference]:
+def select_most_certain(rows: Sequence[Difference]) -> list[Difference]:
     """All of them, or, where they are many, those with the smallest p-values."""
     if len(rows) <= MOST_ROWS:
-        return rows
-    known = [row for row in rows if row.difference.value is not None]
-    return sorted(known, key=lambda row: (row.difference.p, -abs(row.difference.value or 0)))[:MOST_ROWS]
+        return list(rows)
+    return sorted((row for row in rows if row.is_known), key=lambda row: row.certainty)[:MOST_ROWS]

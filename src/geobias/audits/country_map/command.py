@@ -11,15 +11,15 @@ from geobias.options import Debug, RegionsRun
 
 def world_map(
     run: RegionsRun,
-    word: Annotated[str | None, typer.Option(help="How likely this word is of each country's people.")] = None,
-    topic: Annotated[str | None, typer.Option(help="The mean over this topic's words.")] = None,
-    variant: Annotated[str | None, typer.Option(help="The score itself: c_w (default) or c_z.")] = None,
+    word: Annotated[str | None, typer.Option(help="Map the likelihood of this word.")] = None,
+    topic: Annotated[str | None, typer.Option(help="Map the mean over the words of this topic.")] = None,
+    variant: Annotated[str | None, typer.Option(help="Map the bias score: c_w or c_z (default: c_w).")] = None,
     debug: Debug = False,
 ) -> None:
-    """A world map of a finished regions run: of one word, of a topic, or of the score (HERB's Figure 1).
+    """Draw a world map of a finished regions run: bias score, word or topic (HERB's Figure 1).
 
-    Leaves an SVG, a PNG and a page for the browser in RUN/figures, and the numbers in RUN/tables.
+    Writes an SVG, a PNG and an HTML page to RUN/figures, and the numbers to RUN/tables.
     """
-    from geobias.audits.country_map.draw import draw_map, show
+    from geobias.audits.country_map.draw import draw_map
 
-    show(draw_map(run, word=word, topic=topic, variant=variant))
+    draw_map(run, word=word, topic=topic, variant=variant)

@@ -1,1 +1,1 @@
-"""The model's space of country names beside the world map (HERB, Figure 3)."""
+"""The model's space of country names next to the world map (HERB, Figure 3)."""

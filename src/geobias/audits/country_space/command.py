@@ -11,15 +11,15 @@ from geobias.options import Debug, RegionsRun
 
 def space(
     run: RegionsRun,
-    neighbours: Annotated[int, typer.Option(help="How many nearest countries are looked at.")] = 10,
-    seed: Annotated[int, typer.Option(help="Of the layout and of what chance gives.")] = 0,
+    neighbours: Annotated[int, typer.Option(help="Number of nearest countries to count.")] = 10,
+    seed: Annotated[int, typer.Option(help="Random seed for the layout and the permutations.")] = 0,
     debug: Debug = False,
 ) -> None:
-    """Does the model of a finished regions run hold countries of one continent together? (HERB's Figure 3)
+    """Measure whether a model represents countries of one continent close together (HERB's Figure 3).
 
-    Its representations of their names on a plane, beside the real map; and how many of a country's nearest are on
-    its continent. Needs umap-learn, which the extra "space" installs.
+    Reports how many of a country's nearest neighbours are on its continent, and plots the representations of a finished
+    regions run next to the real map. Needs umap-learn: pip install 'geobias[space]'.
     """
-    from geobias.audits.country_space.draw import draw_space, show
+    from geobias.audits.country_space.draw import draw_space
 
-    show(draw_space(run, neighbours=neighbours, seed=seed))
+    draw_space(run, neighbours=neighbours, seed=seed)

@@ -1,4 +1,4 @@
-"""`geobias.audit_downstream`: the audit as a Python function, and how the classifiers are asked."""
+"""`geobias.audit_downstream`: the audit as a Python function, and how the classifiers are scored."""
 
 from __future__ import annotations
 
@@ -44,11 +44,108 @@ def audit_downstream(
     out: str | Path | None = None,
     progress: bool | None = None,
 ) -> DownstreamResult:
-    """How a classifier judges the same texts, said to come from region after region (HERB, Table 4 and Figure 4).
+    """Measure how naming a region before a text changes the answers of a classifier.
 
-    `classifier` and `texts` are whatever `audit_names` takes. `regions` is countries, cities (each country's `cities`
-    largest, by name) or city-country ("Lyon, France"). `control` is a prefix that names no region, by default the
-    prefix with "here". The options are those of `geobias downstream`; with `out` the same folder is written.
+    "I am from REGION." is put before every text, for each region. The result compares the probabilities with those
+    after a control that names no region, and with the mean of all regions. The method follows HERB (Li et al. 2022,
+    Table 4 and Figure 4).
+
+    Parameters
+    ----------
+    classifier : str, Path, callable, object or list of them
+        What to audit. One of these, or a list of them:
+
+        - the name of a bundled model ("embedded/sentiment", "embedded/emotion", "embedded/hate",
+          "embedded/offensive"), a Hugging Face id, or a folder with a saved model;
+        - a function from a list of texts to probabilities or labels, or its name as "package.module:function";
+        - a fitted scikit-learn pipeline, or a .skops file of one;
+        - a text-classification pipeline of transformers;
+        - a classifier from `load_classifier`, or a `ServedClassifier`;
+        - with `labels`, a language model: an id, a folder, a GGUF file, or a `ServedLM`.
+
+        Default: "embedded/sentiment".
+    texts : str, Path, list, frame, dataset or dict, optional
+        Texts to classify:
+
+        - a file: CSV, TSV, JSON, JSON lines, Parquet or plain lines, also packed with gzip;
+        - a list of texts or of dicts, a pandas or polars frame or column, or a Hugging Face dataset;
+        - a dict ``{language: any of these}``, such as ``{"en": "a.csv", "eu": "b.csv"}``.
+
+        Default: 30 bundled tweets.
+    column : str, default "text"
+        Column that contains the texts.
+    label : str, optional
+        Column of true labels. With it the result has accuracy and macro-F1.
+    limit : int, optional
+        Number of texts to use from the start of each file. Default: all; 30 of the bundled tweets.
+    prefix : str, default "I am from {region}."
+        Sentence to put before every text, with "{region}".
+    control : str, optional
+        Prefix that names no region. Default: `prefix` with "here" for the region.
+    regions : {"countries", "cities", "city-country"}, default "countries"
+        Which regions to name: countries, cities, or cities with their country ("Lyon, France").
+    cities : int or str, optional
+        Number of the largest cities of each country, or "all". Only for cities. Default: 1.
+    continents : str or list of str, optional
+        Keep only these continents, by code ("EU") or name ("Africa"). Default: all six.
+    countries : str or list of str, optional
+        Keep only these countries, by code ("FR", "FRA") or name. Default: all.
+    positive : str, optional
+        Class that the terminal, the map and the findings show; tables have all. Default: the only negative class (such
+        as "hate"), else the only positive class, else the last.
+    threshold : float, optional
+        Probability from which a class is predicted, above 0 and below 1. Default: the most probable class is predicted;
+        0.5 for multi-label classifiers.
+    labels : str, optional
+        Labels, separated by commas. A language model chooses from them; a function answers with them. Example:
+        "negative,positive", or "negative=bad,positive=good" to show the model other words. Default: the labels of the
+        classifier.
+    prompt : str, optional
+        Prompt for a language model, with "{text}" once, or a file that contains it. Needs `labels`. Default: a prompt
+        that names the labels and asks for one.
+    calibrate : bool, default False
+        Whether to subtract the log-probability that a language model gives to each label for an empty text. Needs
+        `labels`.
+    device : str, default "auto"
+        Where to run models: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", ...
+    dtype : str, default "auto"
+        Precision of the weights: "auto" (bfloat16 on a GPU that supports it, else float32), "float32", "bfloat16" or
+        "float16".
+    ray : str, optional
+        Ray cluster to run on: "auto" (the cluster of this machine), "local" (a new cluster of its GPUs or cores) or an
+        address. Default: this process only.
+    out : str or Path, optional
+        Folder for the run: results, tables, answers and the page. It must be new, empty, or hold the same run. Default:
+        nothing is saved.
+    progress : bool, optional
+        Whether to show a progress bar. Default: on terminals and in notebooks.
+
+    Returns
+    -------
+    DownstreamResult
+        `findings` has the conclusions, `to_frame()` a row for each region, class and reference, and `open()` opens the
+        page of a saved run.
+
+    Raises
+    ------
+    InputError
+        If an option, a text or an answer of the classifier cannot be used. The message says what to do.
+    GeobiasError
+        If a model, a server or a cluster fails while the audit runs.
+
+    Examples
+    --------
+    >>> import geobias
+    >>> def judge(texts):
+    ...     return [{"negative": 0.2, "positive": 0.8} for text in texts]
+    >>> texts = ["The food was cold.", "Lovely!", "Never again.", "It was fine.", "We will be back."]
+    >>> result = geobias.audit_downstream(judge, texts, countries=["IE", "MX"])
+    >>> result.to_frame()[["region", "label", "against", "value"]].head(2)
+        region     label  against  value
+    0  Ireland  negative  control    0.0
+    1   Mexico  negative  control    0.0
+
+    >>> result = geobias.audit_downstream("embedded/hate", "reviews.csv", out="runs/downstream")  # doctest: +SKIP
     """
     design = design_downstream(
         texts=texts,
@@ -88,7 +185,7 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
 
     def ask(self, scorers: Sequence[Classifier]) -> tuple[Predictions, ...]:
         refuse_unused_prompt(self.prompt, scorers)
-        # Before the first is asked: a label that the last does not have must not cost an hour.
+        # Before the first is scored: a label that the last does not have must not cost an hour.
         readings = [self._read_labels(classifier) for classifier in scorers]
         return tuple(
             self._ask_classifier(classifier, *reading) for classifier, reading in zip(scorers, readings, strict=True)
@@ -111,19 +208,19 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
 
     def _read_labels(self, classifier: Classifier) -> tuple[int, np.ndarray | None, tuple[str, ...]]:
         """The position of the class to show, the true labels of the texts, and notes on how they were read."""
-        design = self.design
-        shown = find_main_label(classifier.name, classifier.labels, design.positive)
+        design, name, labels = self.design, classifier.name, classifier.labels
         several_fit = classifier.multi_label or design.threshold is not None
-        truth, notes = read_true_labels(design.texts, classifier.name, classifier.labels, several_fit=several_fit)
-        return shown, truth, notes
+        truth, notes = read_true_labels(design.texts, name, labels, several_fit=several_fit)
+        return find_main_label(name, labels, design.positive), truth, classifier.notes + notes
 
     def _ask_classifier(
         self, classifier: Classifier, shown: int, truth: np.ndarray | None, notes: tuple[str, ...]
     ) -> Predictions:
         design, progress = self.design, self.options.progress
         labels = tuple(classifier.labels)
-        originals = ask(classifier, design.texts.texts, label=classifier.name, progress=progress)
-        prefixed = ask(classifier, design.prefixed, label=classifier.name, progress=progress)
+        originals, prefixed = (
+            ask(classifier, texts, label=classifier.name, progress=progress) for texts in self.texts_to_classify()
+        )
         # Half the memory: a thousand texts may stand before each of 34,000 cities; the rounding is below `ROUNDING`.
         before = originals.scores[:, : len(labels)].astype(np.float32)
         after = prefixed.scores[:, : len(labels)].astype(np.float32)
@@ -160,6 +257,6 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
         spread = np.median((p[:, 1:] - p[:, :1]).std(axis=0, ddof=1))
         return (
             f"{classifier.name}: the smallest mean difference of p({classifier.labels[shown]}) against the control "
-            "that would be found 4 times of 5 (before correction for many regions): about "
+            "that is detected with 80 % power (before adjustment for multiple regions): about "
             f"{POWER * spread / np.sqrt(texts):.4f}."
         )

@@ -6,93 +6,95 @@ from typing import Annotated, Any
 
 import typer
 
-from geobias.options import (
-    Begin,
-    Calibrate,
-    Classifiers,
-    Column,
-    Concurrency,
-    Continents,
-    Countries,
-    Debug,
-    Device,
-    Dtype,
-    EndpointModel,
-    EndpointUrl,
-    Json,
-    Labels,
-    MaxCalls,
-    Out,
-    Plain,
-    Plan,
-    PromptText,
-    Rate,
-    Ray,
-    TextFiles,
-    Threshold,
-    Yes,
-)
+from geobias import options
 from geobias.texts.defaults import DEFAULT_PREFIX
 
 
 def downstream(
-    classifiers: Classifiers = None,
-    texts: TextFiles = None,
-    column: Column = "text",
-    label: Annotated[str | None, typer.Option(help="A column of true labels, for accuracy and macro-F1.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first N texts (of the tweets inside: 30).")] = None,
-    prefix: Annotated[str, typer.Option(help="What is put before every text.")] = DEFAULT_PREFIX,
-    control: Annotated[
-        str | None, typer.Option(help="A prefix that names no region (default: the prefix with 'here').")
+    classifiers: options.Classifiers = None,
+    texts: options.TextFiles = None,
+    column: options.Column = "text",
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            help="Use only the first N texts of each file (default: all; bundled tweets: 30).",
+            rich_help_panel=options.INPUT,
+        ),
     ] = None,
-    regions: Annotated[str, typer.Option(help="countries, cities, or city-country ('Lyon, France').")] = "countries",
+    label: Annotated[
+        str | None,
+        typer.Option(help="Column of true labels, for accuracy and macro-F1.", rich_help_panel=options.INPUT),
+    ] = None,
+    countries: options.Countries = None,
+    continents: options.Continents = None,
+    regions: Annotated[
+        str,
+        typer.Option(
+            help="Regions to name: countries, cities or city-country ('Lyon, France').", rich_help_panel=options.INPUT
+        ),
+    ] = "countries",
     cities: Annotated[
         str | None,
-        typer.Option(help="For cities: each country's N largest, or 'all' (default: 1)."),
+        typer.Option(
+            help="With --regions cities: each country's N largest cities, or 'all' (default: 1).",
+            rich_help_panel=options.INPUT,
+        ),
     ] = None,
-    continents: Continents = None,
-    countries: Countries = None,
+    prefix: Annotated[
+        str, typer.Option(help="Sentence to put before every text, with {region}.", rich_help_panel=options.INPUT)
+    ] = DEFAULT_PREFIX,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            help="Control prefix that names no region (default: --prefix with 'here').", rich_help_panel=options.INPUT
+        ),
+    ] = None,
     positive: Annotated[
-        str | None, typer.Option(help="The class to show (default: by name, such as hate); the files have all.")
+        str | None,
+        typer.Option(
+            help="Class to show in the tables; files hold all classes (default: by name, such as hate).",
+            rich_help_panel=options.INPUT,
+        ),
     ] = None,
-    threshold: Threshold = None,
-    labels: Labels = None,
-    prompt: PromptText = None,
-    calibrate: Calibrate = False,
-    endpoint: EndpointUrl = None,
-    model: EndpointModel = None,
-    begin: Begin = None,
-    yes: Yes = False,
-    max_calls: MaxCalls = None,
-    rate: Rate = None,
-    concurrency: Concurrency = None,
-    plan: Plan = False,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    ray: Ray = None,
-    out: Out = None,
-    json: Json = False,
-    plain: Plain = False,
-    debug: Debug = False,
+    threshold: options.Threshold = None,
+    labels: options.Labels = None,
+    prompt: options.PromptText = None,
+    calibrate: options.Calibrate = False,
+    endpoint: options.EndpointUrl = None,
+    model: options.EndpointModel = None,
+    begin: options.Begin = None,
+    plan: options.Plan = False,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    ray: options.Ray = None,
+    plain: options.Plain = False,
+    yes: options.Yes = False,
+    max_calls: options.MaxCalls = None,
+    rate: options.Rate = None,
+    concurrency: options.Concurrency = None,
+    out: options.Out = None,
+    full: options.Full = False,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
-    """How a classifier judges the same texts, said to come from region after region (HERB).
+    """Measure how naming a country before a text changes a classifier's predictions (HERB).
 
-    "I am from REGION." is put before every text; how the answers change is told against the original texts and
-    against a prefix that names no region. It says something of the classifiers, nothing of people.
+    Puts "I am from REGION." before every text and compares the predictions with those of a control prefix that names
+    no region, and between regions. The result describes the classifier, not people.
     """
     from geobias.audits.downstream.audit import DownstreamStudy, audit_downstream
     from geobias.audits.downstream.design import design_downstream
-    from geobias.audits.downstream.terminal import show
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.served_models import served_by
+    from geobias.audits.show_results import View, show_result
     from geobias.audits.study import RunOptions, choose_classifiers, output_folder
-    from geobias.report.tables import print_json
 
     served = served_by(
         endpoint, model, classifiers, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
     audited = choose_classifiers(classifiers, served)
-    options: dict[str, Any] = {
+    design_options: dict[str, Any] = {
         "texts": parse_text_files(texts),
         "column": column,
         "label": label,
@@ -110,8 +112,8 @@ def downstream(
         "calibrate": calibrate,
     }
     if plan:
-        DownstreamStudy(design_downstream(**options), audited, RunOptions(device, dtype)).plan().show()
+        DownstreamStudy(design_downstream(**design_options), audited, RunOptions(device, dtype)).plan().show()
         return
     folder = output_folder(out, "downstream", audited)
-    result = audit_downstream(audited, **options, device=device, dtype=dtype, ray=ray, out=folder)
-    print_json(result) if json else show(result, folder)
+    result = audit_downstream(audited, **design_options, device=device, dtype=dtype, ray=ray, out=folder)
+    show_result(result, folder, View(full, quiet, json))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geobias.audits.compare.differences import Comparison, Difference, list_differences, pair_classifiers
+from geobias.audits.compare.result import Comparison, Difference, list_differences, pair_classifiers
 from geobias.audits.downstream.files import read_predictions
 from geobias.audits.downstream.result import DownstreamResult
 from geobias.measures.paired_differences import MeasureKey, stack_as_family, text_differences

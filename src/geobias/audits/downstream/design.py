@@ -7,43 +7,43 @@ control, is put there too, and every region is compared with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from geobias.audits.downstream.result import DownstreamSettings, Place
 from geobias.audits.inputs import TextsSettings, load_texts, parse_city_count, split_list
-from geobias.checks import check_probability, check_size
+from geobias.checks import check_probability, check_size, describe_choices
 from geobias.errors import InputError
 from geobias.models.classifiers.prompted import Prompt, read_prompt_options
 from geobias.texts.defaults import DEFAULT_PREFIX
-from geobias.texts.prefixes import PrefixedTexts, check_prefix, make_control_prefix
-from geobias.texts.templates import REGION
+from geobias.texts.templates import REGION, PrefixedTexts, check_prefix, make_control_prefix
 from geobias.texts.user_texts import Texts
 from geobias.world.regions import RegionTree, load_world
 
 KINDS = ("countries", "cities", "city-country")
-SAMPLE = 30  # of the bundled tweets: 247 countries and four classifiers are then a few minutes on two cores
+SAMPLE = 30  # of the bundled tweets: 245 countries and four classifiers are then a few minutes on two cores
 
 
 @dataclass(frozen=True)
 class DownstreamDesign:
-    """What every classifier is asked alike."""
+    """What is the same for every classifier."""
 
     texts: Texts = field(repr=False)
     places: tuple[Place, ...] = field(repr=False)
     prefixed: PrefixedTexts = field(repr=False)  # the control's prefix is the first
     without_city: tuple[str, ...]  # countries without a known city
+    dissolved: tuple[str, ...]  # countries that no longer exist, left out
     positive: str | None
     threshold: float | None
-    prompt: Prompt | None  # how language models among the classifiers are asked for a label
-    settings: dict[str, Any] = field(repr=False)
+    prompt: Prompt | None  # for language models among the classifiers
+    settings: DownstreamSettings = field(repr=False)  # without the classifiers
 
     @property
     def control(self) -> str:
         return self.prefixed.prefixes[0]
 
     def settings_for(self, classifiers: Sequence[str]) -> DownstreamSettings:
-        return DownstreamSettings(**self.settings, classifiers=list(classifiers))
+        return replace(self.settings, classifiers=list(classifiers))
 
 
 def design_downstream(
@@ -63,42 +63,62 @@ def design_downstream(
     labels: str | None = None,
     prompt: str | None = None,
     calibrate: bool = False,
+    dissolved: bool = False,
 ) -> DownstreamDesign:
-    """Resolve the options into texts and regions; raise InputError for what is wrong with them, before any work."""
+    """Resolve the options into texts and regions; raise InputError for what is wrong with them, before any work.
+
+    With `dissolved`, all countries include those that no longer exist, as in the paper.
+    """
     if regions not in KINDS:
-        raise InputError(f"--regions is {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {regions!r}.")
+        raise InputError(f"Unknown --regions {regions!r}. {describe_choices(regions, KINDS)}")
     check_probability("--threshold", threshold)
     prefix = check_prefix(prefix)
     control = make_control_prefix(prefix, control)
     count = _cities(regions, cities)
     continents, countries = split_list(continents, "--continents"), split_list(countries, "--countries")
-    tree = load_world(cities=count, continents=continents, countries=countries)
+    tree = load_world(cities=count, continents=continents, countries=countries, dissolved=dissolved)
+    left_out = _list_left_out(tree, continents, countries)
     places, without_city = _places(tree, regions)
     source = load_texts(texts, column=column, label=label, limit=limit, sample=SAMPLE)
-    check_size(len(source) * (len(places) + 1), "texts with a prefix", "use fewer regions or texts (--limit)")
+    check_size(len(source) * (len(places) + 1), "texts with a prefix", "Use fewer regions or texts (--limit)")
     prefixes = [control, *(prefix.replace(REGION, place.name) for place in places)]
     label_prompt = read_prompt_options(labels, prompt, calibrate)
-    settings = {
-        "texts": TextsSettings.describe(source),
-        "prefix": prefix,
-        "control": control,
-        "regions": regions,
-        "cities": "all" if count is None else count,
-        "continents": sorted(continents) or "all",
-        "countries": sorted(countries) or "all",
-        "regions_digest": tree.digest,
-        "positive": positive or "by name",
-        "threshold": threshold,
-        "prompt": label_prompt.settings if label_prompt else None,
-    }
+    settings = DownstreamSettings(
+        texts=TextsSettings.describe(source),
+        prefix=prefix,
+        control=control,
+        regions=regions,
+        cities="all" if count is None else count,
+        continents=_list_ids(tree, "continent") if continents else "all",
+        countries=_list_ids(tree, "country") if countries else "all",
+        regions_digest=tree.digest,
+        positive=positive or "by name",
+        threshold=threshold,
+        classifiers=[],
+        prompt=label_prompt.settings if label_prompt else None,
+    )
     prefixed = PrefixedTexts(source.texts, prefixes)
-    return DownstreamDesign(source, places, prefixed, without_city, positive, threshold, label_prompt, settings)
+    return DownstreamDesign(
+        source, places, prefixed, without_city, left_out, positive, threshold, label_prompt, settings
+    )
+
+
+def _list_ids(tree: RegionTree, level: str) -> list[str]:
+    """The codes of a level, whichever way the user wrote them."""
+    return sorted(region.id for region in tree.regions if region.level == level)
+
+
+def _list_left_out(tree: RegionTree, continents: Sequence[str], countries: Sequence[str]) -> tuple[str, ...]:
+    """The countries that the tree lacks because they no longer exist."""
+    codes = set(_list_ids(tree, "country"))
+    complete = load_world(cities=0, continents=continents, countries=countries)
+    return tuple(r.name for r in complete.regions if r.level == "country" and r.id not in codes)
 
 
 def _cities(regions: str, cities: int | str | None) -> int | None:
     if regions == "countries":
         if cities is not None:
-            raise InputError("--cities is for --regions cities or city-country: leave it out, or ask for one of them.")
+            raise InputError("--cities needs --regions cities or city-country. Add one of them, or remove --cities.")
         return 0
     return parse_city_count(1 if cities is None else cities, fewest=1)
 
@@ -117,6 +137,6 @@ def _places(tree: RegionTree, regions: str) -> tuple[tuple[Place, ...], tuple[st
     without = tuple(tree.regions[i].name for i in rows if not len(tree.children[i]))
     if not places:
         raise InputError(
-            f"No city is known in {', '.join(without)}: name other countries, or ask for --regions countries."
+            f"geobias knows no city in {', '.join(without)}. Choose other countries, or --regions countries."
         )
     return tuple(places), without

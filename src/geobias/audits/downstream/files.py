@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from geobias.audits.downstream.contrasts import ClassifierContrasts
 from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult
 from geobias.report.parquet import column_values, damaged, read_columns
 from geobias.report.results import to_json
@@ -27,7 +28,7 @@ def write_files(folder: Path, result: DownstreamResult) -> None:
     if any(entry.performance for entry in result.classifiers):
         write_csv(folder / "tables" / "performance.csv", _performance_rows(result))
     _write_predictions(folder / PREDICTIONS, result)
-    if result.is_mapped:
+    if result.is_mapped and result.has_enough_texts:
         _write_maps(folder / "figures", result)
 
 
@@ -80,16 +81,18 @@ def _write_maps(folder: Path, result: DownstreamResult) -> None:
 
     names = {place.id: place.name for place in result.places}
     for n, entry in enumerate(result.classifiers, start=1):
+        tone = ClassifierContrasts(result, entry).tone
         label, classifier = entry.shown, entry.model.name
         values = {place.id or "": place.classes[label].against_control or 0.0 for place in entry.regions}
         chart = world_map(
             values,
             names,
             title=f"p({label}) by {classifier}: what the country adds to “{result.settings.prefix}”",
-            subtitle=f"Mean over {result.counts.texts:,} texts. It speaks of the classifier, not of people. "
+            subtitle=f"Mean over {result.counts.texts:,} texts. It describes the classifier, not people. "
             f"The control, which names no country: “{result.settings.control}”",
             legend=f"mean difference of p({label}) against the control",
             centre=0,
+            tone=tone,
         )
         stem = f"map-{slug(classifier)}-{slug(label)}"
         taken = (folder / f"{stem}.svg").exists()  # by a folder of the same last names

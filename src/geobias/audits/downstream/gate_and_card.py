@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from geobias.audits.downstream.contrasts import ClassifierContrasts
 from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
 from geobias.report.number_tree import WORST, NumberTree, model_names, tree_number, worst_number
-from geobias.report.tables import MARKED_COLUMN, format_interval, is_marked
+from geobias.report.tables import MARKED_COLUMN, TOO_FEW, format_interval
 
 
 def card_rows(result: DownstreamResult) -> Iterator[dict[str, str]]:
     for entry in result.classifiers:
         worst = entry.worst[entry.shown]
-        place = next(place for place in entry.regions if place.id == worst.region)
-        marked = sum(is_marked(region.classes[entry.shown].inference.against_control) for region in entry.regions)
-        yield {
-            "Classifier": entry.model.name,
-            "Class": entry.shown,
+        numbers = {
             "Largest shift of p beyond the control": f"{worst.value:.3f}",
             "95 %, all places at once": format_interval(worst, ".3f"),
-            "Place": place_name(result, place),
-            MARKED_COLUMN.format("Places"): f"{marked} of {len(entry.regions)}",
+            "Place": place_name(result, entry.farthest_region),
+            MARKED_COLUMN.format("Places"): f"{len(ClassifierContrasts(result, entry).standing_out)} of "
+            f"{len(entry.regions)}",
         }
+        if not result.has_enough_texts:
+            numbers = dict.fromkeys(numbers, TOO_FEW)
+        yield {"Classifier": entry.model.name, "Class": entry.shown, **numbers}
 
 
 def gate_numbers(result: DownstreamResult) -> NumberTree:
@@ -44,3 +45,9 @@ def _classifier_numbers(entry: ClassifierShifts) -> NumberTree:
 def place_name(result: DownstreamResult, place: PlaceShift) -> str:
     """Cities of one name are told apart by their countries."""
     return place.name if result.is_mapped else f"{place.name} ({place.country})"
+
+
+def describe_dissolved(countries: Sequence[str]) -> Iterator[str]:
+    """Which countries were left out because they no longer exist; the terminal and the page both say it."""
+    if countries:
+        yield f"Countries that no longer exist, left out unless --countries names them: {', '.join(countries)}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
@@ -22,18 +23,15 @@ from geobias.audits.downstream.result import (
     ShiftInference,
 )
 from geobias.measures.bootstrap import bootstrap_means, largest_mean
-from geobias.measures.estimates import Estimates
-from geobias.measures.shift import Shift, flips, performance, shift
+from geobias.measures.estimates import NO_ESTIMATE
+from geobias.measures.shift import ROUNDING, Shift, flips, performance, shift
 from geobias.report.results import number
-
-NO_ESTIMATE = Estimates.unknown(np.array(np.nan)).at()
 
 
 def measure_downstream(design: DownstreamDesign, predictions: tuple[Predictions, ...]) -> DownstreamResult:
-    work: dict[str, int] = {}
+    work: Counter[str] = Counter()
     for answers in predictions:
-        for name, count in answers.work.items():
-            work[name] = work.get(name, 0) + count
+        work.update(answers.work)
     return DownstreamResult(
         settings=design.settings_for([answers.model.name for answers in predictions]),
         models=[answers.model for answers in predictions],
@@ -42,9 +40,10 @@ def measure_downstream(design: DownstreamDesign, predictions: tuple[Predictions,
             rows_without_text=design.texts.left_out,
             regions=len(design.places),
             countries_without_city=list(design.without_city),
+            dissolved_countries=list(design.dissolved),
         ),
         classifiers=[_measure_classifier(design, answers) for answers in predictions],
-        work=work,
+        work=dict(work),
         texts=design.texts,
         places=design.places,
         predictions=predictions,
@@ -73,11 +72,8 @@ def _performance(truth: np.ndarray, answers: Predictions) -> PerformanceByPrefix
         values = asdict(performance(truth, probabilities, answers.threshold))
         return Performance(**{name: number(np.float64(value)) for name, value in values.items()})
 
-    return PerformanceByPrefix(
-        original=measure(answers.original[:, None]),
-        control=measure(answers.prefixed[:, :1]),
-        regions=measure(answers.prefixed[:, 1:]),
-    )
+    original, prefixed = answers.original[:, None], answers.prefixed
+    return PerformanceByPrefix(measure(original), control=measure(prefixed[:, :1]), regions=measure(prefixed[:, 1:]))
 
 
 def _farthest_places(design: DownstreamDesign, answers: Predictions) -> dict[str, FarthestPlace]:
@@ -95,36 +91,35 @@ def _place_shifts(design: DownstreamDesign, answers: Predictions) -> list[PlaceS
     shifts = shift(answers.original, answers.prefixed, answers.threshold)
     against_control = shifts.mean_difference - shifts.mean_difference[0]
     against_control[0] = np.nan  # the control is not compared with itself
-    always = ("rose", "fell", "mean_difference", "share_after", "gained", "lost")
-    values = {name: getattr(shifts, name) for name in always} | {
+    values = vars(shifts) | {
+        "against_control": against_control,
         "share_before": np.broadcast_to(shifts.share_before, against_control.shape),
         "share_change": (shifts.gained - shifts.lost) / len(design.texts),
     }
     differences = answers.prefixed - answers.original[:, None]
     estimates = bootstrap_means(differences)
     estimates_against_control = bootstrap_means(differences - differences[:, :1])
-    places: list[dict[str, Any]] = [{"id": None, "name": design.control, "country": None}]
-    places += [asdict(place) for place in design.places]
+    mean_contrasts = differences[:, 1:] - differences[:, 1:].mean(axis=1, keepdims=True)
+    mean_contrasts[np.abs(mean_contrasts) < ROUNDING] = (
+        0  # otherwise places with equal answers differ by rounding, and clearly so
+    )
+    estimates_against_mean = bootstrap_means(mean_contrasts)
+    control: dict[str, Any] = {"id": None, "name": design.control, "country": None}
     flips_by_place = _flips(answers, shifts)
+
+    def class_shift(i: int, k: int) -> ClassShift:
+        numbers: dict[str, Any] = {name: number(array[i, k]) for name, array in values.items()}
+        from_control = estimates_against_control.at(i, k) if i else NO_ESTIMATE
+        from_mean = estimates_against_mean.at(i - 1, k) if i and len(design.places) > 1 else None
+        return ClassShift(**numbers, inference=ShiftInference(estimates.at(i, k), from_control, from_mean))
+
     return [
         PlaceShift(
             **place,
-            classes={
-                label: ClassShift(
-                    **{name: array[i, k].item() for name, array in values.items()},
-                    mean_rise=number(shifts.mean_rise[i, k]),  # None where no text moves that way
-                    mean_fall=number(shifts.mean_fall[i, k]),
-                    against_control=number(against_control[i, k]),
-                    inference=ShiftInference(
-                        mean_difference=estimates.at(i, k),
-                        against_control=estimates_against_control.at(i, k) if i else NO_ESTIMATE,
-                    ),
-                )
-                for k, label in enumerate(answers.labels)
-            },
+            classes={label: class_shift(i, k) for k, label in enumerate(answers.labels)},
             flips=flips_by_place[i],
         )
-        for i, place in enumerate(places)
+        for i, place in enumerate([control, *map(vars, design.places)])
     ]
 
 

@@ -1,24 +1,34 @@
-"""The downstream audit on the page: what a place put before a text does to the verdict, beyond what any prefix does."""
+"""The downstream audit on the page: how naming a place before a text changes predictions, beyond any prefix."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from geobias.audits.downstream.gate_and_card import place_name
-from geobias.audits.downstream.result import ClassifierShifts, ClassShift, DownstreamResult, PlaceShift
+from geobias.audits.downstream.contrasts import ClassifierContrasts, Contrast
+from geobias.audits.downstream.gate_and_card import describe_dissolved, place_name
+from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
-from geobias.report.page.blocks import Block, Chart, Choice, Number, Row, Section, Table, WorldMap
-from geobias.report.page.charts import dots
-from geobias.report.page.world_map import map_spec
+from geobias.measures.estimates import Estimate
+from geobias.report.page.blocks import Block, Chart, MapCountry, MapMeasure, Row, Section, Table, WorldMap
+from geobias.report.page.charts import Valence, dots
+from geobias.report.page.country_blocks import (
+    Difference,
+    blocks_by_model,
+    describe_ends,
+    estimate_cells,
+    title_differences,
+)
 from geobias.report.runs import FinishedRun
-from geobias.report.tables import NOTHING, interval, is_marked, listed, signed
+from geobias.report.tables import NOTHING, TOO_FEW, listed, signed
 from geobias.world.shapes import load_countries
 
-SHOWN_EACH_WAY = 12
+SHOWN_EACH_WAY = 12  # in the chart
+MOST_ROWS = 300  # of the table
 
 
 def describe(result: DownstreamResult) -> str:
-    """What was asked, in a sentence."""
+    """What was scored, in a sentence."""
     counts, settings = result.counts, result.settings
     judges = listed([entry.model.name for entry in result.classifiers])
     return (
@@ -29,35 +39,38 @@ def describe(result: DownstreamResult) -> str:
 
 def section(run: FinishedRun[DownstreamResult], name: str) -> Section:
     result = run.result
-    charts = {
-        entry.model.name: _shift_chart(f"{name}-moved-{n}", result, entry) for n, entry in enumerate(result.classifiers)
-    }
-    blocks: list[Block] = [_map(name, result)] if result.is_mapped else []
-    blocks.append(Choice(f"{name}-moved", "Classifier", charts) if len(charts) > 1 else next(iter(charts.values())))
-    blocks.append(_verdicts(name, result.classifiers))
+    families = [ClassifierContrasts(result, entry) for entry in result.classifiers]
+    world_map = [_map(name, families)] if result.is_mapped and result.has_enough_texts else []
+
+    def choose(key: str, make_block: Callable[[str, ClassifierContrasts], Chart | Table | None]) -> list[Block]:
+        return [*blocks_by_model(f"{name}-{key}", "Classifier", families, make_block)]
+
     return Section(
         id=name,
-        title="Downstream: the same texts, said to come from elsewhere",
-        lead="Any sentence before a text moves a classifier: what naming a place does is told "
+        title="Downstream: the same texts after naming a place",
+        lead="Any sentence before a text changes predictions, so the effect of naming a place is measured "
         f"against “{result.settings.control}”, which names none.",
-        blocks=blocks,
-        numbers=list(_numbers(result.classifiers)),
+        blocks=[
+            *choose("moved", _shift_chart),
+            *world_map,
+            *choose("places", _place_table),
+            _verdicts(name, result),
+        ],
         notes=list(_notes(result)),
     )
 
 
 def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:
-    """Several runs in one chart."""
-    entries = [(entry, run) for run in runs for entry in run.result.classifiers]
+    """Several runs in one chart; those of too few texts take no part."""
+    entries = [(entry, run) for run in runs if run.result.has_enough_texts for entry in run.result.classifiers]
     names = distinct_names([(entry.model.name, run) for entry, run in entries])
     rows = [
         {
             "classifier": name,
             "class": label,
-            "value": _mean_size(entry.regions, label),
-            "low": None,
-            "high": None,
-            "p_adjusted": None,
+            "value": sum(abs(place.classes[label].against_control or 0) for place in entry.regions)
+            / len(entry.regions),
+            **dict.fromkeys(("low", "high", "p_adjusted")),
             "marked": False,
         }
         for name, (entry, _) in zip(names, entries, strict=True)
@@ -75,155 +88,170 @@ def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:
     )
 
 
-def _mean_size(places: Sequence[PlaceShift], label: str) -> float:
-    return sum(abs(place.classes[label].against_control or 0) for place in places) / len(places)
-
-
 def _notes(result: DownstreamResult) -> Iterator[str]:
     counts = result.counts
     if counts.rows_without_text:
         yield f"{counts.rows_without_text:,} rows without a text."
     if counts.countries_without_city:
         yield f"Countries of which no city is known, left out: {', '.join(counts.countries_without_city)}."
+    yield from describe_dissolved(counts.dissolved_countries)
     for entry in result.classifiers:
         cut = entry.counts.prefixed_texts_cut
         yield from (f"{entry.model.name}: {note}" for note in entry.notes)
         if cut:
-            yield f"{entry.model.name}: {cut:,} texts were, with their prefix, longer than the model takes, and cut."
+            yield f"{entry.model.name}: {cut:,} texts with their prefix were truncated to the model's maximum length."
 
 
-def _numbers(entries: Sequence[ClassifierShifts]) -> Iterator[Number]:
-    most = max(entries, key=lambda entry: entry.worst[entry.shown].value)
-    worst = most.worst[most.shown]
-    place = next(place for place in most.regions if place.id == worst.region)
-    yield Number(
-        f"The place that moves {most.model.name} most",
-        f"{worst.value:.3f}",
-        "" if worst.low is None else f"{worst.low:.3f} to {worst.high:.3f} (95 %, all places at once)",
-        f"{place.name}: how far it moves p({most.shown}) beyond the control, either way; p goes from 0 to 1.",
-    )
-    tests = [
-        shift.inference.against_control
-        for entry in entries
-        for place in entry.regions
-        for shift in place.classes.values()
-        if shift.inference.against_control.p_adjusted is not None
-    ]
-    if tests:
-        yield Number(
-            "Places and classes that stand out",
-            f"{sum(map(is_marked, tests)):,} of {len(tests):,}",
-            "",
-            "A class likelier or less likely than after the control, beyond what other texts explain (adjusted p below "
-            "0.05).",
+def _map(name: str, families: Sequence[ClassifierContrasts]) -> WorldMap:
+    shapes = load_countries()
+    countries = {
+        place.id or "": MapCountry(
+            place.name,
+            shapes[place.id or ""].continent_name,
+            facts=[_describe_flips(family.entry, family.entry.regions[row]) for family in families],
         )
-    most = max(entries, key=lambda entry: abs(entry.shown_control.mean_difference))
-    estimate = most.shown_control.inference.mean_difference
-    yield Number(
-        f"What a prefix that names no place does to {most.model.name}",
-        signed(most.shown_control.mean_difference, 3),
-        f"{interval(estimate, 3)} (95 %)" if estimate.low is not None else "",
-        f"Mean change of p({most.shown}): so much is the sentence's doing, and no place's.",
-    )
-
-
-def _map(name: str, result: DownstreamResult) -> WorldMap:
-    entries, shapes = result.classifiers, load_countries()
-    about = {
-        place.id: {
-            "name": place.name,
-            "continent": shapes[place.id or ""].continent_name,
-            "facts": [_fact(entry, entry.regions[row]) for entry in entries],
-        }
-        for row, place in enumerate(entries[0].regions)
+        for row, place in enumerate(families[0].entry.regions)
     }
     measures = [
-        {
-            "title": f"{entry.model.name}: p({entry.shown}) against the control",
-            "legend": "mean difference",
-            "reading": f"What naming the country adds to p({entry.shown}), the mean over texts; orange is more.",
-            "centre": 0,
-            "values": {place.id: round(place.classes[entry.shown].against_control or 0, 5) for place in entry.regions},
-        }
-        for entry in entries
+        MapMeasure(
+            f"{family.model.name}: p({family.entry.shown}) against the control",
+            "mean difference",
+            f"How much naming the country changes p({family.entry.shown}), the mean over texts; "
+            f"{_describe_colours(family.tone)}.",
+            {contrast.place.id or "": _test_contrast(contrast) for contrast in family.contrasts},
+            baseline="the control and the mean of countries",
+            centre=0,
+            tone=family.tone,
+            model=family.model.name,
+        )
+        for family in families
     ]
     return WorldMap(
         f"{name}-map",
-        "The world, as the verdicts move with it",
-        "Choose a classifier; click a country, or choose it, to see how sure it is and how many verdicts flip.",
-        "A world map whose countries are coloured by how much naming them moves the chosen classifier; the list of "
-        "countries beside it opens the same details.",
-        map_spec(),
-        {"measures": measures, "countries": about},
+        "How naming a country changes the predictions",
+        "Choose a classifier. Click a country, or find it by name, for its interval and how many predictions flip.",
+        "A world map whose countries are coloured by how much naming them changes the chosen classifier's predictions; "
+        "the ranking next to it has the same numbers.",
+        measures,
+        countries,
     )
 
 
-def _fact(entry: ClassifierShifts, place: PlaceShift) -> str:
+def _describe_colours(tone: int) -> str:
+    return {1: "orange is lower", -1: "orange is higher", 0: "green is higher, purple lower"}[tone]
+
+
+def _describe_flips(entry: ClassifierShifts, place: PlaceShift) -> str:
     shift = place.classes[entry.shown]
-    estimate = shift.inference.against_control
-    interval_text = "no interval" if estimate.low is None else f"95 % interval {interval(estimate, 4)}"
-    chance = "" if estimate.p_adjusted is None else f", adjusted p {estimate.p_adjusted:.2g}"
-    flips = f"{shift.gained:,} texts became {entry.shown}, {shift.lost:,} no longer are"
-    return f"{entry.model.name}: {interval_text}{chance}; {flips}"
+    return f"{entry.model.name}: {shift.gained:,} texts became {entry.shown}, {shift.lost:,} no longer are"
 
 
-def _shift_chart(chart_id: str, result: DownstreamResult, entry: ClassifierShifts) -> Chart:
+def _choose_valence(family: ClassifierContrasts) -> Valence:
+    label = family.entry.shown
+    return Valence(family.tone, f"{label} likelier", f"{label} less likely")
+
+
+def _shift_chart(chart_id: str, family: ClassifierContrasts) -> Chart | None:
     """The regions that move the shown class most, each way."""
-    label = entry.shown
-    ranked = sorted(entry.regions, key=lambda place: -(place.classes[label].against_control or 0))
-    extremes = ranked
-    if len(ranked) > 2 * SHOWN_EACH_WAY:
-        extremes = [*ranked[:SHOWN_EACH_WAY], *ranked[-SHOWN_EACH_WAY:]]
-    rows = [_chart_row(place.classes[label], place_name(result, place)) for place in extremes]
-    cut = (
-        ""
-        if extremes is ranked
-        else f" The {SHOWN_EACH_WAY} highest and the {SHOWN_EACH_WAY} lowest of {len(ranked):,}."
+    result, label = family.result, family.entry.shown
+    if not result.has_enough_texts:
+        return None
+    likelier, less_likely = (
+        [place_name(result, contrast.place) for contrast in family.list_standing_out(sign)] for sign in (1, -1)
     )
+    title = title_differences(
+        family.model,
+        [_test_contrast(contrast) for contrast in family.contrasts],
+        [
+            Difference("naming", likelier, f"makes {label} likelier"),
+            Difference("naming", less_likely, f"makes {label} less likely"),
+        ],
+        f"no clear change of p({label}) with the place",
+        result.findings,
+    )
+    rows, cut = [_chart_row(result, contrast) for contrast in family.by_value], ""
+    if len(rows) > 2 * SHOWN_EACH_WAY:
+        cut = f" The {SHOWN_EACH_WAY} highest and the {SHOWN_EACH_WAY} lowest of {len(rows):,}."
+        rows = [*rows[:SHOWN_EACH_WAY], *rows[-SHOWN_EACH_WAY:]]
     return Chart(
         chart_id,
-        f"{entry.model.name}: where p({label}) rises and falls most",
-        "Dot: mean difference against the control; line: 95 % interval over texts; filled: adjusted p below 0.05. "
-        f"Right of 0: naming the place makes {label} likelier.{cut}",
-        f"From {rows[0]['region']} {signed(rows[0]['value'], 3)} to {rows[-1]['region']} "
-        f"{signed(rows[-1]['value'], 3)}; {sum(row['marked'] for row in rows)} of {len(rows)} are marked.",
+        title,
+        f"Dot: mean difference of p({label}), which goes from 0 to 1, against the control; line: 95 % interval over "
+        f"texts. Clear: it differs from the control and from the mean of places (adjusted p < 0.05).{cut}",
+        f"Places by p({label}). {describe_ends(rows, 'region', 3, 'against the control')}",
         dots(
             rows,
             label="region",
-            title=f"mean difference of p({label}) against the control",
+            title=f"difference of p({label}) from the control",
             order=[row["region"] for row in rows],
+            valence=_choose_valence(family),
         ),
         rows,
     )
 
 
-def _chart_row(shift: ClassShift, region: str) -> Row:
-    estimate = shift.inference.against_control
+def _test_contrast(contrast: Contrast) -> Estimate:
+    """The difference from the control, with the p-value by which a place stands out (`contrasts.py`)."""
+    return replace(contrast.estimate, p_adjusted=contrast.p_adjusted)
+
+
+def _chart_row(result: DownstreamResult, contrast: Contrast) -> Row:
+    shift = contrast.shift
     return {
-        "region": region,
-        "value": shift.against_control,
-        "low": estimate.low,
-        "high": estimate.high,
-        "p": estimate.p,
-        "p_adjusted": estimate.p_adjusted,
-        "marked": is_marked(estimate),
+        "region": place_name(result, contrast.place),
+        **vars(_test_contrast(contrast)),
+        "marked": contrast.stands_out,
         "mean_difference": shift.mean_difference,
         "gained": shift.gained,
         "lost": shift.lost,
     }
 
 
-def _verdicts(name: str, entries: Sequence[ClassifierShifts]) -> Table:
+def _place_table(table_id: str, family: ClassifierContrasts) -> Table:
+    """One row for each place; of very many those at both ends."""
+    result, label, ranked, cut = family.result, family.entry.shown, family.by_value, ""
+    if len(ranked) > MOST_ROWS:
+        cut = f" The {MOST_ROWS // 2} highest and the {MOST_ROWS // 2} lowest of {len(ranked):,}: tables/regions.csv"
+        cut += " has all."
+        ranked = [*ranked[: MOST_ROWS // 2], *ranked[-MOST_ROWS // 2 :]]
+    return Table(
+        table_id,
+        f"{family.model.short_name}: all {result.place_noun}",
+        f"What naming the place adds to p({label}), with its 95 % interval over texts. A place stands out if it "
+        "differs from the control and, in the same direction, from the mean of places: the adjusted p is the larger "
+        "of these two tests. It is 1 if they point in opposite directions, and for a place that may only mirror "
+        f"another, which moves the mean. It is adjusted for all places and classes.{cut}",
+        [_place_row(family, contrast) for contrast in ranked],
+    )
+
+
+def _place_row(family: ClassifierContrasts, contrast: Contrast) -> dict[str, str]:
+    result, label, shift = family.result, family.entry.shown, contrast.shift
+    mean = shift.inference.against_mean
+    interval, p_adjusted, evidence = estimate_cells(_test_contrast(contrast), 4, _choose_valence(family)).values()
+    numbers = {
+        f"p({label}) against\nthe control": signed(contrast.value, 4),
+        "95 % interval": interval,
+        "against the\nmean of places": NOTHING if mean is None else signed(mean.value, 4),
+        "adjusted p,\nboth tests": p_adjusted,
+        "evidence": f"may mirror {place_name(result, contrast.mirrored)}" if contrast.mirrored else evidence,
+        f"texts that\nbecome {label}": f"{shift.gained:,}",
+        "that no\nlonger are": f"{shift.lost:,}",
+    }
+    if not result.has_enough_texts:
+        numbers = dict.fromkeys(numbers, TOO_FEW)
+    return {"place": place_name(result, contrast.place), **numbers, "texts": f"{result.counts.texts:,}"}
+
+
+def _verdicts(name: str, result: DownstreamResult) -> Table:
     """Verdicts that flip, and, where the true ones are known, how good they are."""
-    rows = []
+    entries, rows = result.classifiers, []
     for entry in entries:
-        shifts = [place.classes[entry.shown] for place in entry.regions]
+        shifts = entry.shown_shifts
         flips = [shift.gained + shift.lost for shift in shifts]
         most = flips.index(max(flips))
         gained, lost = (sum(getattr(shift, side) for shift in shifts) / len(shifts) for side in ("gained", "lost"))
         row = {
-            "classifier": entry.model.name,
-            "class": entry.shown,
             "flips to/from it,\nthe control": f"{entry.shown_control.gained:,}/{entry.shown_control.lost:,}",
             "the mean\nof places": f"{gained:.1f}/{lost:.1f}",
             "the place\nwith most": f"{entry.regions[most].name} {shifts[most].gained:,}/{shifts[most].lost:,}"
@@ -236,10 +264,12 @@ def _verdicts(name: str, entries: Sequence[ClassifierShifts]) -> Table:
                 row[f"{title}: original,\ncontrol, places"] = ", ".join(
                     NOTHING if value is None else f"{value:.3f}" for value in values
                 )
-        rows.append(row)
+        if not result.has_enough_texts:
+            row = dict.fromkeys(row, TOO_FEW)
+        rows.append({"classifier": entry.model.name, "class": entry.shown, **row})
     return Table(
         f"{name}-verdicts",
-        "How many verdicts flip" + (", and how good they are" if entries[0].performance else ""),
+        "How many predictions change" + (", and performance" if entries[0].performance else ""),
         "Texts that are predicted as the class with the prefix only, and those that are so without it only.",
         rows,
     )

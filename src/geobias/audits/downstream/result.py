@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from geobias.audits.inputs import TextsSettings
-from geobias.measures.estimates import Estimate
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, NO_ESTIMATE, Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult
+from geobias.report.tables import listed
+from geobias.report.tidy import tidy_row
 from geobias.texts.user_texts import Texts
+
+TIDY_MEASURES = (("against_control", "control"), ("against_mean", "mean of places"), ("mean_difference", "originals"))
 
 
 @dataclass(frozen=True)
 class DownstreamSettings:
-    """What makes two runs the same."""
+    """Settings that identify a run."""
 
     texts: TextsSettings
     prefix: str
@@ -30,7 +34,9 @@ class DownstreamSettings:
     cities: int | str
     """Largest cities of each country, or "all"; 0 for countries."""
     continents: list[str] | str
+    """Codes, or "all"."""
     countries: list[str] | str
+    """Codes, or "all"."""
     regions_digest: str
     """Tells other lists of regions apart."""
     positive: str
@@ -39,18 +45,20 @@ class DownstreamSettings:
     """A class is predicted from this probability on; null for the likeliest one."""
     classifiers: list[str]
     prompt: dict[str, Any] | None = None
-    """How language models were asked for a label."""
+    """Prompt for language models."""
 
 
 @dataclass(frozen=True)
 class DownstreamCounts:
-    """How much was asked, and what was left out."""
+    """Numbers of texts scored and left out."""
 
     texts: int
     rows_without_text: int
     """Left out."""
     regions: int
     countries_without_city: list[str]
+    dissolved_countries: list[str] = field(default_factory=list)
+    """Left out: they no longer exist, and the user did not name them."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,8 @@ class ShiftInference:
 
     mean_difference: Estimate
     against_control: Estimate
+    against_mean: Estimate | None = None
+    """Minus the mean of all places, which does not depend on the control; null for the control and a single place."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +138,7 @@ class Performance:
 
 @dataclass(frozen=True)
 class PerformanceByPrefix:
-    """How good the classifier is on the texts as they are, with the control, and with all regions together."""
+    """Performance on the original texts, with the control prefix, and with all regions together."""
 
     original: Performance
     control: Performance
@@ -150,7 +160,7 @@ class FarthestPlace:
 @dataclass(frozen=True)
 class ClassifierCounts:
     texts_cut: int
-    """Texts longer than the model takes."""
+    """Texts truncated to the model's maximum length."""
     prefixed_texts: int
     distinct_prefixed_texts: int
     """Each is scored once."""
@@ -183,6 +193,16 @@ class ClassifierShifts:
     def shown_control(self) -> ClassShift:
         return self.control.classes[self.shown]
 
+    @property
+    def shown_shifts(self) -> list[ClassShift]:
+        """The shown class in each region."""
+        return [place.classes[self.shown] for place in self.regions]
+
+    @property
+    def farthest_region(self) -> PlaceShift:
+        """The region farthest from the control, by the shown class."""
+        return next(place for place in self.regions if place.id == self.worst[self.shown].region)
+
 
 @dataclass(frozen=True)
 class Predictions:
@@ -201,9 +221,55 @@ class Predictions:
     notes: tuple[str, ...] = ()  # how labels were read where the user did not say
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DownstreamResult(AuditResult):
-    """How classifiers judge the same texts, said to come from region after region."""
+    """How naming a region before a text changes predictions.
+
+    Attributes
+    ----------
+    schema_version : int
+        Version of the format of results.json.
+    audit : str
+        Name of the audit.
+    settings : object
+        Everything that identifies the run.
+    findings : list of Finding
+        The conclusions: the overall answer for each model, then details, then cautions.
+    versions : dict of str
+        Versions of Python and of the packages that can change a number.
+    work : dict of int
+        How much was computed rather than read from the store. Not saved.
+    folder : Path or None
+        Where the run is saved.
+    models : list of ModelIdentity
+        The classifiers.
+    counts : DownstreamCounts
+        Numbers of texts and regions, and what was left out.
+    classifiers : list of ClassifierShifts
+        For each classifier: `regions` and `control`, with the change of the probability of each class; `worst`,
+        `shown`, `performance`.
+    texts : Texts or None
+        The texts. Not saved.
+    places : tuple of Place
+        The regions. Not saved.
+    predictions : tuple of Predictions
+        Probabilities of every classifier for every text. Not saved.
+    is_mapped : bool
+        Whether the regions are countries, which a world map can show.
+    place_noun : str
+        "countries" or "cities".
+    has_enough_texts : bool
+        Whether there are at least five texts: numbers of fewer are not shown.
+
+    Notes
+    -----
+    Returned by `audit_downstream`. Printing it shows the findings.
+
+    Examples
+    --------
+    >>> result = geobias.audit_downstream("embedded/hate", out="runs/downstream")  # doctest: +SKIP
+    >>> result.plot()  # doctest: +SKIP
+    """
 
     audit: Literal["downstream"] = "downstream"
     settings: DownstreamSettings
@@ -223,11 +289,38 @@ class DownstreamResult(AuditResult):
         """Whether the regions are countries, which a world map can show."""
         return self.settings.regions == "countries"
 
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each classifier, region and class: `frame`, tables/regions.csv. The control has no region id."""
-        return list(self._rows())
+    @property
+    def place_noun(self) -> str:
+        return "countries" if self.is_mapped else "cities"
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
+    @property
+    def has_enough_texts(self) -> bool:
+        return self.counts.texts >= FEWEST_TEXTS_SHOWN
+
+    def summarise(self) -> Iterator[str]:
+        counts, names = self.counts, [entry.model.short_name for entry in self.classifiers]
+        yield (
+            f"{listed(names)} on {counts.texts:,} texts after “{self.settings.prefix}” with {counts.regions:,} "
+            f"{self.place_noun}"
+        )
+
+    def list_tidy_rows(self) -> Iterator[dict[str, Any]]:
+        """The shown class of each classifier first. The control is a region without a code."""
+        for measure, against in TIDY_MEASURES:
+            for entry in self.classifiers:
+                places = [entry.control, *entry.regions] if measure == "mean_difference" else entry.regions
+                for label in sorted(entry.labels, key=lambda label: label != entry.shown):
+                    for place in places:
+                        about = {"model": entry.model.name, "region": place.name, "code": place.id}
+                        about["country"] = place.country
+                        estimate = getattr(place.classes[label].inference, measure)
+                        if estimate is not None:
+                            shown = estimate if self.has_enough_texts else NO_ESTIMATE
+                            yield tidy_row(about, measure, shown, label=label, against=against)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each classifier, region and class: tables/regions.csv. The control has no region id."""
+        rows = []
         for entry in self.classifiers:
             for place in (entry.control, *entry.regions):
                 about = {"classifier": entry.model.name, "region": place.id, "name": place.name}
@@ -235,6 +328,10 @@ class DownstreamResult(AuditResult):
                 for label, shift in place.classes.items():
                     row = {**about, "label": label, **vars(shift)}
                     del row["inference"]
+                    mean = shift.inference.against_mean
+                    row["against_mean"] = mean.value if mean else None
                     for name, estimate in vars(shift.inference).items():
-                        row |= {f"{name}_{key}": value for key, value in asdict(estimate).items() if key != "value"}
-                    yield row
+                        numbers = vars(estimate or NO_ESTIMATE)
+                        row |= {f"{name}_{key}": value for key, value in numbers.items() if key != "value"}
+                    rows.append(row)
+        return rows

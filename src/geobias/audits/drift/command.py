@@ -3,74 +3,119 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from geobias.options import Column, Continents, Countries, Debug, Device, Json, Out, Plain
+from geobias.options import (
+    INPUT,
+    MODEL,
+    STATISTICS,
+    TRAINING,
+    Column,
+    Continents,
+    Countries,
+    Debug,
+    Device,
+    Full,
+    Json,
+    Out,
+    Plain,
+    Quiet,
+)
 from geobias.texts.defaults import DEFAULT_TEMPLATE
 
 
 def drift(
     model: Annotated[
         str | None,
-        typer.Argument(metavar="[MODEL]", help="A masked LM: Hugging Face id or folder; none: the embedded one."),
+        typer.Argument(
+            metavar="[MODEL]", help="Masked language model: Hugging Face id or folder (default: the bundled one)."
+        ),
     ] = None,
     texts: Annotated[
         Path | None,
-        typer.Option(help="Train on these instead: CSV, TSV, JSONL, Parquet or lines, also .gz."),
+        typer.Option(
+            help="Texts to train on: CSV, TSV, JSONL, Parquet or one text per line (default: the sentences that the "
+            "model scores highest).",
+            rich_help_panel=INPUT,
+        ),
     ] = None,
     column: Column = "text",
-    levels: Annotated[
-        str | None, typer.Option(help="Whose sentences it reads (default: country); several: country,continent.")
-    ] = None,
-    top: Annotated[int | None, typer.Option(help="Likeliest sentences of each word (default: 20).")] = None,
-    epochs: Annotated[int, typer.Option(help="How often it reads all of them.")] = 20,
-    rate: Annotated[float, typer.Option(help="Learning rate of plain SGD; it stays the same.")] = 5e-5,
-    batch: Annotated[int, typer.Option(help="Sentences read together.")] = 32,
-    seed: Annotated[int, typer.Option(help="Of the order, of dropout and of what is masked.")] = 0,
-    score: Annotated[str, typer.Option(help="aul, aula, pll, pll-word or conditional.")] = "aul",
-    cities: Annotated[str, typer.Option(help="Each country's N largest cities; 0 for none, or 'all'.")] = "0",
-    continents: Continents = None,
+    cities: Annotated[
+        str, typer.Option(help="Each country's N largest cities; 0 for none, or 'all'.", rich_help_panel=INPUT)
+    ] = "0",
     countries: Countries = None,
-    words: Annotated[Path | None, typer.Option(help="Your own words: one a line, or CSV with word, topic.")] = None,
-    template: Annotated[
-        list[str] | None, typer.Option(help=f"Default: {DEFAULT_TEMPLATE} Several: give it several times.")
+    continents: Continents = None,
+    words: Annotated[
+        Path | None,
+        typer.Option(
+            help="Your own words: one per line, or CSV with word, topic (default: 112 words).", rich_help_panel=INPUT
+        ),
     ] = None,
+    template: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Sentence to score; repeat the option to average over several. Default: {DEFAULT_TEMPLATE}",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    score: Annotated[
+        str, typer.Option(help="Sentence score: aul, aula, pll, pll-word or conditional.", rich_help_panel=MODEL)
+    ] = "aul",
+    epochs: Annotated[int, typer.Option(help="Number of training epochs.", rich_help_panel=TRAINING)] = 20,
+    rate: Annotated[float, typer.Option(help="Constant learning rate of SGD.", rich_help_panel=TRAINING)] = 5e-5,
+    batch: Annotated[int, typer.Option(help="Sentences per batch.", rich_help_panel=TRAINING)] = 32,
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            help="Train on sentences about these levels: country,continent (default: country).",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(help="Train on the N highest-scored sentences per word (default: 20).", rich_help_panel=TRAINING),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(help="Random seed for batches, dropout and masks.", rich_help_panel=STATISTICS)
+    ] = 0,
     device: Device = "auto",
-    out: Out = None,
-    json: Json = False,
     plain: Plain = False,
+    out: Out = None,
+    full: Full = False,
+    quiet: Quiet = False,
+    json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """How a language model's regional bias moves while it is trained on (HERB's Figure 5).
+    """Measure how a language model's regional bias changes during training (HERB's Figure 5).
 
-    It reads the sentences about countries that it finds likeliest itself, or your texts, and is asked about the world
-    after every epoch. The trained model is left beside the results; the one you name is only read. Stopped, the
-    same command with the same --out goes on.
+    Trains a copy on the sentences about countries that the model scores highest, or on your texts, and runs the
+    regions audit after every epoch. The original model stays unchanged. The same command with the same --out resumes.
     """
     from geobias.audits.drift.audit import audit_drift
-    from geobias.audits.drift.terminal import show
+    from geobias.audits.show_results import View, show_result
     from geobias.audits.study import output_folder
     from geobias.models.scorer import EMBEDDED_LM
-    from geobias.report.tables import print_json
 
-    options: dict[str, Any] = {
-        "texts": texts,
-        "column": column,
-        "levels": levels,
-        "top": top,
-        "epochs": epochs,
-        "rate": rate,
-        "batch": batch,
-        "seed": seed,
-        "score": score,
-        "cities": cities,
-        "continents": continents or (),
-        "countries": countries or (),
-        "words": words,
-        "templates": template or DEFAULT_TEMPLATE,
-    }
     folder = output_folder(out, "drift", [model or EMBEDDED_LM])
-    result = audit_drift(model, **options, device=device, out=folder)
-    print_json(result) if json else show(result, folder)
+    result = audit_drift(
+        model,
+        texts=texts,
+        column=column,
+        levels=levels,
+        top=top,
+        epochs=epochs,
+        rate=rate,
+        batch=batch,
+        seed=seed,
+        score=score,
+        cities=cities,
+        continents=continents or (),
+        countries=countries or (),
+        words=words,
+        templates=template or DEFAULT_TEMPLATE,
+        device=device,
+        out=folder,
+    )
+    show_result(result, folder, View(full, quiet, json))

@@ -1,4 +1,4 @@
-"""The design of a drift audit: what a masked language model is trained on, and what is asked after every epoch.
+"""The design of a drift audit: what a masked language model is trained on, and what is scored after every epoch.
 
 After HERB's section 4.7 (Figure 5). The model is trained on the sentences about countries that it finds likeliest
 itself, or on the user's texts.
@@ -7,14 +7,14 @@ itself, or on the user's texts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from geobias.audits.drift.result import CorpusSettings, DriftSettings
 from geobias.audits.inputs import load_texts, split_list
-from geobias.audits.regions.design import RegionsDesign, design_regions
-from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number
+from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign, design_regions
+from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number, describe_choices
 from geobias.errors import InputError
 from geobias.models.scorer import check_method
 from geobias.texts.defaults import DEFAULT_TEMPLATE
@@ -27,17 +27,13 @@ OPTIMISER, HIGHEST_RATE = "SGD", 1000
 
 @dataclass(frozen=True)
 class DriftDesign:
-    """What is asked after every epoch, and how the model is trained in between."""
+    """What is scored after every epoch, and how the model is trained in between."""
 
     regions: RegionsDesign = field(repr=False)
     texts: Texts | None = field(repr=False)  # None: the sentences that the model finds likeliest
-    score: str
     levels: tuple[str, ...]
     top: int
-    epochs: int
-    rate: float
-    batch: int
-    seed: int
+    settings: DriftSettings = field(repr=False)  # without a model
 
     @property
     def rows(self) -> list[int]:
@@ -46,19 +42,7 @@ class DriftDesign:
         return [row for row in (0, *map(int, children[0])) if len(children[row]) > 1]
 
     def settings_for(self, model: str) -> DriftSettings:
-        if self.texts is None:
-            corpus = CorpusSettings("toxic", levels=list(self.levels), top=self.top)
-        else:
-            corpus = CorpusSettings("texts", source=self.texts.source, digest=self.texts.digest)
-        return DriftSettings(
-            **vars(self.regions.settings_for(model, self.score)),
-            corpus=corpus,
-            optimiser=OPTIMISER,
-            rate=self.rate,
-            epochs=self.epochs,
-            batch=self.batch,
-            seed=self.seed,
-        )
+        return replace(self.settings, model=model)
 
 
 def design_drift(
@@ -84,36 +68,38 @@ def design_drift(
     check_number("--top", DEFAULT_TOP if top is None else top, 1, MOST_SENTENCES)
     check_number("--seed", seed, 0, HIGHEST_SEED)
     if not 0 < rate < HIGHEST_RATE:
-        raise InputError(f"--rate is a learning rate above 0 and below {HIGHEST_RATE}, such as 5e-5, not {rate}.")
+        raise InputError(f"--rate must be above 0 and below {HIGHEST_RATE}, such as 5e-5, not {rate}.")
     regions = design_regions(
-        cities=cities, continents=continents, countries=countries, words=words, templates=templates
+        cities=cities, continents=continents, countries=countries, words=words, templates=templates, **SCORE_ONLY
     )
     if texts is not None and (levels is not None or top is not None):
-        raise InputError("--levels and --top choose the model's own sentences: leave them out with --texts.")
+        raise InputError("--levels and --top choose the model's own sentences. Remove them, or remove --texts.")
     if texts is None and column != "text":
-        raise InputError("--column names a column of texts of your own: give --texts.")
-    design = DriftDesign(
-        regions=regions,
-        texts=None if texts is None else load_texts(texts, column=column),
-        score=check_method(score),
-        levels=_resolve_levels(levels, regions),
-        top=DEFAULT_TOP if top is None else top,
-        epochs=epochs,
-        rate=rate,
-        batch=batch,
-        seed=seed,
+        raise InputError("--column needs --texts.")
+    source = None if texts is None else load_texts(texts, column=column)
+    regions_settings = regions.settings_for("", check_method(score))
+    level_names, sentences = _resolve_levels(levels, regions), DEFAULT_TOP if top is None else top
+    if source is None:
+        corpus = CorpusSettings("toxic", levels=list(level_names), top=sentences)
+    else:
+        corpus = CorpusSettings("texts", source=source.source, digest=source.digest)
+    settings = DriftSettings(
+        **vars(regions_settings), corpus=corpus, optimiser=OPTIMISER, rate=rate, epochs=epochs, batch=batch, seed=seed
     )
+    design = DriftDesign(regions, source, level_names, sentences, settings)
     if not design.rows:
-        raise InputError("There is nothing to follow: neither the root nor what lies directly below it has two parts.")
+        raise InputError(
+            "Nothing to measure: neither the root region nor one of its sub-regions has two sub-regions. Add regions."
+        )
     return design
 
 
 def _resolve_levels(levels: str | Sequence[str] | None, regions: RegionsDesign) -> tuple[str, ...]:
-    """The levels whose sentences the model is trained on, if regions of them are asked about."""
+    """The levels whose sentences the model is trained on, if their regions are scored."""
     names = tuple(dict.fromkeys(split_list(DEFAULT_LEVELS if levels is None else levels, "--levels")))
     known = dict.fromkeys(region.level for region in regions.tree.regions[1:])
     for level in names:
         if level not in known:
-            hint = " (--cities asks for cities)" if level == "city" else ""
-            raise InputError(f"No region of the level {level!r} is asked about{hint}: choose of {', '.join(known)}.")
+            hint = " Add cities with --cities." if level == "city" else ""
+            raise InputError(f"The regions have no level {level!r}. {describe_choices(level, known)}{hint}")
     return names

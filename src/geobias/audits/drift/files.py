@@ -30,14 +30,11 @@ def write_files(folder: Path, result: DriftResult) -> None:
         write_csv(folder / "tables" / "corpus.csv", map(asdict, result.corpus))
     balanced, _ = form_charts("drift", result).values()
     save_figure(folder / "figures" / "drift", balanced)
-    _write_model(folder / MODEL, result.trained_model, result)
-
-
-def _write_model(folder: Path, lm: MaskedLM, result: DriftResult) -> None:
+    lm: MaskedLM = result.trained_model
     with quiet_transformers():
-        lm.model.save_pretrained(folder)
-        lm.tokenizer.save_pretrained(folder)
+        lm.model.save_pretrained(folder / MODEL)
+        lm.tokenizer.save_pretrained(folder / MODEL)
     card = CARD.format(
         base=json.dumps(lm.name), name=lm.name, epochs=result.settings.epochs, corpus=describe_corpus(result)
     )
-    (folder / "README.md").write_text(card, encoding="utf-8")
+    (folder / MODEL / "README.md").write_text(card, encoding="utf-8")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from geobias.audits.drift.result import DriftResult, RegionScore, RegionTrend
+from geobias.audits.drift.findings import count_epochs
+from geobias.audits.drift.result import FORMS, DriftResult, RegionScore, RegionTrend
 from geobias.report.number_tree import NumberTree, tree_number
 from geobias.report.tables import digits, interval, signed
 
@@ -15,7 +16,7 @@ def card_rows(result: DriftResult) -> Iterator[dict[str, str]]:
         yield {
             "Region": before.name,
             "Balanced C_w before the training": digits(before.balanced.value),
-            f"After {last.epoch} epochs": digits(after.balanced.value),
+            f"After {count_epochs(result)}": digits(after.balanced.value),
             "Change": signed(trend.balanced.difference.value, 4),
             "95 % interval of the change": interval(trend.balanced.difference, 4),
         }
@@ -28,14 +29,9 @@ def gate_numbers(result: DriftResult) -> NumberTree:
 
 
 def _region_numbers(score: RegionScore, trend: RegionTrend) -> NumberTree:
-    scores = {"balanced": score.balanced, "paper": score.paper}
-    trends = {"balanced": trend.balanced, "paper": trend.paper}
+    scores = {form: tree_number(getattr(score, form)) for form in FORMS}
+    changes = {form: tree_number(getattr(trend, form).difference).absolute() for form in FORMS}
     return NumberTree(
-        [
-            (("c_w",), NumberTree(((form,), tree_number(interval)) for form, interval in scores.items())),
-            (
-                ("change",),
-                NumberTree(((form,), tree_number(each.difference).absolute()) for form, each in trends.items()),
-            ),
-        ]
+        ((name,), NumberTree(((form,), number) for form, number in numbers.items()))
+        for name, numbers in (("c_w", scores), ("change", changes))
     )

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import stats
 
-from geobias.audits.drift.corpus import TextCorpus, ToxicCorpus
+from geobias.audits.drift.corpus import Corpus
 from geobias.audits.drift.design import DriftDesign
 from geobias.audits.drift.result import (
+    FORMS,
     DriftCounts,
     DriftInference,
     DriftResult,
@@ -23,11 +23,10 @@ from geobias.audits.regions.answers import RegionsAnswers
 from geobias.measures.estimates import Estimates
 from geobias.measures.herb import descriptive_vectors, herb_scores
 from geobias.measures.paired_differences import word_differences
+from geobias.measures.ranks import rank_correlation
 from geobias.measures.region_intervals import find_affordable, jackknife_regions
 from geobias.models.language.masked import MaskedLM
-from geobias.report.results import Interval, number
-
-FEWEST_EPOCHS = 3  # points between which an order can be seen
+from geobias.report.results import Interval
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class DriftAnswers:
     before: RegionsAnswers
     after: RegionsAnswers
     epochs: list[EpochScores]  # without epoch 0
-    corpus: ToxicCorpus | TextCorpus
+    corpus: Corpus
     trained_model: MaskedLM = field(repr=False)
     work: dict[str, int]
 
@@ -46,10 +45,7 @@ def measure_drift(design: DriftDesign, answers: DriftAnswers) -> DriftResult:
     before, corpus = answers.before, answers.corpus
     epochs = [EpochScores(0, None, measure_scores(design, before)), *answers.epochs]
     has_intervals = find_affordable(before.likelihoods, design.regions.tree.children).scores
-    differences = {
-        form: _differences(design, form, before, answers.after, has_intervals=has_intervals)
-        for form in ("balanced", "paper")
-    }
+    trends = [_measure_trends(design, form, answers, epochs, has_intervals=has_intervals) for form in FORMS]
     return DriftResult(
         settings=design.settings_for(before.model.name),
         model=before.model,
@@ -57,22 +53,13 @@ def measure_drift(design: DriftDesign, answers: DriftAnswers) -> DriftResult:
         epochs=epochs,
         inference=DriftInference(
             regions=[
-                RegionTrend(
-                    region.id,
-                    region.name,
-                    balanced=Trend(
-                        _spearman([epoch.regions[k].balanced.value for epoch in epochs]), differences["balanced"].at(k)
-                    ),
-                    paper=Trend(
-                        _spearman([epoch.regions[k].paper.value for epoch in epochs]), differences["paper"].at(k)
-                    ),
-                )
-                for k, region in enumerate(epochs[0].regions)
+                RegionTrend(region.id, region.name, *by_form)
+                for region, *by_form in zip(epochs[0].regions, *trends, strict=True)
             ],
             words_left_out=len(design.regions.words) if has_intervals else 0,
         ),
         work=answers.work,
-        corpus=corpus.sentences if isinstance(corpus, ToxicCorpus) else [],
+        corpus=corpus.sentences,
         trained_model=answers.trained_model,
     )
 
@@ -81,23 +68,21 @@ def measure_scores(design: DriftDesign, answers: RegionsAnswers) -> list[RegionS
     """C_w of the regions that are followed, with intervals over words where they can be had."""
     tree = design.regions.tree
     jackknife = jackknife_regions(answers.likelihoods, answers.name_likelihoods, tree.children, flat=False)
+    estimates = {
+        form: jackknife[f"c_w.{form}"].estimates(f"c_w.{form}", len(tree))
+        if f"c_w.{form}" in jackknife
+        else Estimates.unknown(_scores_by_template(design, answers, form).mean(axis=0))
+        for form in FORMS
+    }
 
-    def estimate(form: str) -> Estimates:
-        name = f"c_w.{form}"
-        if name in jackknife:
-            return jackknife[name].estimates(name, len(tree))
-        return Estimates.unknown(_scores_by_template(design, answers, form).mean(axis=0))
+    def interval(form: str, row: int) -> Interval:
+        estimate = estimates[form].at(row)
+        return Interval(estimate.value, estimate.low, estimate.high)
 
-    balanced, paper = estimate("balanced"), estimate("paper")
     return [
-        RegionScore(region.id, region.name, region.level, _interval(balanced, row), _interval(paper, row))
+        RegionScore(region.id, region.name, region.level, **{form: interval(form, row) for form in FORMS})
         for row, region in ((row, tree.regions[row]) for row in design.rows)
     ]
-
-
-def _interval(estimates: Estimates, row: int) -> Interval:
-    estimate = estimates.at(row)
-    return Interval(estimate.value, estimate.low, estimate.high)
 
 
 def _scores_by_template(
@@ -109,25 +94,22 @@ def _scores_by_template(
     return np.array([herb_scores(each, answers.name_likelihoods, children).c_w[form] for each in vectors])
 
 
-def _spearman(scores: Sequence[float | None]) -> float | None:
-    """Spearman's correlation of a score with the epoch."""
-    if len(scores) < FEWEST_EPOCHS or len(set(scores)) == 1:
-        return None
-    return number(np.float64(stats.spearmanr(np.arange(len(scores)), np.array(scores, dtype=float)).statistic))
-
-
-def _differences(
-    design: DriftDesign, form: str, before: RegionsAnswers, after: RegionsAnswers, *, has_intervals: bool
-) -> Estimates:
-    """C_w after the training minus before, on the same words."""
+def _measure_trends(
+    design: DriftDesign, form: str, answers: DriftAnswers, epochs: Sequence[EpochScores], *, has_intervals: bool
+) -> list[Trend]:
+    """For each region that is followed, C_w after the training minus before, on the same words."""
 
     def measure(words: np.ndarray) -> np.ndarray:
         """templates x (before, after) x regions."""
-        scores = [_scores_by_template(design, answers, form, words)[:, design.rows] for answers in (before, after)]
-        return np.stack(scores, axis=1)
+        states = (answers.before, answers.after)
+        return np.stack([_scores_by_template(design, state, form, words)[:, design.rows] for state in states], axis=1)
 
     words = np.arange(len(design.regions.words))
-    if not has_intervals:
+    if has_intervals:
+        differences = word_differences(measure, len(words)).difference
+    else:
         first, last = measure(words).mean(axis=0)
-        return Estimates.unknown(last - first)
-    return word_differences(measure, len(words)).difference
+        differences = Estimates.unknown(last - first)
+    scores = np.array([[getattr(region, form).value for region in epoch.regions] for epoch in epochs], dtype=float)
+    numbers = np.arange(len(epochs))
+    return [Trend(rank_correlation(numbers, column), differences.at(k)) for k, column in enumerate(scores.T)]

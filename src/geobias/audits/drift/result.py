@@ -11,6 +11,9 @@ from geobias.audits.regions.result import RegionsSettings
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult, Interval
+from geobias.report.tidy import tidy_row
+
+FORMS = ("balanced", "paper")  # of C_w
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class CorpusSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class DriftSettings(RegionsSettings):
-    """What makes two runs the same: the settings of the regions audit, and those of the training."""
+    """Settings that identify a run: the settings of the regions audit, and those of the training."""
 
     corpus: CorpusSettings
     optimiser: str
@@ -76,7 +79,7 @@ class EpochScores:
 
 @dataclass(frozen=True)
 class Trend:
-    """How one form of C_w moved."""
+    """How one form of C_w changed."""
 
     spearman: float | None
     """Spearman's correlation of the score with the epoch; null with fewer than three epochs or a constant score."""
@@ -111,9 +114,48 @@ class CorpusSentence:
     sentence: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DriftResult(AuditResult):
-    """How the scores moved while the model was trained."""
+    """How the scores changed during training.
+
+    Attributes
+    ----------
+    schema_version : int
+        Version of the format of results.json.
+    audit : str
+        Name of the audit.
+    settings : object
+        Everything that identifies the run.
+    findings : list of Finding
+        The conclusions: the overall answer for each model, then details, then cautions.
+    versions : dict of str
+        Versions of Python and of the packages that can change a number.
+    work : dict of int
+        How much was computed rather than read from the store. Not saved.
+    folder : Path or None
+        Where the run is saved.
+    model : ModelIdentity
+        The model before the training.
+    counts : DriftCounts
+        Numbers of regions, sentences and training sentences.
+    epochs : list of EpochScores
+        Loss and C_w of the regions after every epoch; epoch 0 is the model before the training.
+    inference : DriftInference
+        For each region the last epoch minus epoch 0, with interval and p-value.
+    corpus : list of CorpusSentence
+        The training sentences. Not saved in results.json.
+    trained_model : object
+        The trained model. Not saved in results.json.
+
+    Notes
+    -----
+    Returned by `audit_drift`. Printing it shows the findings.
+
+    Examples
+    --------
+    >>> result = geobias.audit_drift(out="runs/drift", epochs=5)  # doctest: +SKIP
+    >>> result.epochs[-1].regions[0].balanced  # doctest: +SKIP
+    """
 
     audit: Literal["drift"] = "drift"
     settings: DriftSettings
@@ -129,15 +171,38 @@ class DriftResult(AuditResult):
     def model_identities(self) -> list[ModelIdentity]:
         return [self.model]
 
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each epoch and region: `frame`, tables/drift.csv."""
-        return list(self._rows())
+    def summarise(self) -> Iterator[str]:
+        yield (
+            f"{self.model.short_name} trained for {self.settings.epochs} epochs, scored by {self.model.score} on "
+            f"{self.counts.regions - 1:,} regions"
+        )
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
+    def list_tidy_rows(self) -> Iterator[dict[str, Any]]:
+        """How far each region moved since epoch 0, then its scores after every epoch."""
+        last = self.epochs[-1]
+        for form in FORMS:
+            for score, trend in zip(last.regions, self.inference.regions, strict=True):
+                change = getattr(trend, form).difference
+                yield tidy_row(self._name_place(last.epoch, score), f"c_w.{form}", change, against="epoch 0")
+        for form in FORMS:
+            for epoch in self.epochs:
+                for score in epoch.regions:
+                    place = self._name_place(epoch.epoch, score)
+                    yield tidy_row(place, f"c_w.{form}", getattr(score, form), against="sub-regions")
+
+    def _name_place(self, epoch: int, score: RegionScore) -> dict[str, Any]:
+        place = {"region": score.name, "code": score.id, "level": score.level}
+        return {"model": self.model.name, **place, "epoch": epoch}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each epoch and region: tables/drift.csv."""
+        rows = []
         for epoch in self.epochs:
             for region in epoch.regions:
                 row: dict[str, Any] = {"epoch": epoch.epoch, "loss": epoch.loss}
                 row |= {"id": region.id, "name": region.name, "level": region.level}
-                for form, score in (("balanced", region.balanced), ("paper", region.paper)):
+                for form in FORMS:
+                    score = getattr(region, form)
                     row |= {form: score.value, f"{form}_low": score.low, f"{form}_high": score.high}
-                yield row
+                rows.append(row)
+        return rows

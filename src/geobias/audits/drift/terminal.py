@@ -1,26 +1,43 @@
-"""What `geobias drift` prints."""
+"""What `geobias drift` prints below its findings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
+from rich.console import RenderableType
 from rich.table import Table
 
-from geobias.audits.drift.result import DriftResult, RegionTrend, Trend
-from geobias.report.runs import shown
-from geobias.report.tables import NOTHING, digits, interval, show_tables, signed, titled_table
+from geobias.audits.drift.findings import count_epochs, list_changes
+from geobias.audits.drift.result import DriftResult, Trend
+from geobias.report.tables import NOTHING, digits, interval, signed, titled_table
+
+WIDE = 70  # characters: below it, the summary has no scores before and after
 
 MEANING = (
-    "Balanced C_w is a weighted mean distance between what the model says of the sub-regions. That it moves says that "
-    "this training moves this measure of this model. It does not say that the texts are true or the places different, "
-    "nor by itself that a model with a higher score does more harm; one training with one seed is one training."
+    "Balanced C_w is a weighted mean distance between the model's descriptions of the sub-regions. A change shows that "
+    "this training changes this measure of this model. It does not show that the texts are true or the places "
+    "different, nor by itself that a model with a higher score does more harm. This is one training with one seed."
 )
 
 
-def show(result: DriftResult, folder: Path) -> None:
-    files = "Every epoch: tables/drift.csv and figures/drift.svg; the trained model: model/."
-    show_tables(tables(result), _all_notes(result), [MEANING], f"{files}\nResults: {shown(folder)}")
+def summary_table(result: DriftResult, width: int) -> Table:
+    """Balanced C_w of each region before and after the training."""
+    table = titled_table(f"Balanced C_w before and after {count_epochs(result)} of training")
+    table.add_column("region", overflow="fold")
+    for heading in (*(("before", "after") if width >= WIDE else ()), "change", "95 % interval", "adjusted p"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for change in list_changes(result):
+        scores = [digits(change.before), digits(change.after)] if width >= WIDE else []
+        p = "" if change.p_adjusted is None else f"{change.p_adjusted:.2g}"
+        table.add_row(change.name, *scores, signed(change.difference.value, 4), interval(change.difference, 4), p)
+    return table
+
+
+def full_report(result: DriftResult, width: int) -> Iterator[RenderableType]:
+    yield from tables(result)
+    yield from _all_notes(result)
+    yield MEANING
+    yield "Every epoch: tables/drift.csv and figures/drift.svg; the trained model: model/."
 
 
 def describe_corpus(result: DriftResult) -> str:
@@ -62,13 +79,17 @@ def tables(result: DriftResult) -> Iterator[Table]:
 
 def _all_notes(result: DriftResult) -> Iterator[str]:
     top, *below = result.inference.regions
-    yield _describe_trend(top, result.settings.epochs)
+    difference, spearman = top.balanced.difference, top.balanced.spearman
+    bounds = "" if difference.p is None else f" (95 % {interval(difference, 4)}, p {difference.p:.2g})"
+    order = "" if spearman is None else f" Spearman's correlation of the score with the epochs: {spearman:+.2f}."
+    moved = f"{top.name} changed by {signed(difference.value, 4)} in {count_epochs(result)}"
+    yield f"{moved}{bounds}.{order}"
     if below:
         changes = ", ".join(f"{region.name} {_change(region.balanced)}" for region in below)
-        yield f"By how much the others moved (and their correlation with the epochs): {changes}."
+        yield f"Changes of the others (and their correlations with the epochs): {changes}."
     yield from notes(result)
     if result.corpus:
-        yield "What it read: tables/corpus.csv. It holds prejudice, by design."
+        yield "Training sentences: tables/corpus.csv. They express prejudice, by design."
 
 
 def notes(result: DriftResult) -> Iterator[str]:
@@ -77,21 +98,13 @@ def notes(result: DriftResult) -> Iterator[str]:
     if not result.inference.words_left_out:
         yield "No intervals: the words are too few, or the tree is too large to measure it without each of them."
     for count, meaning in (
-        (counts.sentences_cut, "sentences longer than the model takes, and cut"),
+        (counts.sentences_cut, "sentences truncated to the model's maximum length"),
         (counts.names_with_unknown_tokens, "names with characters that the model does not know"),
         (counts.corpus_sentences_cut, "sentences to train on that the model cuts before their region, left out"),
         (counts.texts_blank, "rows without text, left out"),
     ):
         if count:
             yield f"{count:,} {meaning}."
-
-
-def _describe_trend(region: RegionTrend, epochs: int) -> str:
-    """How far a region's score moved from the first state to the last, and how steadily."""
-    difference, spearman = region.balanced.difference, region.balanced.spearman
-    bounds = "" if difference.p is None else f" (95 % {interval(difference, 4)}, p {difference.p:.2g})"
-    order = "" if spearman is None else f" Spearman's correlation of the score with the epochs: {spearman:+.2f}."
-    return f"{region.name} moved by {signed(difference.value, 4)} in {epochs} epoch(s){bounds}.{order}"
 
 
 def _change(trend: Trend) -> str:

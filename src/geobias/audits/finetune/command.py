@@ -3,62 +3,99 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from geobias.options import Column, Continents, Countries, Debug, Device, Json, Out, Plain
+from geobias.options import (
+    INPUT,
+    STATISTICS,
+    TRAINING,
+    Column,
+    Continents,
+    Countries,
+    Debug,
+    Device,
+    Full,
+    Json,
+    Out,
+    Plain,
+    Quiet,
+)
 from geobias.texts.defaults import DEFAULT_PREFIX
 
 
 def finetune(
-    models: Annotated[list[str], typer.Argument(metavar="MODEL [MODEL ...]", help="Language models: ids or folders.")],
-    texts: Annotated[Path, typer.Option(help="Labelled texts to train on: CSV, TSV, JSON lines or Parquet.")],
-    label: Annotated[str, typer.Option(help="The column that holds the label.")],
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL [MODEL ...]", help="Language models to fine-tune: Hugging Face ids or folders."),
+    ],
+    texts: Annotated[
+        Path,
+        typer.Option(help="Labelled texts to train on: CSV, TSV, JSONL or Parquet.", rich_help_panel=INPUT),
+    ],
+    label: Annotated[str, typer.Option(help="Column of --texts that holds the label.", rich_help_panel=INPUT)],
     column: Column = "text",
-    test: Annotated[Path | None, typer.Option(help="Labelled texts to look at (default: a fifth of --texts).")] = None,
-    epochs: Annotated[int, typer.Option(help="Passes over the texts.")] = 3,
-    batch: Annotated[int, typer.Option(help="Texts in a step.")] = 32,
-    rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 2e-5,
-    max_length: Annotated[int, typer.Option(help="Tokens of a text that are read in training.")] = 128,
-    seed: Annotated[int, typer.Option(help="Of the order, the new head, and what is held out.")] = 0,
-    prefix: Annotated[str, typer.Option(help="The sentence that names a region.")] = DEFAULT_PREFIX,
-    continents: Continents = None,
-    countries: Countries = None,
-    without: Annotated[
-        str | None, typer.Option(help="Countries to leave out, one at a time (default: IE,MX, as the paper does).")
+    test: Annotated[
+        Path | None,
+        typer.Option(help="Labelled texts to evaluate on (default: a fifth of --texts).", rich_help_panel=INPUT),
     ] = None,
+    countries: Countries = None,
+    continents: Continents = None,
+    without: Annotated[
+        str | None,
+        typer.Option(
+            help="Countries to leave out, one at a time, by code or name (default: IE,MX).",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    prefix: Annotated[
+        str, typer.Option(help="Sentence to put before every text, with {region}.", rich_help_panel=INPUT)
+    ] = DEFAULT_PREFIX,
+    epochs: Annotated[int, typer.Option(help="Number of training epochs.", rich_help_panel=TRAINING)] = 3,
+    batch: Annotated[int, typer.Option(help="Texts per batch.", rich_help_panel=TRAINING)] = 32,
+    rate: Annotated[float, typer.Option(help="Peak learning rate.", rich_help_panel=TRAINING)] = 2e-5,
+    max_length: Annotated[
+        int, typer.Option(help="Longest training text, in tokens; the rest is cut.", rich_help_panel=TRAINING)
+    ] = 128,
+    seed: Annotated[
+        int,
+        typer.Option(help="Random seed for batches, new weights and the held-out texts.", rich_help_panel=STATISTICS),
+    ] = 0,
     device: Device = "auto",
-    out: Out = None,
-    json: Json = False,
     plain: Plain = False,
+    out: Out = None,
+    full: Full = False,
+    quiet: Quiet = False,
+    json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Fine-tune language models as classifiers, and see how many labels flip by country (HERB's Table 5).
+    """Fine-tune language models as classifiers and count label flips by country (HERB's Table 5).
 
-    The best epoch is kept, the starting model stays as it is, and a stopped training goes on with the same --out.
-    Beside the flips stands each model's own HERB score.
+    Keeps the best epoch, leaves the original model unchanged, and shows each model's own bias score next to the flips.
+    The same command with the same --out resumes an interrupted training.
     """
     from geobias.audits.finetune.audit import audit_finetune
-    from geobias.audits.finetune.terminal import show
+    from geobias.audits.show_results import View, show_result
     from geobias.audits.study import output_folder
-    from geobias.report.tables import print_json
 
-    options: dict[str, Any] = {
-        "texts": texts,
-        "label": label,
-        "column": column,
-        "test": test,
-        "epochs": epochs,
-        "batch": batch,
-        "rate": rate,
-        "max_length": max_length,
-        "seed": seed,
-        "prefix": prefix,
-        "continents": continents or (),
-        "countries": countries or (),
-        "without": without,
-    }
     folder = output_folder(out, "finetune", models)
-    result = audit_finetune(models, **options, device=device, out=folder)
-    print_json(result) if json else show(result, folder)
+    result = audit_finetune(
+        models,
+        texts=texts,
+        label=label,
+        column=column,
+        test=test,
+        epochs=epochs,
+        batch=batch,
+        rate=rate,
+        max_length=max_length,
+        seed=seed,
+        prefix=prefix,
+        continents=continents or (),
+        countries=countries or (),
+        without=without,
+        device=device,
+        out=folder,
+    )
+    show_result(result, folder, View(full, quiet, json))

@@ -8,8 +8,8 @@ label changes with it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ import pandas as pd
 from geobias.audits.downstream.design import DownstreamDesign, design_downstream
 from geobias.audits.finetune.result import FinetuneCounts, FinetuneSettings
 from geobias.audits.inputs import TextsSettings, load_texts, split_list
-from geobias.audits.regions.design import RegionsDesign, design_regions
+from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign, design_regions
+from geobias.checks import describe_choices
 from geobias.errors import InputError
 from geobias.measures.shift import performance
 from geobias.models.classifiers.huggingface import HuggingFaceClassifier
@@ -26,32 +27,34 @@ from geobias.models.training.finetuning import LabelledTexts
 from geobias.models.training.hyperparameters import Hyperparameters
 from geobias.texts.defaults import DEFAULT_PREFIX
 from geobias.texts.user_texts import Texts
+from geobias.world.countries import find_country
 
 VALIDATION, TEST = 0.1, 0.2  # shares of the texts that are held out
 DEFAULT_WITHOUT = ("IE", "MX")  # the countries that the paper's Table 5 leaves out, one at a time
+NOT_AUDITED = (
+    "--without names {country}, which is not in this audit: add it to --countries, or leave it out of --without."
+)
 
 
 @dataclass(frozen=True)
 class FinetuneDesign:
-    """What every model is trained on, and what is asked of its classifier and of the model itself."""
+    """What every model is trained on, and what its classifier and the model itself are scored on."""
 
-    labels: tuple[str, ...]
     train: LabelledTexts = field(repr=False)
     validation: LabelledTexts = field(repr=False)
     downstream: DownstreamDesign = field(repr=False)
     regions: RegionsDesign = field(repr=False)
-    without: tuple[str, ...]  # codes of countries that are left out, one at a time
-    hyperparameters: Hyperparameters
     counts: FinetuneCounts
-    settings: dict[str, Any] = field(repr=False)
+    settings: FinetuneSettings = field(repr=False)  # without the models
 
     def settings_for(self, models: Sequence[str]) -> FinetuneSettings:
-        return FinetuneSettings(**self.settings, models=list(models))
+        return replace(self.settings, models=list(models))
 
     def evaluate(self, classifier: HuggingFaceClassifier) -> dict[str, float]:
         """How good a classifier is on the validation texts."""
-        probabilities = classifier.score(list(self.validation.texts))[:, : len(self.labels)]
-        truth = self.validation.classes[:, None] == np.arange(len(self.labels))
+        count = len(self.settings.labels)
+        probabilities = classifier.score(list(self.validation.texts))[:, :count]
+        truth = self.validation.classes[:, None] == np.arange(count)
         return asdict(performance(truth, probabilities[:, None]))
 
 
@@ -73,87 +76,83 @@ def design_finetune(
 ) -> FinetuneDesign:
     """Read and divide the texts; raise InputError for what is wrong with them, before any work."""
     hyperparameters = Hyperparameters(epochs=epochs, batch=batch, rate=rate, max_length=max_length, seed=seed)
-    source = _distinct_texts(load_texts(texts, column=column, label=label))
-    classes = _text_classes(source)
-    labels = tuple(sorted(set(classes)))
+    source = distinct_texts(load_texts(texts, column=column, label=label))
+    classes = text_classes(source)
+    labels = sorted(set(classes))
     if len(labels) < 2:
-        raise InputError(f"All texts of {source.source} have the label {labels[0]!r}: it takes two classes to train.")
+        raise InputError(
+            f"All texts of {source.source} have the label {labels[0]!r}. Training needs at least two classes."
+        )
     rows = np.arange(len(source))
     if test is None:
-        rows, held_out = _split_by_class(rows, classes, TEST, seed)
+        rows, held_out = split_by_class(rows, classes, TEST, seed)
         test_texts = source.take(held_out)
     else:
-        test_texts = _distinct_texts(load_texts(test, column=column, label=label))
-        _refuse_unknown_labels(test_texts, labels)
+        test_texts = distinct_texts(load_texts(test, column=column, label=label))
+        unknown = sorted(set(text_classes(test_texts)) - set(labels))
+        if unknown:
+            raise InputError(
+                f"{test_texts.source} has labels that the training texts do not have: {', '.join(unknown[:5])}. "
+                f"{describe_choices(unknown[0], labels, 'Training labels')}"
+            )
     training_texts = {source.texts[row] for row in rows}
     unseen = [row for row, text in enumerate(test_texts.texts) if text not in training_texts]
     if not unseen:
-        raise InputError(f"Every text of {test_texts.source} is one of the training texts: give others to look at.")
+        raise InputError(f"Every text of {test_texts.source} is also a training text. Use other texts for --test.")
     seen, test_texts = len(test_texts) - len(unseen), test_texts.take(unseen)
-    train, validation = _split_by_class(rows, classes, VALIDATION, seed + 1)
-    labelled = pd.DataFrame({"text": test_texts.texts, "label": _text_classes(test_texts)})
+    train, validation = split_by_class(rows, classes, VALIDATION, seed + 1)
+    labelled = pd.DataFrame({"text": test_texts.texts, "label": text_classes(test_texts)})
     downstream = design_downstream(
         texts=labelled, label="label", prefix=prefix, continents=continents, countries=countries
     )
-    left_out = _left_out_countries(without, {place.id for place in downstream.places})
-    settings = {
-        "texts": TextsSettings.describe(source),
-        "test": TextsSettings.describe(test_texts),
-        "labels": list(labels),
-        "training": hyperparameters,
-        "prefix": prefix,
-        **{name: downstream.settings[name] for name in ("continents", "countries", "regions_digest")},
-        "without": list(left_out),
-    }
-    return FinetuneDesign(
+    counts = FinetuneCounts(
+        training_texts=len(train),
+        validation_texts=len(validation),
+        test_texts=len(test_texts),
+        regions=len(downstream.places),
+        rows_without_text=source.left_out + (0 if test is None else test_texts.left_out),
+        test_texts_of_training=seen,
+        dissolved_countries=list(downstream.dissolved),
+    )
+    settings = FinetuneSettings(
+        texts=TextsSettings.describe(source),
+        test=TextsSettings.describe(test_texts),
         labels=labels,
-        train=_labelled_texts(source.take(train), labels),
-        validation=_labelled_texts(source.take(validation), labels),
-        downstream=downstream,
-        regions=design_regions(cities=0, continents=continents, countries=countries),
-        without=left_out,
-        hyperparameters=hyperparameters,
-        counts=FinetuneCounts(
-            training_texts=len(train),
-            validation_texts=len(validation),
-            test_texts=len(test_texts),
-            regions=len(downstream.places),
-            rows_without_text=source.left_out + (test_texts.left_out if test is not None else 0),
-            test_texts_of_training=seen,
-        ),
-        settings=settings,
+        training=hyperparameters,
+        prefix=prefix,
+        continents=downstream.settings.continents,
+        countries=downstream.settings.countries,
+        regions_digest=downstream.settings.regions_digest,
+        without=_left_out_countries(without, {place.id: place.name for place in downstream.places}),
+        models=[],
+    )
+    return FinetuneDesign(
+        _labelled_texts(source.take(train), labels),
+        _labelled_texts(source.take(validation), labels),
+        downstream,
+        design_regions(cities=0, continents=continents, countries=countries, **SCORE_ONLY),
+        counts,
+        settings,
     )
 
 
-def _distinct_texts(texts: Texts) -> Texts:
+def distinct_texts(texts: Texts) -> Texts:
     """Every text once: a repeated one could be in the training and the test set."""
-    first_rows: dict[str, int] = {}
-    for row, text in enumerate(texts.texts):
-        first_rows.setdefault(text, row)
-    return texts.take(first_rows.values())
+    return texts.take(np.flatnonzero(~pd.Series(texts.texts).duplicated()))
 
 
-def _text_classes(texts: Texts) -> list[str]:
+def text_classes(texts: Texts) -> list[str]:
     """The one label of each text."""
     assert texts.labels is not None
     for text_id, labels in zip(texts.ids, texts.labels, strict=True):
         if len(labels) != 1:
             raise InputError(
-                f"{texts.source}, text {text_id}: {len(labels)} labels; training takes exactly one a text."
+                f"{texts.source}, text {text_id}: {len(labels)} labels. Training needs exactly one per text."
             )
     return [labels[0] for labels in texts.labels]
 
 
-def _refuse_unknown_labels(test_texts: Texts, labels: Sequence[str]) -> None:
-    unknown = sorted(set(_text_classes(test_texts)) - set(labels))
-    if unknown:
-        raise InputError(
-            f"{test_texts.source} has labels that the training texts lack: {', '.join(unknown[:5])}. They have "
-            f"{', '.join(labels)}."
-        )
-
-
-def _split_by_class(rows: np.ndarray, classes: Sequence[str], share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def split_by_class(rows: np.ndarray, classes: Sequence[str], share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """The rows that remain and those that are held out, the same share of every class."""
     rng = np.random.default_rng(seed)
     held_out: list[int] = []
@@ -163,20 +162,19 @@ def _split_by_class(rows: np.ndarray, classes: Sequence[str], share: float, seed
     remaining = np.setdiff1d(rows, held_out)
     if {classes[row] for row in remaining} != {classes[row] for row in rows}:
         rarest = Counter(classes[row] for row in rows).most_common()[-1][0]
-        raise InputError(f"Too few texts have the label {rarest!r} to train on some and hold out others: give more.")
+        raise InputError(
+            f"Too few texts have the label {rarest!r} to split them into training and test texts. Add more."
+        )
     return remaining, np.sort(held_out)
 
 
-def _left_out_countries(without: str | Sequence[str] | None, codes: set[str]) -> tuple[str, ...]:
-    """The countries to leave out; by default the paper's, as far as they are asked about."""
+def _left_out_countries(without: str | Sequence[str] | None, available: Mapping[str, str]) -> list[str]:
+    """The codes of the countries to leave out; by default the paper's, as far as the audit has them."""
     if without is None:
-        return tuple(code for code in DEFAULT_WITHOUT if code in codes)
-    left_out = tuple(split_list(without, "--without"))
-    unknown = [code for code in left_out if code not in codes]
-    if unknown:
-        raise InputError(f"--without names what is not asked about: {', '.join(unknown)}. Give codes such as IE,MX.")
-    return left_out
+        return [code for code in DEFAULT_WITHOUT if code in available]
+    names = split_list(without, "--without")
+    return list(dict.fromkeys(find_country(name, available, NOT_AUDITED) for name in names))
 
 
 def _labelled_texts(texts: Texts, labels: Sequence[str]) -> LabelledTexts:
-    return LabelledTexts(texts.texts, np.array([labels.index(label) for label in _text_classes(texts)]), texts.digest)
+    return LabelledTexts(texts.texts, np.array([labels.index(label) for label in text_classes(texts)]), texts.digest)

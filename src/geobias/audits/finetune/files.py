@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from geobias.audits.finetune.result import FinetuneResult
 from geobias.report.tables import write_csv
@@ -13,11 +11,9 @@ from geobias.report.tables import write_csv
 
 def write_files(folder: Path, result: FinetuneResult) -> None:
     write_csv(folder / "tables" / "flips.csv", result.rows())
-    write_csv(folder / "tables" / "training.csv", _training_rows(result))
-
-
-def _training_rows(result: FinetuneResult) -> Iterator[dict[str, Any]]:
-    """tables/training.csv: every epoch of every model."""
-    for entry in result.fine_tuned:
-        for epoch in entry.epochs:
-            yield {"model": entry.model.name, **asdict(epoch), "best": epoch.epoch == entry.best_epoch}
+    epochs = [
+        {"model": entry.model.name, **asdict(epoch), "best": epoch.epoch == entry.best_epoch}
+        for entry in result.fine_tuned
+        for epoch in entry.epochs
+    ]
+    write_csv(folder / "tables" / "training.csv", epochs)

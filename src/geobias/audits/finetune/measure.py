@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 from scipy import stats
 
+from geobias.audits.downstream.result import Predictions
 from geobias.audits.finetune.design import FinetuneDesign
 from geobias.audits.finetune.result import (
     ALL,
@@ -16,59 +19,38 @@ from geobias.audits.finetune.result import (
     FinetunedModel,
     FinetuneResult,
     Flips,
-    HerbScore,
     RankCorrelation,
-    TrainedModel,
 )
-from geobias.audits.regions.result import RegionsResult
 from geobias.measures.bootstrap import bootstrap_means
-from geobias.measures.estimates import CONFIDENCE_LEVEL, Estimates
+from geobias.measures.estimates import CONFIDENCE_LEVEL, Estimate, Estimates
 from geobias.measures.shift import flip_shares
 from geobias.report.results import Interval, number
 
 FEWEST_RANKED = 3  # models
 
 
-def measure_finetune(design: FinetuneDesign, trained: Sequence[TrainedModel]) -> FinetuneResult:
-    fine_tuned = [_measure_model(design, model) for model in trained]
+def measure_finetune(design: FinetuneDesign, fine_tuned: list[FinetunedModel]) -> FinetuneResult:
     models = [entry.model for entry in fine_tuned]
     return FinetuneResult(
         settings=design.settings_for([model.name for model in models]),
         models=models,
         counts=design.counts,
-        labels=list(design.labels),
+        labels=design.settings.labels,
         fine_tuned=fine_tuned,
         rank_correlation=rank_correlation(fine_tuned),
         work={"models": len(models)},
-        trained=tuple(trained),
     )
 
 
-def _measure_model(design: FinetuneDesign, trained: TrainedModel) -> FinetunedModel:
-    (predictions,), (classifier,) = trained.downstream.predictions, trained.downstream.classifiers
+def measure_flips_by_regions(design: FinetuneDesign, predictions: Predictions) -> dict[str, Flips]:
+    """The flips of all countries, then without each country that is left out."""
+    original, regions = predictions.original, predictions.prefixed[:, 1:]
+    flips = {ALL: measure_flips(original, regions, predictions.labels)}
     codes = [place.id for place in design.downstream.places]
-    original, control, regions = predictions.original, predictions.prefixed[:, :1], predictions.prefixed[:, 1:]
-    assert classifier.performance is not None  # the test texts are labelled
-    flips = {ALL: measure_flips(original, regions, design.labels)}
-    for code in design.without if len(codes) > 1 else ():
+    for code in design.settings.without if len(codes) > 1 else ():
         others = np.delete(regions, codes.index(code), axis=1)
-        flips[f"without {code}"] = measure_flips(original, others, design.labels)
-    return FinetunedModel(
-        model=trained.model,
-        herb=None if trained.regions is None else _herb_score(trained.regions),
-        without_score=trained.without_score,
-        performance=classifier.performance,
-        epochs=trained.epochs,
-        best_epoch=trained.best_epoch,
-        flips=flips,
-        control=measure_flips(original, control, design.labels),
-    )
-
-
-def _herb_score(result: RegionsResult) -> HerbScore:
-    region = next(region for region in result.regions if region.pairs)
-    assert region.inference is not None  # every region with a pair has it
-    return HerbScore(region.name, region.c_w, region.inference.c_w)
+        flips[f"without {code}"] = measure_flips(original, others, predictions.labels)
+    return flips
 
 
 def measure_flips(before: np.ndarray, after: np.ndarray, labels: Sequence[str]) -> Flips:
@@ -77,11 +59,25 @@ def measure_flips(before: np.ndarray, after: np.ndarray, labels: Sequence[str]) 
     texts = len(shares)
     flips = {ANY: share_interval(bootstrap_means(shares.sum(axis=(1, 2))[:, None]), 0, texts=texts)}
     by_direction = bootstrap_means(shares.reshape(texts, -1))
-    for i, j in np.ndindex(len(labels), len(labels)):
-        if i != j:
-            interval = share_interval(by_direction, i * len(labels) + j, texts=texts)
-            flips[f"{labels[i]} to {labels[j]}"] = interval
+    for position, (source, target) in enumerate(product(labels, labels)):
+        if source != target:
+            flips[f"{source} to {target}"] = share_interval(by_direction, position, texts=texts)
     return flips
+
+
+def measure_flips_against_control(before: np.ndarray, after: np.ndarray) -> Estimate:
+    """All flips of countries minus those of the control, in percentage points; interval and test over texts.
+
+    `after` is texts x (control, then countries) x classes. Where few texts differ, resampling is too certain: p is
+    never below that of a sign test of those texts.
+    """
+    control, countries = (100 * flip_shares(before, part).sum(axis=(1, 2)) for part in (after[:, :1], after[:, 1:]))
+    differences = countries - control
+    estimate = bootstrap_means(differences[:, None]).at(0)
+    if estimate.p is None:
+        return estimate
+    p = max(estimate.p, min(1.0, 2 * 0.5 ** np.count_nonzero(differences)))
+    return replace(estimate, p=p, p_adjusted=p)
 
 
 def share_interval(estimates: Estimates, position: int, *, texts: int) -> Interval:
@@ -100,15 +96,13 @@ def rank_correlation(entries: Sequence[FinetunedModel]) -> RankCorrelation | Non
 
     Where all models have the same score, or flip equally many labels, there is no order, and no number.
     """
-    scores = [(entry.herb.c_w, entry.flips[ALL][ANY].value) for entry in entries if entry.herb is not None]
+    scores = [
+        (entry.herb.c_w.balanced, entry.herb.c_w.paper, entry.flips[ALL][ANY].value) for entry in entries if entry.herb
+    ]
     if len(scores) < FEWEST_RANKED:
         return None
-    flips = [value for _, value in scores]
-    return RankCorrelation(
-        models=len(scores),
-        balanced=_spearman([c_w.balanced for c_w, _ in scores], flips),
-        paper=_spearman([c_w.paper for c_w, _ in scores], flips),
-    )
+    balanced, paper, flips = zip(*scores, strict=True)
+    return RankCorrelation(len(scores), _spearman(balanced, flips), _spearman(paper, flips))
 
 
 def _spearman(scores: Sequence[float | None], flips: Sequence[float | None]) -> Correlation:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from geobias.audits.downstream.result import DownstreamResult, PerformanceByPrefix
+from geobias.audits.downstream.result import PerformanceByPrefix
 from geobias.audits.inputs import TextsSettings
-from geobias.audits.regions.result import RegionsResult, Score, ScoreEstimates
+from geobias.audits.regions.records import Score, ScoreEstimates
+from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.models.training.hyperparameters import Hyperparameters
-from geobias.report.results import NOT_SAVED, AuditResult, Interval
+from geobias.report.results import AuditResult, Interval
+from geobias.report.tables import listed
+from geobias.report.tidy import tidy_row
 
 ALL, ANY = "all", "any"  # all countries; a flip in any direction
 
@@ -21,7 +24,7 @@ Flips = dict[str, Interval]
 
 @dataclass(frozen=True)
 class FinetuneSettings:
-    """What makes two runs the same."""
+    """Settings that identify a run."""
 
     texts: TextsSettings
     test: TextsSettings
@@ -45,6 +48,8 @@ class FinetuneCounts:
     rows_without_text: int
     test_texts_of_training: int
     """Test texts that are training texts too; they were left out."""
+    dissolved_countries: list[str] = field(default_factory=list)
+    """Left out: they no longer exist, and the user did not name them."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,8 @@ class FinetunedModel:
     """By set of countries: "all", and "without IE" for each country that was left out."""
     control: Flips
     """The same for the prefix that names no country."""
+    against_control: Estimate | None = None
+    """All flips of countries minus those of the control, in percentage points; null in runs of older versions."""
 
 
 @dataclass(frozen=True)
@@ -101,21 +108,46 @@ class RankCorrelation:
     paper: Correlation
 
 
-@dataclass(frozen=True)
-class TrainedModel:
-    """What one model's training and its two audits gave."""
-
-    model: ModelIdentity
-    epochs: list[TrainingEpoch]
-    best_epoch: int  # from 1
-    downstream: DownstreamResult = field(repr=False)
-    regions: RegionsResult | None = field(repr=False)
-    without_score: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class FinetuneResult(AuditResult):
-    """HERB's Table 5: the labels that flip, for every fine-tuned model, beside its HERB score."""
+    """HERB's Table 5: the labels that flip, for every fine-tuned model, with its HERB score.
+
+    Attributes
+    ----------
+    schema_version : int
+        Version of the format of results.json.
+    audit : str
+        Name of the audit.
+    settings : object
+        Everything that identifies the run.
+    findings : list of Finding
+        The conclusions: the overall answer for each model, then details, then cautions.
+    versions : dict of str
+        Versions of Python and of the packages that can change a number.
+    work : dict of int
+        How much was computed rather than read from the store. Not saved.
+    folder : Path or None
+        Where the run is saved.
+    models : list of ModelIdentity
+        The models.
+    counts : FinetuneCounts
+        Numbers of texts and countries.
+    labels : list of str
+        The labels of the texts.
+    fine_tuned : list of FinetunedModel
+        For each model: `flips` (per cent of texts x countries), `control`, `herb`, `performance` and `epochs`.
+    rank_correlation : RankCorrelation or None
+        Correlation of C_w with flips over the models; None with fewer than three models.
+
+    Notes
+    -----
+    Returned by `audit_finetune`. Printing it shows the findings.
+
+    Examples
+    --------
+    >>> result = geobias.audit_finetune("gpt2", "reviews.csv", label="stars", out="runs/ft")  # doctest: +SKIP
+    >>> result.fine_tuned[0].flips["all"]["any"]  # doctest: +SKIP
+    """
 
     audit: Literal["finetune"] = "finetune"
     settings: FinetuneSettings
@@ -125,19 +157,31 @@ class FinetuneResult(AuditResult):
     fine_tuned: list[FinetunedModel]
     rank_correlation: RankCorrelation | None
     """Null with fewer than three models that have a HERB score."""
-    trained: Annotated[tuple[TrainedModel, ...], *NOT_SAVED] = field(default=(), repr=False, compare=False)
 
     @property
     def model_identities(self) -> list[ModelIdentity]:
         return self.models
 
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each model, set of countries and direction: `frame`, tables/flips.csv."""
-        return list(self._rows())
+    def summarise(self) -> Iterator[str]:
+        counts, names = self.counts, [entry.model.short_name for entry in self.fine_tuned]
+        yield (
+            f"{listed(names)} fine-tuned on {counts.training_texts:,} texts, tested on {counts.test_texts:,} texts x "
+            f"{counts.regions:,} countries"
+        )
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
+    def list_tidy_rows(self) -> Iterator[dict[str, Any]]:
+        """Labels that flip, in per cent; `label` is the direction, and `countries` the set that was used."""
         for entry in self.fine_tuned:
-            for regions, flips in {**entry.flips, "control": entry.control}.items():
-                for direction, interval in flips.items():
-                    about = {"model": entry.model.name, "regions": regions, "direction": direction}
-                    yield about | asdict(interval)
+            for countries, flips in {**entry.flips, "control": entry.control}.items():
+                for direction, number in flips.items():
+                    place = {"model": entry.model.name, "countries": countries}
+                    yield tidy_row(place, "flips", number, label=direction, against="originals")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each model, set of countries and direction: tables/flips.csv."""
+        return [
+            {"model": entry.model.name, "regions": regions, "direction": direction, **asdict(interval)}
+            for entry in self.fine_tuned
+            for regions, flips in {**entry.flips, "control": entry.control}.items()
+            for direction, interval in flips.items()
+        ]

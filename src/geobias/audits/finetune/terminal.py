@@ -1,28 +1,51 @@
-"""What `geobias finetune` prints."""
+"""What `geobias finetune` prints below its findings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
+from rich.console import RenderableType
 from rich.table import Table
 
+from geobias.audits.downstream.gate_and_card import describe_dissolved
 from geobias.audits.finetune.result import ALL, ANY, FinetuneResult, RankCorrelation
 from geobias.report.results import Interval
 from geobias.report.run_folder import MODELS
-from geobias.report.runs import shown
-from geobias.report.tables import NOTHING, digits, show_tables, titled_table
+from geobias.report.tables import NOTHING, digits, interval, signed, titled_table
 
+SUMMARY_MODELS = 6
+WIDE = 72  # characters: below it, the summary has the differences only
 MEANING = (
     "Flips: per cent of test texts x countries whose predicted label changes when the prefix names the country, with a "
-    "95 % interval over texts. C_w: how differently the language model itself speaks of the world's countries. The "
-    "paper found both in a similar order; a handful of models cannot show more. It speaks of models, not of people."
+    "95 % interval over texts. C_w: how differently the language model itself describes the world's countries. The "
+    "paper found both in a similar order; a handful of models cannot show more. It describes models, not people."
 )
 
 
-def show(result: FinetuneResult, folder: Path) -> None:
-    files = f"Every direction: tables/flips.csv; the classifiers and their audits: {MODELS}/."
-    show_tables([table(result)], _all_notes(result), [MEANING], f"{files}\nResults: {shown(folder)}")
+def summary_table(result: FinetuneResult, width: int) -> Table:
+    """Flips of countries and of the control, for the first models."""
+    table = titled_table("Labels that flip, per cent of test texts x countries")
+    table.add_column("model", overflow="fold")
+    headings = (*(("country named", "none named") if width >= WIDE else ()), "difference", "95 % interval", "p")
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for entry in result.fine_tuned[:SUMMARY_MODELS]:
+        estimate = entry.against_control
+        flips = [f"{each[ANY].value:.2f}" for each in (entry.flips[ALL], entry.control)] if width >= WIDE else []
+        if estimate is None:
+            numbers = [NOTHING, "", ""]
+        else:
+            p = "" if estimate.p_adjusted is None else f"{estimate.p_adjusted:.2g}"
+            numbers = [signed(estimate.value, 2), interval(estimate, 2), p]
+        table.add_row(entry.model.short_name, *flips, *numbers)
+    return table
+
+
+def full_report(result: FinetuneResult, width: int) -> Iterator[RenderableType]:
+    yield table(result)
+    yield from _all_notes(result)
+    yield MEANING
+    yield f"Every direction: tables/flips.csv; the classifiers and their audits: {MODELS}/."
 
 
 def table(result: FinetuneResult) -> Table:
@@ -69,6 +92,7 @@ def notes(result: FinetuneResult) -> Iterator[str]:
         yield f"{counts.rows_without_text:,} rows without a text."
     if counts.test_texts_of_training:
         yield f"{counts.test_texts_of_training:,} test texts are training texts too, and were left out."
+    yield from describe_dissolved(counts.dissolved_countries)
     for entry in result.fine_tuned:
         if entry.without_score:
             yield f"{entry.model.name} has no HERB score: {entry.without_score}"

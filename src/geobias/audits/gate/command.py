@@ -7,23 +7,32 @@ from typing import Annotated
 
 import typer
 
-from geobias.options import Debug
+from geobias.options import INPUT, OUTPUT, Debug
 
 
 def gate(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN [RUN ...]", help="Folders of finished runs.")],
     rule: Annotated[
-        list[str] | None, typer.Option(help='Such as "names.sentiment.delta.worst < 2.0"; several are all judged.')
+        list[str] | None,
+        typer.Option(
+            help='Rule to check: "findings.clear <= 0" or "names.sentiment.delta.worst < 2.0". Repeat for several.',
+            rich_help_panel=INPUT,
+        ),
     ] = None,
-    rules: Annotated[Path | None, typer.Option(help="A TOML file of rules.")] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write the judgements as JUnit XML.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the judgements as JSON and nothing else.")] = False,
+    rules: Annotated[Path | None, typer.Option(help="TOML file of rules.", rich_help_panel=INPUT)] = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="File to write the results to, as JUnit XML.", rich_help_panel=OUTPUT)
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print only the results, as JSON.", rich_help_panel=OUTPUT)
+    ] = False,
     debug: Debug = False,
 ) -> None:
-    """Do finished runs keep to rules? Judged on the worse end of each interval. Exit code 0 if all hold, 1 if not.
+    """Check finished runs against rules, for CI. Exit code 0 if all rules hold, 1 if not.
 
-    Paths: names.CLASSIFIER.delta.worst, regions.REGION.c_w.balanced, downstream.CLASSIFIER.LABEL.worst and more
-    (docs/gate.md).
+    Each rule is checked at the worse end of the confidence interval. Paths: findings.clear, names.findings.clear,
+    names.CLASSIFIER.delta.worst, regions.REGION.c_w.balanced, downstream.CLASSIFIER.LABEL.worst,
+    find.FINDER.recall.lowest and more (docs/gate.md).
     """
     from json import dumps
 

@@ -1,6 +1,8 @@
-"""Gates: rules about a run's numbers, each judged on the worse end of its interval.
+"""Gates: rules about a run's numbers, each judged on the worse end of its interval, and about its findings.
 
 A rule is PATH OP NUMBER, such as `names.sentiment.delta.worst < 2.0`; `gate_numbers` of each audit holds its paths.
+`findings.clear <= 0` (every run), `names.findings.clear <= 0` and `names.sentiment.findings.clear <= 0` are about
+findings (`findings_rule.py`).
 """
 
 from __future__ import annotations
@@ -14,21 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from geobias.audits.gate.findings_rule import FINDINGS, FindingsCount, count_findings
 from geobias.audits.registry import get_audit
 from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.files import read_text
 from geobias.report.number_tree import NumberTree, TreeNumber
 from geobias.report.results import AuditResult
+from geobias.world.countries import load_country_names, match_country
 
-OPS: dict[str, Callable[[float, float], bool]] = {
-    "<=": operator.le,
-    ">=": operator.ge,
-    "<": operator.lt,
-    ">": operator.gt,
-}
+OPS: dict[str, Callable[[Any, Any], bool]] = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 EXAMPLE = "names.sentiment.delta.worst < 2.0"
-NAMED = 6  # names listed where none is near to what was asked for
+NAMED = 6  # names listed where none is near the given one
 _PART = r"""(?:\s*"[^"]+"\s*|\s*'[^']+'\s*|[^."'<>=]+)"""  # the last one takes spaces too: one way to match, no more
 _RULE = re.compile(rf"(?P<path>{_PART}(?:\.{_PART})*)(?P<op>{'|'.join(OPS)})\s*(?P<value>\S+)\s*")
 
@@ -69,11 +68,11 @@ class Judgement:
 
 
 def parse_rule(text: str, reason: str = "") -> Rule:
-    """PATH OP NUMBER; a part of the path that has a dot of its own stands in quotes."""
+    """PATH OP NUMBER; a part of the path that contains a dot is quoted."""
     match = _RULE.fullmatch(text)
     if not match:
         raise InputError(
-            f"The rule {text!r} is not PATH OP NUMBER with OP one of {' '.join(OPS)}; such as {EXAMPLE!r}."
+            f"The rule {text!r} must be PATH OP NUMBER, with OP one of {' '.join(OPS)}. Example: {EXAMPLE!r}."
         )
     return Rule(match["path"].strip(), match["op"], _number(match["value"], text), reason)
 
@@ -84,7 +83,7 @@ def _number(text: Any, rule: str) -> float:
     except (TypeError, ValueError):
         value = math.nan
     if not math.isfinite(value) or isinstance(text, bool):
-        raise InputError(f"The rule {rule!r} compares with {text!r}, which is no number.")
+        raise InputError(f"The rule {rule!r} compares with {text!r}, which is not a number.")
     return value
 
 
@@ -94,24 +93,26 @@ def read_rules(path: Path) -> list[Rule]:
     try:
         content = tomllib.loads(read_text(path, "rules file"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{what} is not TOML: {error}.") from None
+        raise InputError(f"{what} is not valid TOML: {error}.") from None
     lines, tables = content.pop("rules", []), content.pop("rule", [])
     if content:
-        raise InputError(f"{what} has a key {next(iter(content))!r}: only `rules` and `[[rule]]` are known.")
+        raise InputError(f"{what} has an unknown key {next(iter(content))!r}. Use `rules` or `[[rule]]`.")
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-        raise InputError(f"{what} needs texts in `rules`, such as rules = [{EXAMPLE!r}].")
+        raise InputError(f"{what} must have strings in `rules`: rules = [{EXAMPLE!r}].")
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise InputError(f"{what} needs tables [[rule]], in two pairs of brackets.")
+        raise InputError(f"{what} must write rules as [[rule]], with double brackets.")
     rules = [parse_rule(line) for line in lines] + [_from_table(table, what) for table in tables]
     if not rules:
-        raise InputError(f"{what} holds no rule.")
+        raise InputError(f"{what} has no rules. Example: rules = [{EXAMPLE!r}].")
     return rules
 
 
 def _from_table(table: Mapping[str, Any], what: str) -> Rule:
-    required, allowed = {"path", "op", "value"}, {"path", "op", "value", "reason"}
-    if not required <= table.keys() <= allowed:
-        raise InputError(f"{what} has a [[rule]] of {', '.join(table) or 'nothing'}: it takes path, op, value, reason.")
+    required = {"path", "op", "value"}
+    if not required <= table.keys() <= required | {"reason"}:
+        raise InputError(
+            f"{what} has a [[rule]] with {', '.join(table) or 'no keys'}. Its keys: path, op, value, reason."
+        )
     text = f"{table['path']} {table['op']} {table['value']}"
     _number(table["value"], text)
     return parse_rule(text, str(table.get("reason", "")))
@@ -120,45 +121,66 @@ def _from_table(table: Mapping[str, Any], what: str) -> Rule:
 def judge(results: Mapping[str, AuditResult], rules: Sequence[Rule]) -> list[Judgement]:
     """Every rule in every run of the audit that it is about. An unknown path is refused, before anything is judged."""
     if not rules:
-        raise InputError(f"No rule was given; for example: {EXAMPLE!r}.")
-    trees = {
-        name: {result.audit: get_audit(result.audit).load("gate_and_card", "gate_numbers")(result)}
-        for name, result in results.items()
-    }
-    audits = {audit: None for tree in trees.values() for audit in tree}
+        raise InputError(f"No rule. Add --rule or --rules. Example: {EXAMPLE!r}.")
+    audits = {result.audit: None for result in results.values()}
     numbers = []
     for rule in rules:
-        if rule.parts[0] not in audits:
-            raise InputError(_unknown(rule, 0, audits))
-        numbers += [(rule, name, _find(tree, rule)) for name, tree in trees.items() if rule.parts[0] in tree]
+        first = rule.parts[0]
+        if first != FINDINGS and first not in audits:
+            raise InputError(_unknown(rule, 0, {**audits, FINDINGS: None}))
+        runs = {name: result for name, result in results.items() if first in (FINDINGS, result.audit)}
+        numbers += [(rule, name, _find(_select_tree(rule, result), rule)) for name, result in runs.items()]
     return [_judge_number(rule, name, number) for rule, name, number in numbers]
 
 
+def _select_tree(rule: Rule, result: AuditResult) -> NumberTree:
+    """What lies below the first part of a rule's path: numbers, or counts of findings."""
+    counts = count_findings(result)
+    if rule.parts[0] == FINDINGS:
+        return counts[FINDINGS]
+    gate_numbers = get_audit(result.audit).find("gate_and_card", "gate_numbers")
+    return counts if FINDINGS in rule.parts or gate_numbers is None else gate_numbers(result)
+
+
 def _judge_number(rule: Rule, run: str, number: TreeNumber) -> Judgement:
-    bound = number.high if rule.op.startswith("<") else number.low
+    if isinstance(number, FindingsCount):
+        passed = not number.untested and OPS[rule.op](number.value, rule.value)
+        return Judgement(rule, run, number.value, None, None, number.value, passed, "" if passed else number.explain())
+    end, bound = ("high", number.high) if rule.op.startswith("<") else ("low", number.low)
+    why = ""
     if number.value is None:
-        passed, why = False, "it has no value in this run"
+        why = "it has no value in this run"
     elif bound is None:
-        passed, why = False, "it has no interval in this run: run the audit again, with more texts if it stays so"
-    else:
-        passed = OPS[rule.op](bound, rule.value)
-        end = "high" if rule.op.startswith("<") else "low"
-        why = "" if passed else f"the {end} end of its interval, {bound:.4g}, is not {rule.op} {rule.value}"
-    return Judgement(rule, run, number.value, number.low, number.high, bound, passed, why)
+        why = "it has no interval in this run. Run the audit again, with more texts if needed"
+    elif not OPS[rule.op](bound, rule.value):
+        why = f"the {end} end of its interval, {bound:.4g}, is not {rule.op} {rule.value}"
+    return Judgement(rule, run, number.value, number.low, number.high, bound, not why, why)
 
 
-def _find(tree: Mapping[str, Any], rule: Rule) -> TreeNumber:
+def _find(below: Any, rule: Rule) -> TreeNumber:
     """Walk down the path; the message about a wrong step names what is near, or what there is."""
-    below: Any = tree[rule.parts[0]]
     for depth, part in enumerate(rule.parts[1:], start=1):
         if isinstance(below, TreeNumber):
-            raise InputError(f"The path {rule.path} goes on too long: it could end with {rule.parts[depth - 1]!r}.")
-        if part.casefold() not in below:
+            raise InputError(f"The path {rule.path} is too long. End it with {rule.parts[depth - 1]!r}.")
+        name = _match_part(part, below)
+        if name is None:
             raise InputError(_unknown(rule, depth, below))
-        below = below[part.casefold()]
+        below = below[name]
     if not isinstance(below, TreeNumber):
-        raise InputError(f"The path {rule.path} does not end at a number: it goes on with {_list_names(below)}.")
+        raise InputError(f"The path {rule.path} is incomplete. Add one of: {_list_names(below)}.")
     return below
+
+
+def _match_part(part: str, below: Mapping[str, Any]) -> str | None:
+    """The name that a part of a path stands for; a country may have any of its names and codes.
+
+    By the country's name, not its code: NA is North America in the tree of regions, and NAM is Namibia.
+    """
+    if part.casefold() in below:
+        return part.casefold()
+    code = match_country(part)
+    name = load_country_names()[code].casefold() if code else ""
+    return name if name in below else None
 
 
 def _unknown(rule: Rule, depth: int, names: Mapping[str, Any]) -> str:
@@ -166,8 +188,8 @@ def _unknown(rule: Rule, depth: int, names: Mapping[str, Any]) -> str:
     near = suggest(part.casefold(), names)
     corrected = [near[0] if k == depth and near else name for k, name in enumerate(rule.parts)]
     path = ".".join(f'"{name}"' if "." in name else name for name in corrected)
-    hint = f"did you mean {path}?" if near else f"there is {_list_names(names)}."
-    return f"The path {rule.path} is not in these runs, since {part!r} is unknown: {hint}"
+    hint = f"Did you mean {path}?" if near else f"Choose from: {_list_names(names)}."
+    return f"The path {rule.path} is not in these runs: {part!r} is unknown. {hint}"
 
 
 def _list_names(tree: Mapping[str, Any]) -> str:

@@ -1,9 +1,11 @@
-"""What `geobias gate` prints."""
+"""Judgements on the terminal, as plain text, and as JUnit XML, which most CI services show."""
 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
+from xml.etree import ElementTree
 
 from rich.console import Console
 from rich.table import Table
@@ -12,9 +14,12 @@ from geobias.audits.gate.rules import Judgement
 from geobias.report.tables import NOTHING, console, format_interval, titled_table
 
 WIDE = 160  # of a table that goes into a message
+SUITE = "geobias gate"
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MEANING = (
-    "A rule with < is judged on the high end of the interval, one with > on the low end: a run too small to tell does "
-    "not pass. Where a number may lie on either side of 0, its size is meant."
+    "A rule with < is judged on the high end of the interval, one with > on the low end: an inconclusive "
+    "run does not pass. For a number that can be negative, its absolute value is used. Findings that "
+    "could not be tested do not pass either."
 )
 
 
@@ -61,3 +66,28 @@ def gate_text(judgements: Sequence[Judgement]) -> str:
 
 def _digits(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.4g}"
+
+
+def junit_xml(judgements: Sequence[Judgement]) -> bytes:
+    """A test case for each rule and run."""
+    failures = sum(not judgement.passed for judgement in judgements)
+    counts = {"tests": str(len(judgements)), "failures": str(failures)}
+    suites = ElementTree.Element("testsuites", counts)
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": SUITE, "errors": "0", **counts})
+    for judgement in judgements:
+        names = {"classname": _xml(f"geobias.gate.{judgement.run}"), "name": _xml(str(judgement.rule)), "time": "0"}
+        case = ElementTree.SubElement(suite, "testcase", names)
+        if not judgement.passed:
+            ElementTree.SubElement(case, "failure", {"message": _xml(judgement.explain()), "type": "gate"})
+    ElementTree.indent(suites)
+    return ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True) + b"\n"
+
+
+def is_junit(text: str) -> bool:
+    """Whether a text is the judgements of a gate and nothing else: other suites may have been merged into it."""
+    return text.count("<testsuite ") == 1 and f'<testsuite name="{SUITE}"' in text
+
+
+def _xml(text: str) -> str:
+    """Without the characters that no XML may hold."""
+    return NOT_XML.sub("\ufffd", text)

@@ -14,7 +14,7 @@ class RenamedTextCounts:
     """How many renamed texts one classifier read, and how many texts were longer than it takes."""
 
     texts_cut: int
-    """Texts longer than the model takes."""
+    """Texts truncated to the model's maximum length."""
     renamed_texts: int
     distinct_renamed_texts: int
     """Each is scored once."""
@@ -23,7 +23,7 @@ class RenamedTextCounts:
 
 @dataclass(frozen=True)
 class Perplexities:
-    """Log-perplexities of one language model; NaN where it was not asked, or does not know the language."""
+    """Log-perplexities of one language model; NaN where it was not scored, or does not know the language."""
 
     model: ModelIdentity
     form: str
@@ -39,7 +39,7 @@ class Perplexities:
 
 @dataclass(frozen=True)
 class ClassifierAnswers:
-    """The probabilities of one classifier for every text, as it is and with its people renamed."""
+    """The probabilities of one classifier for every text, original and with its people renamed."""
 
     model: ModelIdentity
     labels: tuple[str, ...]

@@ -1,29 +1,18 @@
-"""`geobias.audit_names`: the audit as a Python function, and how the models are asked."""
+"""`geobias.audit_names`: the audit as a Python function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from geobias.audits.labels import find_label_tones, read_true_labels
-from geobias.audits.names.answers import ClassifierAnswers, Perplexities, RenamedTextCounts
-from geobias.audits.names.design import NamesDesign, design_names
-from geobias.audits.names.measure import measure_names
-from geobias.audits.names.perplexity import PerplexityModel, load_perplexity_models, score_perplexities
-from geobias.audits.names.result import NamesResult, NamesSettings
-from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, POWER, Plan, timed
-from geobias.audits.served_models import Served, Workload, workload
-from geobias.audits.study import ClassifierStudy, RunOptions
-from geobias.engine.ask import ask
-from geobias.errors import InputError
-from geobias.measures.names_bootstrap import FEWEST_TEXTS, NamesBootstrap, NameUnits
-from geobias.models.classifiers.prompted import refuse_unused_prompt
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, LOG_LIKELIHOOD, Classifier, ScorerLike
-from geobias.models.served.served_lm import ServedLM
+from geobias.audits.names.design import NamesOptions, design_names
+from geobias.audits.names.result import NamesResult
+from geobias.audits.names.study import NamesStudy
+from geobias.audits.study import RunOptions
+from geobias.models.own_objects import ScorerLike
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS
+from geobias.models.transformers_pipelines import read_model_object
 
 if TYPE_CHECKING:
     from geobias.models.language.language_model import LanguageModel
@@ -39,6 +28,7 @@ def audit_names(
     subsets: str | Sequence[str] = (),
     limit: int | None = None,
     finder: str | None = None,
+    doubtful: str = "drop",
     entity: str = "person",
     countries: str | Sequence[str] | None = None,
     draws: int = 50,
@@ -63,16 +53,148 @@ def audit_names(
     out: str | Path | None = None,
     progress: bool | None = None,
 ) -> NamesResult:
-    """How a classifier treats people by the country that their names come from (Barriere and Cifuentes 2024).
+    """Measure how a classifier treats people by the country that their names come from.
 
-    `classifier` is a Hugging Face id, a folder, a function from texts to probabilities (itself, or as
-    "package.module:function"), a scikit-learn pipeline (itself, or as a .skops file), a loaded classifier, or a list of
-    such; with `labels` ("negative,positive") also a language model. `texts` is a file, a list of texts, a pandas or
-    polars frame or column, a Hugging Face dataset, or {language: any of these}; by default 100 tweets that ship inside.
-    `lm` is whatever `audit_regions` takes as a model.
-    The options are those of `geobias names`; with `out` the same folder is written.
+    The people in each text get common names of one country after another. The classifier scores the original and the
+    renamed texts, and the result compares the countries. The method follows Barriere and Cifuentes (2024).
+
+    Parameters
+    ----------
+    classifier : str, Path, callable, object or list of them
+        What to audit. One of these, or a list of them:
+
+        - the name of a bundled model ("embedded/sentiment", "embedded/emotion", "embedded/hate",
+          "embedded/offensive"), a Hugging Face id, or a folder with a saved model;
+        - a function from a list of texts to probabilities or labels, or its name as "package.module:function";
+        - a fitted scikit-learn pipeline, or a .skops file of one;
+        - a text-classification pipeline of transformers;
+        - a classifier from `load_classifier`, or a `ServedClassifier`;
+        - with `labels`, a language model: an id, a folder, a GGUF file, or a `ServedLM`.
+
+        Default: "embedded/sentiment".
+    texts : str, Path, list, frame, dataset or dict, optional
+        Texts that name people:
+
+        - a file: CSV, TSV, JSON, JSON lines, Parquet or plain lines, also packed with gzip;
+        - a list of texts or of dicts, a pandas or polars frame or column, or a Hugging Face dataset;
+        - a dict ``{language: any of these}``, such as ``{"en": "a.csv", "eu": "b.csv"}``.
+
+        Default: 100 bundled tweets.
+    column : str, default "text"
+        Column that contains the texts.
+    spans : str, optional
+        Column with the positions of the names in characters, as ``[[start, end], ...]``; the end is exclusive.
+        Default: `finder` finds the names.
+    label : str, optional
+        Column of true labels. With it the result has error rates by country.
+    subsets : str or list of str, optional
+        Columns whose values split the texts. All measures are repeated for each value. Default: none.
+    limit : int, optional
+        Number of texts to use from the start of each file. Default: all; 100 of the bundled tweets.
+    finder : str, optional
+        Model that finds the names: a spaCy pipeline, a Hugging Face token classifier, or a function as
+        "package.module:function". Default: the bundled finder, for English.
+    doubtful : {"drop", "keep"}, default "drop"
+        Whether to leave doubtful spans of the finder (probably not people) unchanged, or to rename them too.
+    entity : {"person", "place"}, default "person"
+        What to replace: names of people, or names of places (by cities of each country).
+    countries : str or list of str, optional
+        Countries whose names to use, by code ("FR", "FRA") or name; "all" for every country with enough names.
+        Default: the 17 countries of the paper.
+    draws : int, default 50
+        Renamed versions of each text for each country, from 1 to 10,000.
+    seed : int, default 0
+        Seed for the draw of names.
+    scripts : {"latin", "all"}, default "latin"
+        Scripts of the names. With "all" the result measures the script too.
+    gazetteer : str or Path, optional
+        CSV file of names to use instead of the bundled ones, with the columns country, kind (male, female or last) and
+        name.
+    names : {"random", "fixed"}, default "random"
+        Whether intervals and tests treat the names as a sample of more names, or as the only names of interest.
+    positive : str or list of str, optional
+        Labels that count as positive in Δ. Needs `negative`. Default: labels with a known positive name, such as "joy".
+    negative : str or list of str, optional
+        Labels that count as negative in Δ. Needs `positive`. Default: labels with a known negative name, such as
+        "hate".
+    threshold : float, optional
+        Probability from which a class is predicted, above 0 and below 1. Default: the most probable class is predicted;
+        0.5 for multi-label classifiers.
+    labels : str, optional
+        Labels, separated by commas. A language model chooses from them; a function answers with them. Example:
+        "negative,positive", or "negative=bad,positive=good" to show the model other words. Default: the labels of the
+        classifier.
+    prompt : str, optional
+        Prompt for a language model, with "{text}" once, or a file that contains it. Needs `labels`. Default: a prompt
+        that names the labels and asks for one.
+    calibrate : bool, default False
+        Whether to subtract the log-probability that a language model gives to each label for an empty text. Needs
+        `labels`.
+    lm : str, Path, callable or object, optional
+        Language model for perplexities: whatever `audit_regions` takes. Default: the base model of each classifier,
+        else the bundled language model.
+    perplexity : {"pll", "pll-word"}, optional
+        Perplexity of a masked language model. "pll-word" also masks the later tokens of a word, which is fairer to
+        names of several tokens. Default: "pll"; causal models have only one perplexity.
+    perplexity_form : {"mean", "sum"}, default "mean"
+        Whether to average or to sum the log-probabilities over the tokens of a text.
+    perplexity_draws : int, default 5
+        Number of draws to compute perplexities for. It is slow; 0 for no perplexities.
+    perplexity_texts : int, optional
+        Number of texts to compute perplexities for, chosen with `seed`. Default: all.
+    device : str, default "auto"
+        Where to run models: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", ...
+    dtype : str, default "auto"
+        Precision of the weights: "auto" (bfloat16 on a GPU that supports it, else float32), "float32", "bfloat16" or
+        "float16".
+    ray : str, optional
+        Ray cluster to run on: "auto" (the cluster of this machine), "local" (a new cluster of its GPUs or cores) or an
+        address. Default: this process only.
+    out : str or Path, optional
+        Folder for the run: results, tables, answers and the page. It must be new, empty, or hold the same run. Default:
+        nothing is saved.
+    progress : bool, optional
+        Whether to show a progress bar. Default: on terminals and in notebooks.
+
+    Returns
+    -------
+    NamesResult
+        `findings` has the conclusions, `to_frame()` a row for each country and measure, and `open()` opens the page of
+        a saved run.
+
+    Raises
+    ------
+    InputError
+        If an option, a text or an answer of the classifier cannot be used. The message says what to do.
+    GeobiasError
+        If a model, a server or a cluster fails while the audit runs.
+
+    See Also
+    --------
+    audit_finders : Check first whose names the finder misses.
+
+    Examples
+    --------
+    Any function can be the classifier:
+
+    >>> import geobias
+    >>> def judge(texts):
+    ...     return [{"negative": 0.2, "positive": 0.8} for text in texts]
+    >>> texts = ["Mary was late again.", "Thanks, John!", "Emma called.", "Peter left.", "Where is Anna?"]
+    >>> result = geobias.audit_names(judge, texts, countries=["FR", "MA"], draws=2, perplexity_draws=0)
+    >>> result.to_frame()[["country", "measure", "value"]].head(2)
+       country measure  value
+    0   France   delta    0.0
+    1  Morocco   delta    0.0
+
+    Your own texts and a model from the Hugging Face hub:
+
+    >>> result = geobias.audit_names(
+    ...     "cardiffnlp/twitter-roberta-base-hate", "reviews.csv", column="body", out="runs/names"
+    ... )  # doctest: +SKIP
+    >>> result.open()  # doctest: +SKIP
     """
-    design = design_names(
+    options = NamesOptions(
         texts=texts,
         column=column,
         spans=spans,
@@ -80,6 +202,7 @@ def audit_names(
         subsets=subsets,
         limit=limit,
         finder=finder,
+        doubtful=doubtful,
         entity=entity,
         countries=countries,
         draws=draws,
@@ -93,175 +216,11 @@ def audit_names(
         labels=labels,
         prompt=prompt,
         calibrate=calibrate,
-        lm=lm,
+        lm=read_model_object(lm),
         perplexity=perplexity,
         perplexity_form=perplexity_form,
         perplexity_draws=perplexity_draws,
         perplexity_texts=perplexity_texts,
-        device=device,
     )
-    options = RunOptions(device=device, dtype=dtype, ray=ray, out=out, progress=progress)
-    return NamesStudy(design, classifier, options).run()
-
-
-@dataclass(frozen=True)
-class _LabelReading:
-    """How the labels of a classifier are read."""
-
-    positive: list[int]
-    negative: list[int]
-    truth: np.ndarray | None
-    notes: tuple[str, ...]
-
-
-class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
-    """The same renamed texts, put to every classifier, and to the language models of their perplexities."""
-
-    audit = "names"
-
-    def __init__(self, design: NamesDesign, classifiers: Any, options: RunOptions) -> None:
-        super().__init__(classifiers, design.prompt, options)
-        self.design = design
-        self.perplexity_models: dict[str, PerplexityModel] = {}  # by classifier; empty before `load`
-
-    def texts_to_classify(self) -> list[Sequence[str]]:
-        return [self.design.texts.texts, self.design.counterfactuals]
-
-    def settings(self) -> NamesSettings:
-        return self.design.settings_for(self.classifier_names)
-
-    def load(self, device: str, dtype: str) -> list[Classifier]:
-        design = self.design
-        classifiers = super().load(device, dtype)
-        if design.perplexity_draws:
-            self.perplexity_models = load_perplexity_models(
-                classifiers, design.lm, design.perplexity, device=device, dtype=dtype
-            )
-        return classifiers
-
-    def fast_parts(self, scorers: Sequence[Classifier]) -> dict[str, list[str]]:
-        """Also those of the language models that give perplexities."""
-        language_models = {
-            f"{model.scorer.identity().name} {model.scorer.identity().score}": list(model.scorer.fast_parts)
-            for model in self.perplexity_models.values()
-        }
-        return super().fast_parts(scorers) | language_models
-
-    def workload(self, served: Served) -> Workload:
-        """Also the texts whose perplexity the served model gives."""
-        design, load = self.design, super().workload(served)
-        if design.perplexity_draws and design.lm is None:
-            lm = ServedLM(served.endpoint(), begin=served.begin)
-            fingerprints = lm.known_fingerprints(design.perplexity or lm.perplexity_method)[:1]
-            renamed = design.counterfactuals.part(range(len(design.named)), design.perplexity_draws)
-            for texts in (design.texts.texts, renamed):
-                load += workload(texts, (LOG_LIKELIHOOD, "tokens"), fingerprints, name=served.model)
-        return load
-
-    def ask(self, scorers: Sequence[Classifier]) -> tuple[ClassifierAnswers, ...]:
-        names = [classifier.name for classifier in scorers]
-        if not names or len(set(names)) < len(names):
-            raise InputError(
-                f"Give one classifier or several, each with a name of its own, not: {', '.join(names) or 'none'}."
-            )
-        refuse_unused_prompt(self.prompt, scorers)
-        # Before the first is asked: a label that the last does not have must not cost an hour.
-        readings = [self._read_labels(classifier) for classifier in scorers]
-        perplexities: dict[int, Perplexities] = {}  # by scorer: classifiers may share one
-        answers = []
-        for classifier, reading in zip(scorers, readings, strict=True):
-            model = self.perplexity_models.get(classifier.name)
-            answers.append(self._ask_classifier(classifier, reading, model, perplexities))
-        return tuple(answers)
-
-    def measure(self, answers: tuple[ClassifierAnswers, ...]) -> NamesResult:
-        return measure_names(self.design, answers)
-
-    def plan(self) -> Plan:
-        """How long the study takes, and how small an effect it can find; for a served model, what would be sent."""
-        if self.served:
-            return Plan.of_served(self.workload(self.served))
-        design, renamed = self.design, self.design.counterfactuals
-        classifiers = self.load(self.options.device, self.options.dtype)
-        texts, countries, draws = renamed.shape
-        steps = [timed(classifier.name, classifier, renamed) for classifier in classifiers]
-        scored = renamed.part(range(min(design.perplexity_texts or texts, texts)), design.perplexity_draws)
-        for scorer in {id(model.scorer): model.scorer for model in self.perplexity_models.values()}.values():
-            steps.append(timed(f"perplexity by {scorer.identity().name}", scorer, scored))
-        return Plan(
-            f"{texts:,} of {len(design.texts):,} texts name somebody; {countries} countries x {draws} draws.",
-            steps,
-            [self._smallest_effect(classifier) for classifier in classifiers],
-        )
-
-    def _read_labels(self, classifier: Classifier) -> _LabelReading:
-        design = self.design
-        tones = find_label_tones(classifier.name, classifier.labels, design.positive, design.negative)
-        several_fit = classifier.multi_label or design.threshold is not None
-        truth = read_true_labels(design.texts, classifier.name, classifier.labels, several_fit=several_fit)
-        return _LabelReading(*tones, *truth)
-
-    def _ask_classifier(
-        self,
-        classifier: Classifier,
-        reading: _LabelReading,
-        perplexity_model: PerplexityModel | None,
-        perplexities: dict[int, Perplexities],
-    ) -> ClassifierAnswers:
-        """One classifier, then the language model that goes with it, unless `perplexities` has its answers."""
-        design, progress, labels = self.design, self.options.progress, tuple(classifier.labels)
-        originals = ask(classifier, design.texts.texts, label=classifier.name, progress=progress)
-        renamed = ask(classifier, design.counterfactuals, label=classifier.name, progress=progress)
-        if perplexity_model and id(perplexity_model.scorer) not in perplexities:
-            scorer = perplexity_model.scorer
-            perplexities[id(scorer)] = score_perplexities(design, scorer, progress)
-        default_threshold = 0.5 if classifier.multi_label else None
-        return ClassifierAnswers(
-            model=classifier.identity(),
-            labels=labels,
-            multi_label=classifier.multi_label,
-            positive=reading.positive,
-            negative=reading.negative,
-            threshold=default_threshold if design.threshold is None else design.threshold,
-            original=originals.scores[:, : len(labels)],
-            renamed=renamed.scores[:, : len(labels)].reshape(*design.counterfactuals.shape, len(labels)),
-            truth=reading.truth,
-            counts=RenamedTextCounts(
-                texts_cut=originals.cut,
-                renamed_texts=len(renamed.scores),
-                distinct_renamed_texts=renamed.distinct,
-                renamed_texts_cut=renamed.cut,
-            ),
-            work={"texts_scored": originals.scored, "renamed_texts_scored": renamed.scored},
-            notes=reading.notes + (perplexity_model.notes if perplexity_model else ()),
-            perplexities=perplexities[id(perplexity_model.scorer)] if perplexity_model else None,
-        )
-
-    def _smallest_effect(self, classifier: Classifier) -> str:
-        """From a pilot of a few texts and draws, whose variances over texts, names and single answers are scaled up."""
-        design, renamed = self.design, self.design.counterfactuals
-        texts, _, draws = renamed.shape
-        rows = np.unique(np.linspace(0, texts - 1, PILOT_TEXTS).astype(int))
-        positive, negative = find_label_tones(classifier.name, classifier.labels, design.positive, design.negative)
-        if not positive or not negative or len(rows) < FEWEST_TEXTS:
-            return f"{classifier.name}: no Δ, or too few texts to say how small an effect could be found."
-        pilot = renamed.part(rows, PILOT_DRAWS)
-        p = classifier.score(list(pilot))[:, : len(classifier.labels)].reshape(*pilot.shape, -1)
-        delta = 100 * (p[..., positive].sum(axis=-1) - p[..., negative].sum(axis=-1))
-        bootstrap = NamesBootstrap(NameUnits(*pilot.name_units()), pilot.shape, np.ones(pilot.shape[::2], dtype=bool))
-        text_variance, name_variance, noise_variance = bootstrap.variance_components(delta)
-        name_lists = renamed.gazetteer
-        names_listed = np.median(
-            [sum(len(name_lists.names(code, kind)) for kind in name_lists.kinds) for code in renamed.countries]
-        )
-        names_in_pilot = np.median((bootstrap.occurrences > 0).sum(axis=0))
-        variance = (
-            text_variance * len(rows) / texts
-            + name_variance * min(names_in_pilot / names_listed, 1.0)
-            + noise_variance * len(rows) * pilot.draws / (texts * draws)
-        )
-        effect = POWER * float(np.median(np.sqrt(variance)))
-        return (
-            f"{classifier.name}: the smallest difference of a country's Δ from the mean of countries that would be "
-            f"found 4 times of 5 (before correction for many countries): about {effect:.1f} points."
-        )
+    run_options = RunOptions(device=device, dtype=dtype, ray=ray, out=out, progress=progress)
+    return NamesStudy(design_names(options, device), classifier, run_options).run()

@@ -3,153 +3,208 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from geobias.options import (
-    Begin,
-    Calibrate,
-    Classifiers,
-    Column,
-    Concurrency,
-    Debug,
-    Device,
-    Dtype,
-    EndpointModel,
-    EndpointUrl,
-    Json,
-    Labels,
-    MaxCalls,
-    Out,
-    Plain,
-    Plan,
-    PromptText,
-    Rate,
-    Ray,
-    TextFiles,
-    Threshold,
-    Yes,
-)
+from geobias import options
 
 
 def names(
-    classifiers: Classifiers = None,
-    texts: TextFiles = None,
-    column: Column = "text",
-    spans: Annotated[str | None, typer.Option(help="A column of offsets of the names: [[0, 5], ...].")] = None,
-    label: Annotated[str | None, typer.Option(help="A column of true labels, for error rates.")] = None,
-    subset: Annotated[list[str] | None, typer.Option(help="Repeat the tables for each value of this column.")] = None,
+    classifiers: options.Classifiers = None,
+    texts: options.TextFiles = None,
+    column: options.Column = "text",
     limit: Annotated[
-        int | None, typer.Option(help="Only the first N texts of each file (of the tweets inside: 100).")
+        int | None,
+        typer.Option(
+            help="Use only the first N texts of each file (default: all; bundled tweets: 100).",
+            rich_help_panel=options.INPUT,
+        ),
+    ] = None,
+    countries: Annotated[
+        str | None,
+        typer.Option(
+            help="Countries to take names from, by code or name: FR,Nigeria; or 'all' (default: 17 countries).",
+            rich_help_panel=options.INPUT,
+        ),
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Column of true labels, for error rates.", rich_help_panel=options.INPUT)
+    ] = None,
+    spans: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of name offsets: [[0, 5], ...] (default: --finder finds the names).",
+            rich_help_panel=options.INPUT,
+        ),
     ] = None,
     finder: Annotated[
-        str | None, typer.Option(help="What finds the names: a spaCy pipeline or a token classifier (id or folder).")
+        str | None,
+        typer.Option(
+            help="Model that finds names: spaCy pipeline, token classifier or package.module:function (default: the "
+            "bundled one).",
+            rich_help_panel=options.INPUT,
+        ),
     ] = None,
-    entity: Annotated[str, typer.Option(help="person, or place: places become cities of each country.")] = "person",
-    countries: Annotated[
-        str | None, typer.Option(help="By code or name: FR,Nigeria; or 'all' (default: the paper's seventeen).")
+    doubtful: Annotated[
+        str,
+        typer.Option(
+            help="What to do with spans that are probably not people: drop or keep.", rich_help_panel=options.INPUT
+        ),
+    ] = "drop",
+    entity: Annotated[
+        str,
+        typer.Option(
+            help="What to replace: person, or place (with cities of each country).", rich_help_panel=options.INPUT
+        ),
+    ] = "person",
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            help="Labels that count as positive in Δ: joy,optimism (default: by name).", rich_help_panel=options.INPUT
+        ),
     ] = None,
-    draws: Annotated[int, typer.Option(help="Renamed versions of each text for each country.")] = 50,
-    seed: Annotated[int, typer.Option(help="Other seeds draw other names.")] = 0,
-    scripts: Annotated[str, typer.Option(help="Names in latin letters, or all.")] = "latin",
-    gazetteer: Annotated[Path | None, typer.Option(help="Your own names: CSV with country, kind, name.")] = None,
+    negative: Annotated[
+        str | None,
+        typer.Option(
+            help="Labels that count as negative in Δ: anger,sadness (default: by name).", rich_help_panel=options.INPUT
+        ),
+    ] = None,
+    subset: Annotated[
+        list[str] | None,
+        typer.Option(help="Repeat the tables for each value of this column.", rich_help_panel=options.INPUT),
+    ] = None,
+    scripts: Annotated[
+        str, typer.Option(help="Scripts of the names: latin or all.", rich_help_panel=options.INPUT)
+    ] = "latin",
+    gazetteer: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV of your own names: country, kind (male, female, last), name.", rich_help_panel=options.INPUT
+        ),
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(help="Names drawn per text and country.", rich_help_panel=options.STATISTICS)
+    ] = 50,
+    seed: Annotated[int, typer.Option(help="Random seed for drawing names.", rich_help_panel=options.STATISTICS)] = 0,
     names_are: Annotated[
         str,
-        typer.Option("--names", help="In intervals and tests: names are a random sample of more, or fixed."),
+        typer.Option(
+            "--names",
+            help="Treat names as a random sample or as fixed: random or fixed.",
+            rich_help_panel=options.STATISTICS,
+        ),
     ] = "random",
-    positive: Annotated[str | None, typer.Option(help="Labels that are positive in Δ, such as joy,optimism.")] = None,
-    negative: Annotated[str | None, typer.Option(help="Labels that count as negative in Δ.")] = None,
-    threshold: Threshold = None,
-    labels: Labels = None,
-    prompt: PromptText = None,
-    calibrate: Calibrate = False,
+    threshold: options.Threshold = None,
+    labels: options.Labels = None,
+    prompt: options.PromptText = None,
+    calibrate: options.Calibrate = False,
     lm: Annotated[
         str | None,
         typer.Option(
-            help="Language model for perplexity, or package.module:function of log-likelihoods (default: the "
-            "classifier's base, else the one inside)."
+            help="Language model for perplexity: id, folder or package.module:function (default: the classifier's "
+            "base model, else the bundled one).",
+            rich_help_panel=options.MODEL,
         ),
     ] = None,
     perplexity: Annotated[
-        str | None, typer.Option(help="Of a masked LM: pll (default), or pll-word (kinder to names of many pieces).")
+        str | None,
+        typer.Option(
+            help="Perplexity of masked LMs: pll, or pll-word for names of several tokens (default: pll).",
+            rich_help_panel=options.MODEL,
+        ),
     ] = None,
-    perplexity_form: Annotated[str, typer.Option(help="mean over a text's tokens, or sum.")] = "mean",
+    perplexity_form: Annotated[
+        str,
+        typer.Option(help="Combine the tokens of a text by their mean or sum.", rich_help_panel=options.MODEL),
+    ] = "mean",
     perplexity_draws: Annotated[
-        int, typer.Option(help="Draws of each text and country whose perplexity is taken; it is slow. 0: none.")
+        int,
+        typer.Option(
+            help="Names per text and country whose perplexity is computed; 0 for none. Slow.",
+            rich_help_panel=options.STATISTICS,
+        ),
     ] = 5,
     perplexity_texts: Annotated[
         int | None,
-        typer.Option(help="Texts whose versions' perplexity is taken, chosen by the seed (default: all)."),
+        typer.Option(
+            help="Number of randomly chosen texts whose perplexity is computed (default: all).",
+            rich_help_panel=options.STATISTICS,
+        ),
     ] = None,
-    preview: Annotated[int | None, typer.Option(help="Show N texts with their renamed versions, and stop.")] = None,
-    endpoint: EndpointUrl = None,
-    model: EndpointModel = None,
-    begin: Begin = None,
-    yes: Yes = False,
-    max_calls: MaxCalls = None,
-    rate: Rate = None,
-    concurrency: Concurrency = None,
-    plan: Plan = False,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    ray: Ray = None,
-    out: Out = None,
-    json: Json = False,
-    plain: Plain = False,
-    debug: Debug = False,
+    endpoint: options.EndpointUrl = None,
+    model: options.EndpointModel = None,
+    begin: options.Begin = None,
+    plan: options.Plan = False,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    ray: options.Ray = None,
+    plain: options.Plain = False,
+    yes: options.Yes = False,
+    max_calls: options.MaxCalls = None,
+    rate: options.Rate = None,
+    concurrency: options.Concurrency = None,
+    out: options.Out = None,
+    preview: Annotated[
+        int | None,
+        typer.Option(help="Show N texts with their renamed versions, then stop.", rich_help_panel=options.OUTPUT),
+    ] = None,
+    full: options.Full = False,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
-    """How a classifier treats people by the country that their names come from.
+    """Measure how a classifier's predictions depend on the origin of people's names.
 
-    The people in real texts get common names of country after country; how the classifier changes its mind, and how
-    that goes with what a language model finds strange, is measured. It says something of the models, nothing of people.
+    Replaces the people in your texts with common names of each country, and compares the predictions between countries
+    and with a language model's perplexity. The result describes the classifier, not people.
     """
     from geobias.audits.inputs import parse_text_files
-    from geobias.audits.names.audit import NamesStudy, audit_names
-    from geobias.audits.names.design import design_names
-    from geobias.audits.names.terminal import show, show_preview
+    from geobias.audits.names.design import NamesOptions, design_names
+    from geobias.audits.names.preview import show_preview
+    from geobias.audits.names.study import NamesStudy
     from geobias.audits.served_models import served_by
+    from geobias.audits.show_results import View, show_result
     from geobias.audits.study import RunOptions, choose_classifiers, output_folder
-    from geobias.report.tables import print_json
 
     served = served_by(
         endpoint, model, classifiers, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
     audited = choose_classifiers(classifiers, served)
-    options: dict[str, Any] = {
-        "texts": parse_text_files(texts),
-        "column": column,
-        "spans": spans,
-        "label": label,
-        "subsets": subset or (),
-        "limit": limit,
-        "finder": finder,
-        "entity": entity,
-        "countries": countries,
-        "draws": draws,
-        "seed": seed,
-        "scripts": scripts,
-        "gazetteer": gazetteer,
-        "names": names_are,
-        "positive": () if positive is None else positive,
-        "negative": () if negative is None else negative,
-        "threshold": threshold,
-        "labels": labels,
-        "prompt": prompt,
-        "calibrate": calibrate,
-        "lm": lm,
-        "perplexity": perplexity,
-        "perplexity_form": perplexity_form,
-        "perplexity_draws": perplexity_draws,
-        "perplexity_texts": perplexity_texts,
-        "device": device,
-    }
+    names_options = NamesOptions(
+        texts=parse_text_files(texts),
+        column=column,
+        spans=spans,
+        label=label,
+        subsets=subset or (),
+        limit=limit,
+        finder=finder,
+        doubtful=doubtful,
+        entity=entity,
+        countries=countries,
+        draws=draws,
+        seed=seed,
+        scripts=scripts,
+        gazetteer=gazetteer,
+        names=names_are,
+        positive=() if positive is None else positive,
+        negative=() if negative is None else negative,
+        threshold=threshold,
+        labels=labels,
+        prompt=prompt,
+        calibrate=calibrate,
+        lm=lm,
+        perplexity=perplexity,
+        perplexity_form=perplexity_form,
+        perplexity_draws=perplexity_draws,
+        perplexity_texts=perplexity_texts,
+    )
     if preview is not None:
-        show_preview(design_names(**options), preview)
+        show_preview(design_names(names_options, device), preview)
         return
     if plan:
-        NamesStudy(design_names(**options), audited, RunOptions(device, dtype)).plan().show()
+        NamesStudy(design_names(names_options, device), audited, RunOptions(device, dtype)).plan().show()
         return
     folder = output_folder(out, "names", audited)
-    result = audit_names(audited, **options, dtype=dtype, ray=ray, out=folder)
-    print_json(result) if json else show(result, folder)
+    result = NamesStudy(design_names(names_options, device), audited, RunOptions(device, dtype, ray, folder)).run()
+    show_result(result, folder, View(full, quiet, json))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geobias.audits.compare.differences import Comparison, Difference, list_differences, pair_classifiers
+from geobias.audits.compare.result import Comparison, Difference, list_differences, pair_classifiers
 from geobias.audits.names.renamed_texts_file import read_name_units, read_renamed
 from geobias.audits.names.result import NamesResult
 from geobias.measures.paired_differences import names_differences

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ def write_files(folder: Path, result: NamesResult) -> None:
         "classes": (row for about, part in parts for row in _class_rows(about, part.countries)),
         "genders": (row for about, part in parts for row in _class_rows(about, part.by_gender)),
         "correlations": _correlation_rows(parts),
+        "rarity": _rarity_rows(parts),
         "names": _name_rows(result),
     }
     for name, rows in tables.items():
@@ -32,10 +33,7 @@ def write_files(folder: Path, result: NamesResult) -> None:
 def _list_parts(entry: ClassifierMeasures) -> Iterator[Part]:
     """All texts, then each subset."""
     about = {"classifier": entry.model.name}
-    if not entry.subsets:
-        yield about, entry
-        return
-    yield {**about, "subset": "", "value": ""}, entry
+    yield about | ({"subset": "", "value": ""} if entry.subsets else {}), entry
     for subset in entry.subsets:
         yield {**about, "subset": subset.column, "value": subset.value}, subset
 
@@ -44,16 +42,12 @@ def _country_rows(parts: Iterable[Part]) -> Iterator[Row]:
     """tables/countries.csv: Delta and KL."""
     for about, part in parts:
         for country in part.countries:
-            inference = country.inference
             yield {
                 **about,
                 "country": country.country,
                 "code": country.code,
-                "delta": country.delta,
-                **_estimate_columns("delta", inference.delta),
-                "delta_from_mean": country.against_mean.delta,
-                **_estimate_columns("delta_from_mean", inference.against_mean.delta),
-                "placebo": inference.placebo,
+                **_delta_columns(country),
+                "placebo": country.inference.placebo,
                 "kl": country.kl,
                 "kl_from_mean": country.against_mean.kl,
                 "renamed_texts": country.renamed_texts,
@@ -64,35 +58,33 @@ def _class_rows(about: Row, countries: Sequence[CountryChange]) -> Iterator[Row]
     """tables/classes.csv: counts and change of every class; tables/genders.csv: the same by gender, and Delta."""
     for country in countries:
         inference = country.inference
-        names = {"country": country.country, "code": country.code}
-        delta: Row = {}
-        if isinstance(country, GenderChange):
-            names["gender"] = country.gender
-            delta = {
-                "delta": country.delta,
-                **_estimate_columns("delta", inference.delta),
-                "delta_from_mean": country.against_mean.delta,
-                **_estimate_columns("delta_from_mean", inference.against_mean.delta),
-            }
+        gender = {"gender": country.gender} if isinstance(country, GenderChange) else {}
         for label in country.change:
             yield {
                 **about,
-                **names,
+                "country": country.country,
+                "code": country.code,
+                **gender,
                 "label": label,
                 "before": country.before[label],
                 "after": country.after[label],
-                "change": country.change[label],
                 **_estimate_columns("change", inference.change[label]),
-                "change_from_mean": country.against_mean.change[label],
+                "changed_texts": country.changed_texts.get(label),
                 **_estimate_columns("change_from_mean", inference.against_mean.change[label]),
-                **delta,
+                "changed_texts_from_mean": country.against_mean.changed_texts.get(label),
+                **(_delta_columns(country) if gender else {}),
                 **{kind: rates[label] for kind, rates in (vars(country.errors) if country.errors else {}).items()},
             }
 
 
+def _delta_columns(country: CountryChange) -> Row:
+    from_mean = _estimate_columns("delta_from_mean", country.inference.against_mean.delta)
+    return _estimate_columns("delta", country.inference.delta) | from_mean
+
+
 def _estimate_columns(name: str, estimate: Estimate) -> Row:
-    """The columns beside a number: its interval, its p-value and its adjusted one."""
-    return {f"{name}_{key}": getattr(estimate, key) for key in ("low", "high", "p", "p_adjusted")}
+    """A number, its interval, its p-value and its adjusted one."""
+    return {name if key == "value" else f"{name}_{key}": number for key, number in vars(estimate).items()}
 
 
 def _correlation_rows(parts: Iterable[Part]) -> Iterator[Row]:
@@ -103,26 +95,53 @@ def _correlation_rows(parts: Iterable[Part]) -> Iterator[Row]:
             continue
         about = {**about, "lm": correlations.lm}
         for entry in correlations.by_language:
-            for label, value in entry.pearson.items():
-                row = {"kind": "global", "language": entry.language, "country": "", "label": label, "pearson": value}
-                yield {**about, **row, **_estimate_columns("pearson", entry.inference[label]), "texts": entry.texts}
+            names = {**about, "kind": "global", "language": entry.language, "country": ""}
+            for row in _label_rows(names, entry.pearson, entry.inference):
+                yield {**row, "texts": entry.texts}
         for kind in ("within", "pooled"):
             by_country, overall = getattr(correlations, kind), getattr(correlations.local, kind)
+            names = {**about, "kind": kind, "language": "", "country": "Overall"}
             for country in by_country.countries:
-                for label, value in country.pearson.items():
-                    row = {"kind": kind, "language": "", "country": country.country, "label": label, "pearson": value}
-                    row |= _estimate_columns("pearson", country.inference[label])
-                    row["texts"] = country.texts[label]
-                    yield {**about, **row, "texts_without_variance": country.texts_without_variance[label]}
-            for label, value in by_country.overall.items():
-                row = {"kind": kind, "language": "", "country": "Overall", "label": label, "pearson": value}
-                yield {**about, **row, **_estimate_columns("pearson", overall[label])}
+                for row in _label_rows(names | {"country": country.country}, country.pearson, country.inference):
+                    texts, left_out = country.texts, country.texts_without_variance
+                    yield {**row, "texts": texts[row["label"]], "texts_without_variance": left_out[row["label"]]}
+            yield from _label_rows(names, by_country.overall, overall)
+
+
+def _rarity_rows(parts: Iterable[Part]) -> Iterator[Row]:
+    """tables/rarity.csv: Delta against the mean, unadjusted and adjusted for rarity; shared against unshared names."""
+    for about, part in parts:
+        if part.rarity is None:
+            continue
+        shared = {effect.code: effect for effect in part.shared_names}
+        for country in part.rarity.countries:
+            row = {
+                **about,
+                "country": country.country,
+                "code": country.code,
+                "lm": part.rarity.lm,
+                **{f"{name}_from_mean": value for name, value in country.covariates.items()},
+                **_estimate_columns("delta_from_mean", country.unadjusted),
+                **_estimate_columns("delta_rarity_fixed", country.adjusted),
+                **_estimate_columns("delta_explained", country.explained),
+            }
+            if effect := shared.get(country.code):
+                row |= {"shared_names": effect.shared, "unshared_names": effect.unshared}
+                row |= _estimate_columns("shared_minus_unshared", effect.difference)
+            yield row
+
+
+def _label_rows(names: Row, pearson: Row, estimates: Mapping[str, Estimate]) -> Iterator[Row]:
+    for label, value in pearson.items():
+        yield {**names, "label": label, **_estimate_columns("pearson", estimates[label]), "pearson": value}
 
 
 def _name_rows(result: NamesResult) -> Iterator[Row]:
-    """tables/names.csv: how many names each country has, and how many different ones the texts show."""
+    """tables/names.csv: how many names each country has, how many the texts show, and how many others have."""
     for country in result.countries:
         row: Row = {"country": country.country, "code": country.code}
         for kind, names in country.names.items():
             row |= {f"{kind}_left": names.left, f"{kind}_of": names.total, f"{kind}_used": names.used}
+        if country.sharing:
+            row |= vars(country.sharing)
         yield row

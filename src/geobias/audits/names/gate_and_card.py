@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from geobias.audits.names.result import ClassifierMeasures, CountryChange, FarthestCountry, NamesResult
-from geobias.measures.estimates import Estimate
+from geobias.audits.names.finder_spans import DOUBTFUL_SUBSET, describe_spans
+from geobias.audits.names.result import ClassifierMeasures, FarthestCountry, NamesResult, TextsMeasures
+from geobias.measures.estimates import Estimate, find_standing_out
 from geobias.report.number_tree import WORST, NumberTree, TreeNumber, model_names, tree_number, worst_number
-from geobias.report.tables import MARKED_COLUMN, format_interval, is_marked
+from geobias.report.tables import MARKED_COLUMN, format_interval, is_marked, signed
 
 
 def card_rows(result: NamesResult) -> Iterator[dict[str, str]]:
@@ -22,7 +23,7 @@ def card_rows(result: NamesResult) -> Iterator[dict[str, str]]:
                     "Farthest from the mean of countries": f"{worst.value:.1f}",
                     "95 %, all countries at once": format_interval(worst, ".1f"),
                     "Country": country_names[worst.country],
-                    MARKED_COLUMN.format("Countries"): f"{sum(map(is_marked, estimates))} of {len(estimates)}",
+                    MARKED_COLUMN.format("Countries"): f"{sum(find_standing_out(estimates))} of {len(estimates)}",
                 }
 
 
@@ -41,38 +42,37 @@ def gate_numbers(result: NamesResult) -> NumberTree:
 
 
 def _classifier_numbers(entry: ClassifierMeasures) -> NumberTree:
-    countries = entry.countries
-    delta = _by_country(countries, [country.inference.against_mean.delta for country in countries])
-    kl = _by_country(countries, [country.inference.against_mean.kl for country in countries])
-    change = []
-    for label in entry.labels:
-        numbers = _by_country(countries, [country.inference.against_mean.change[label] for country in countries])
-        change.append(((label,), _with_worst(entry.worst.change[label], numbers)))
+    from_mean = [country.inference.against_mean for country in entry.countries]
+
+    def numbers(estimates: Iterable[Estimate]) -> list[tuple[tuple[str, ...], TreeNumber]]:
+        return [
+            ((country.code, country.country), tree_number(estimate).absolute())
+            for country, estimate in zip(entry.countries, estimates, strict=True)
+        ]
+
+    def with_worst(worst: FarthestCountry | None, estimates: Iterable[Estimate]) -> NumberTree:
+        by_country = numbers(estimates)
+        return NumberTree([((WORST,), worst_number(worst, (number for _, number in by_country))), *by_country])
+
+    change = [
+        ((label,), with_worst(worst, [estimates.change[label] for estimates in from_mean]))
+        for label, worst in entry.worst.change.items()
+    ]
     return NumberTree(
         [
-            (("delta",), _with_worst(entry.worst.delta, delta)),
+            (("delta",), with_worst(entry.worst.delta, [estimates.delta for estimates in from_mean])),
             (("change",), NumberTree(change)),
-            (("kl",), NumberTree(kl)),
+            (("kl",), NumberTree(numbers(estimates.kl for estimates in from_mean))),
         ]
     )
 
 
-def _by_country(
-    countries: Sequence[CountryChange], estimates: Sequence[Estimate]
-) -> list[tuple[tuple[str, str], TreeNumber]]:
-    return [
-        ((country.code, country.country), tree_number(estimate).absolute())
-        for country, estimate in zip(countries, estimates, strict=True)
-    ]
-
-
-def _with_worst(worst: FarthestCountry | None, numbers: Sequence[tuple[tuple[str, str], TreeNumber]]) -> NumberTree:
-    return NumberTree([((WORST,), worst_number(worst, (number for _, number in numbers))), *numbers])
-
-
 def describe_omissions(result: NamesResult) -> Iterator[str]:
-    """What was left out, cut or read by a guess; the terminal and the page both say it."""
-    counts = result.counts
+    """What was doubtful, left out, cut or read by a guess; the terminal and the page both say it."""
+    counts, settings = result.counts, result.settings
+    if counts.finder_spans and settings.doubtful:
+        yield describe_spans(counts.finder_spans, settings.finder, settings.doubtful)
+        yield from (line for entry in result.classifiers for line in _describe_doubtful_effect(entry))
     if counts.rows_without_text:
         yield f"Rows without a text in the files, left out: {counts.rows_without_text:,}."
     if counts.countries_left_out:
@@ -82,7 +82,28 @@ def describe_omissions(result: NamesResult) -> Iterator[str]:
         texts_cut, renamed_texts_cut = entry.counts.texts_cut, entry.counts.renamed_texts_cut
         if texts_cut or renamed_texts_cut:
             yield (
-                f"{entry.model.name}: longer than the model takes, and cut: {texts_cut:,} texts and "
+                f"{entry.model.name}: truncated to the model's maximum length: {texts_cut:,} texts and "
                 f"{renamed_texts_cut:,} renamed versions."
             )
         yield from (f"{entry.model.name}: {note}" for note in entry.notes)
+
+
+def _describe_doubtful_effect(entry: ClassifierMeasures) -> Iterator[str]:
+    """Δ with doubtful spans renamed (`--doubtful keep`), and in the texts without any."""
+    for subset in entry.subsets:
+        if (subset.column, subset.value) == DOUBTFUL_SUBSET and entry.positive and entry.negative:
+            yield (
+                f"{entry.model.name}: over all spans {_describe_largest_gap(entry)}; over the "
+                f"{subset.texts_with_names:,} texts without doubtful spans {_describe_largest_gap(subset)}."
+            )
+
+
+def _describe_largest_gap(measures: TextsMeasures) -> str:
+    """ "2 countries are marked, and the largest gap of Δ is -3.1 points (France)"."""
+    gaps = {country.country: country.inference.against_mean.delta for country in measures.countries}
+    count = sum(map(is_marked, gaps.values()))
+    marked = f"{count or 'no'} {'country is' if count == 1 else 'countries are'} marked"
+    if all(gap.p_adjusted is None for gap in gaps.values()):
+        marked = "there are too few texts for a test"
+    name, largest = max(gaps.items(), key=lambda item: abs(item[1].value or 0))
+    return f"{marked}, and the largest gap of Δ is {signed(largest.value or 0, 1)} points ({name})"

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.design import NamesDesign
+from geobias.audits.names.finder_spans import DOUBTFUL_SUBSET
 from geobias.audits.names.measure_correlations import measure_correlations
-from geobias.audits.names.measure_inference import NamesInference, infer_changes
+from geobias.audits.names.measure_inference import NamesInference, delta_values, find_smallest_effects, infer_changes
+from geobias.audits.names.measure_rarity import (
+    SharedNames,
+    find_shared_names,
+    list_covariate_sets,
+    measure_rarity,
+    measure_shared_names,
+)
 from geobias.audits.names.result import (
     ChangeFromMean,
     ClassErrors,
@@ -18,21 +27,27 @@ from geobias.audits.names.result import (
     CountryChange,
     CountryNames,
     GenderChange,
+    GlobalTest,
     ListedNames,
     NamesCounts,
     NamesResult,
     SubsetMeasures,
     TextsMeasures,
 )
-from geobias.measures.change import ErrorRates, change_by_country, confusion, error_rates
-from geobias.measures.names_bootstrap import NamesBootstrap, NameUnits
+from geobias.measures.change import ErrorRates, change_by_country, confusion, error_rates, hide_rare_changes
+from geobias.measures.crossed_variance import CrossedVariance, NameUnits
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import by_label, number
-from geobias.texts.counterfactuals import GENDERS
+from geobias.texts.counterfactuals import GENDERS, Counterfactuals
 
 
 def measure_names(design: NamesDesign, answers: tuple[ClassifierAnswers, ...]) -> NamesResult:
-    renaming = _Renaming.describe(design)
+    counterfactuals = design.counterfactuals
+    name_units, shown_genders = NameUnits(*counterfactuals.name_units()), counterfactuals.shown_genders()
+    shared_names = find_shared_names(counterfactuals, name_units)
+    countries = list(_list_countries(counterfactuals, shared_names))
+    renaming = _Renaming(design, countries, shown_genders, name_units, shared_names)
     return NamesResult(
         settings=design.settings_for([classifier.model.name for classifier in answers]),
         models=_list_models(answers),
@@ -42,44 +57,34 @@ def measure_names(design: NamesDesign, answers: tuple[ClassifierAnswers, ...]) -
         work=_sum_work(answers),
         texts=design.texts,
         named=design.named,
-        counterfactuals=design.counterfactuals,
+        counterfactuals=counterfactuals,
         answers=answers,
     )
 
 
 @dataclass(frozen=True)
 class _Renaming:
-    """The design, and what all classifiers share of it: names of countries, genders and names of renamed texts."""
+    """The design, and what all classifiers share of it."""
 
     design: NamesDesign
     countries: list[CountryNames]
     genders: np.ndarray  # texts with names x draws
     name_units: NameUnits
+    shared_names: SharedNames
 
-    @classmethod
-    def describe(cls, design: NamesDesign) -> _Renaming:
-        counterfactuals = design.counterfactuals
-        return cls(
-            design,
-            list(_list_countries(design)),
-            counterfactuals.shown_genders(),
-            NameUnits(*counterfactuals.name_units()),
-        )
-
-    @property
-    def codes(self) -> list[str]:
-        return [country.code for country in self.countries]
+    def crossed_variance(self, counted: np.ndarray) -> CrossedVariance:
+        names_fixed = self.design.options.names == "fixed"
+        return CrossedVariance(self.name_units, self.design.counterfactuals.shape, counted, names_fixed=names_fixed)
 
 
-def _list_countries(design: NamesDesign) -> Iterator[CountryNames]:
-    name_lists = design.counterfactuals.gazetteer
-    for c, code in enumerate(design.counterfactuals.countries):
-        used = design.counterfactuals.count_names(c)
+def _list_countries(counterfactuals: Counterfactuals, shared_names: SharedNames) -> Iterator[CountryNames]:
+    name_lists = counterfactuals.gazetteer
+    for c, code in enumerate(counterfactuals.countries):
         names = {
-            kind: ListedNames(len(name_lists.names(code, kind)), name_lists.total(code, kind), count)
-            for kind, count in used.items()
+            kind: ListedNames(len(name_lists.names(code, kind)), name_lists.total(code, kind), used)
+            for kind, used in counterfactuals.count_names(c).items()
         }
-        yield CountryNames(name_lists.country(code), code, names)
+        yield CountryNames(name_lists.country(code), code, names, shared_names.by_country[c])
 
 
 def _count(design: NamesDesign) -> NamesCounts:
@@ -95,12 +100,13 @@ def _count(design: NamesDesign) -> NamesCounts:
         people_by_gender={gender: genders.count(gender) for gender in (*GENDERS, "unknown")},
         draws=counterfactuals.draws,
         countries=len(counterfactuals.countries),
+        finder_spans=None if design.finder_spans is None else design.finder_spans.summarise(design.texts.texts),
         countries_left_out=[counterfactuals.gazetteer.country(code) for code in design.countries_left_out],
     )
 
 
 def _list_models(answers: Sequence[ClassifierAnswers]) -> list[ModelIdentity]:
-    """Every model that was asked, once."""
+    """Every scored model, once."""
     models = [classifier.model for classifier in answers]
     models += [classifier.perplexities.model for classifier in answers if classifier.perplexities]
     return [model for i, model in enumerate(models) if model not in models[:i]]
@@ -117,6 +123,11 @@ def _sum_work(answers: Sequence[ClassifierAnswers]) -> dict[str, int]:
 def _measure_classifier(renaming: _Renaming, answers: ClassifierAnswers) -> ClassifierMeasures:
     design, labels = renaming.design, answers.labels
     all_texts = np.ones(len(design.texts), dtype=bool)
+    tables = None
+    if answers.threshold is None:
+        counted = np.ones(design.counterfactuals.shape[::2], dtype=bool)
+        counts = confusion(answers.original[design.named], answers.renamed, counted=counted).astype(int).tolist()
+        tables = dict(zip(design.counterfactuals.countries, counts, strict=True))
     return ClassifierMeasures(
         model=answers.model,
         labels=list(labels),
@@ -127,7 +138,7 @@ def _measure_classifier(renaming: _Renaming, answers: ClassifierAnswers) -> Clas
         counts=answers.counts,
         notes=list(answers.notes),
         **vars(_measure_texts(renaming, answers, all_texts)),
-        confusion=_confusion(renaming, answers) if answers.threshold is None else None,
+        confusion=tables,
         subsets=[
             SubsetMeasures(column=column, value=value, **vars(_measure_texts(renaming, answers, in_subset)))
             for column, value, in_subset in _list_subsets(design)
@@ -136,20 +147,17 @@ def _measure_classifier(renaming: _Renaming, answers: ClassifierAnswers) -> Clas
 
 
 def _list_subsets(design: NamesDesign) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Every value of each subset column (and every language, where there are several), with its texts (bool)."""
-    groups = dict(design.texts.groups)
-    if len(set(design.texts.languages)) > 1:
-        groups = {"language": design.texts.languages, **groups}
-    for column, values in groups.items():
+    """Every value of each subset column (and every language, where there are several), with its texts (bool).
+
+    Where doubtful spans were kept, also the texts without any: they show what the doubtful ones change.
+    """
+    texts, finder_spans = design.texts, design.finder_spans
+    languages = {"language": texts.languages} if len(set(texts.languages)) > 1 else {}
+    for column, values in (languages | texts.groups).items():
         for value in sorted(set(values)):
             yield column, value, np.array(values) == value
-
-
-def _confusion(renaming: _Renaming, answers: ClassifierAnswers) -> dict[str, list[list[int]]]:
-    design = renaming.design
-    counted = np.ones(design.counterfactuals.shape[::2], dtype=bool)
-    tables = confusion(answers.original[design.named], answers.renamed, counted=counted)
-    return {code: table.astype(int).tolist() for code, table in zip(renaming.codes, tables, strict=True)}
+    if design.options.doubtful == "keep" and finder_spans is not None and finder_spans.has_doubtful.any():
+        yield *DOUBTFUL_SUBSET, ~finder_spans.has_doubtful
 
 
 def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: np.ndarray) -> TextsMeasures:
@@ -157,54 +165,67 @@ def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: n
     design = renaming.design
     named_in_subset = in_subset[design.named]
     counted = np.repeat(named_in_subset[:, None], design.counterfactuals.draws, axis=1)
-    countries, inference = _measure_changes(renaming, answers, counted)
+    variance = renaming.crossed_variance(counted)
+    countries, inference = _measure_changes(renaming, answers, variance)
     by_gender = [
         GenderChange(gender=gender, **vars(country))
         for gender in GENDERS
-        for country in _measure_changes(renaming, answers, counted & (renaming.genders == gender))[0]
+        for country in _measure_changes(
+            renaming, answers, renaming.crossed_variance(counted & (renaming.genders == gender))
+        )[0]
     ]
-    correlations = None
-    if answers.perplexities is not None:
-        correlations = measure_correlations(design, renaming.countries, answers, answers.perplexities, in_subset)
     return TextsMeasures(
         texts=int(in_subset.sum()),
         texts_with_names=int(named_in_subset.sum()),
         countries=countries,
         worst=inference.worst,
-        any_country_differs=inference.any_country_differs,
+        any_country_differs=GlobalTest(inference.any_country_p),
         by_gender=by_gender,
+        smallest_effects=find_smallest_effects(answers, answers.original[design.named], variance),
         original_errors=_original_errors(answers, design.named[named_in_subset]),
-        correlations=correlations,
+        correlations=measure_correlations(design, renaming.countries, answers, answers.perplexities, in_subset)
+        if answers.perplexities
+        else None,
+        **_measure_rarity(renaming, answers, variance),
     )
+
+
+def _measure_rarity(renaming: _Renaming, answers: ClassifierAnswers, variance: CrossedVariance) -> dict[str, Any]:
+    """Delta with rarity held fixed, and of shared against unshared names; nothing where delta is not shown."""
+    if not answers.positive or not answers.negative or variance.text_count < FEWEST_TEXTS_SHOWN:
+        return {}
+    renamed, genders, countries = renaming.design.counterfactuals, renaming.genders, renaming.countries
+    deltas = delta_values(answers, answers.original[renaming.design.named])
+    covariates = list_covariate_sets(renamed, answers.perplexities)
+    return {
+        "rarity": measure_rarity(deltas, covariates, genders, variance.counted, renaming.crossed_variance, countries),
+        "shared_names": measure_shared_names(deltas, renaming.shared_names, genders, variance, countries),
+    }
 
 
 def _measure_changes(
-    renaming: _Renaming, answers: ClassifierAnswers, counted: np.ndarray
+    renaming: _Renaming, answers: ClassifierAnswers, variance: CrossedVariance
 ) -> tuple[list[CountryChange], NamesInference]:
-    """The measures of each country over the counted draws (texts with names x draws, bool)."""
-    design, labels = renaming.design, answers.labels
+    """The measures of each country over the counted draws."""
+    design, labels, threshold = renaming.design, answers.labels, answers.threshold
+    counted = variance.counted
     original = answers.original[design.named]
-    change = change_by_country(
-        original,
-        answers.renamed,
-        counted=counted,
-        positive=answers.positive,
-        negative=answers.negative,
-        threshold=answers.threshold,
-        multi_label=answers.multi_label,
+    change = hide_rare_changes(
+        change_by_country(
+            original,
+            answers.renamed,
+            counted=counted,
+            positive=answers.positive,
+            negative=answers.negative,
+            threshold=threshold,
+            multi_label=answers.multi_label,
+        ),
+        texts=variance.text_count,
     )
-    bootstrap = NamesBootstrap(
-        renaming.name_units,
-        design.counterfactuals.shape,
-        counted,
-        seed=design.counterfactuals.seed,
-        names_fixed=design.names_fixed,
-    )
-    inference = infer_changes(answers, original, change, bootstrap, renaming.codes)
+    inference = infer_changes(answers, original, change, variance, design.counterfactuals.countries)
     rates = None
     if answers.truth is not None:
-        truth = answers.truth[design.named]
-        rates = error_rates(truth, answers.renamed, counted=counted, threshold=answers.threshold)
+        rates = error_rates(answers.truth[design.named], answers.renamed, counted=counted, threshold=threshold)
     countries = [
         CountryChange(
             country=country.country,
@@ -217,10 +238,12 @@ def _measure_changes(
                 delta=number(change.delta_from_mean[c]),
                 change=by_label(labels, change.change_from_mean[c]),
                 kl=number(change.kl_from_mean[c]),
+                changed_texts=_counts_by_label(labels, change.changed_texts_from_mean[c]),
             ),
             inference=inference.at(c, labels),
             before=_counts_by_label(labels, change.before),
             after=_counts_by_label(labels, change.after[c]),
+            changed_texts=_counts_by_label(labels, change.changed_texts[c]),
             errors=None if rates is None else _errors_by_label(labels, rates, c),
         )
         for c, country in enumerate(renaming.countries)
@@ -228,25 +251,18 @@ def _measure_changes(
     return countries, inference
 
 
+def _counts_by_label(labels: Sequence[str], counts: np.ndarray) -> dict[str, int]:
+    return dict(zip(labels, counts.astype(int).tolist(), strict=True))
+
+
 def _original_errors(answers: ClassifierAnswers, rows: np.ndarray) -> ClassErrors | None:
     """Error rates on these original texts; None without true labels."""
     if answers.truth is None:
         return None
-    rates = error_rates(
-        answers.truth[rows],
-        answers.original[rows][:, None, None],
-        counted=np.ones((len(rows), 1), dtype=bool),
-        threshold=answers.threshold,
-    )
+    counted, original = np.ones((len(rows), 1), dtype=bool), answers.original[rows][:, None, None]
+    rates = error_rates(answers.truth[rows], original, counted=counted, threshold=answers.threshold)
     return _errors_by_label(answers.labels, rates, 0)
 
 
 def _errors_by_label(labels: Sequence[str], rates: ErrorRates, country: int) -> ClassErrors:
-    return ClassErrors(
-        false_positive=by_label(labels, rates.false_positive[country]),
-        false_negative=by_label(labels, rates.false_negative[country]),
-    )
-
-
-def _counts_by_label(labels: Sequence[str], counts: np.ndarray) -> dict[str, int]:
-    return {label: int(count) for label, count in zip(labels, counts, strict=True)}
+    return ClassErrors(**{kind: by_label(labels, values[country]) for kind, values in vars(rates).items()})

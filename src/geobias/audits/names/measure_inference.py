@@ -1,9 +1,10 @@
-"""Intervals and tests of a names audit: for every measure of every country, resampled over texts and names."""
+"""Intervals and tests of a names audit, over texts and names: for every measure of every country."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,160 +14,153 @@ from geobias.audits.names.result import (
     EstimatesFromMean,
     FarthestCountries,
     FarthestCountry,
-    GlobalTest,
+    SmallestEffects,
 )
 from geobias.measures.change import Change, country_mean, kl_by_text, predict_classes, tone_difference
-from geobias.measures.estimates import (
-    Estimates,
-    bootstrap_estimates,
-    bootstrap_p_values,
-    largest_effect,
-    monte_carlo_p_value,
-)
-from geobias.measures.names_bootstrap import LinearMeasure, NamesBootstrap, raise_to_mean_variance
+from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure
+from geobias.measures.estimates import Estimates
+from geobias.measures.uncertainty import Family
 from geobias.report.results import number
 
-FEWEST_WITH_CLASS = 5  # texts that some name leads to a class: with fewer, nothing is known of its uncertainty
+MEASURES = ("delta", "delta_from_mean", "kl", "kl_from_mean", "change", "change_from_mean")  # fields of `Change`
+UNTESTED = ("kl", "kl_from_mean")  # a divergence is above 0 for every country
+FEWEST_WITH_CLASS = 5  # texts that some name leads to a class: with fewer, a change in per cent has no interval
 
 
 @dataclass(frozen=True)
 class NamesInference:
-    """Estimates for countries (x labels), against the original texts and against the mean of countries."""
+    """Estimates for countries (x labels) by measure, those of `Change`; and what is said of all countries together."""
 
-    delta: Estimates
-    change: Estimates
-    kl: Estimates
-    delta_from_mean: Estimates
-    change_from_mean: Estimates
-    kl_from_mean: Estimates
+    estimates: dict[str, Estimates]
     worst: FarthestCountries
-    any_country_differs: GlobalTest
+    any_country_p: float | None
     noise_floor: np.ndarray  # countries: split-half noise of delta, 95th percentile
 
     def at(self, country: int, labels: Sequence[str]) -> CountryInference:
         """One country by its position."""
+        singles: dict[str, Any] = {
+            name: {label: estimates.at(country, k) for k, label in enumerate(labels)}
+            if estimates.value.ndim == 2
+            else estimates.at(country)
+            for name, estimates in self.estimates.items()
+        }
+        from_mean = {name: singles.pop(f"{name}_from_mean") for name in ("delta", "change", "kl")}
         return CountryInference(
-            placebo=number(self.noise_floor[country]),
-            delta=self.delta.at(country),
-            change={label: self.change.at(country, k) for k, label in enumerate(labels)},
-            kl=self.kl.at(country),
-            against_mean=EstimatesFromMean(
-                delta=self.delta_from_mean.at(country),
-                change={label: self.change_from_mean.at(country, k) for k, label in enumerate(labels)},
-                kl=self.kl_from_mean.at(country),
-            ),
+            placebo=number(self.noise_floor[country]), **singles, against_mean=EstimatesFromMean(**from_mean)
         )
 
 
 def infer_changes(
-    answers: ClassifierAnswers, original: np.ndarray, change: Change, bootstrap: NamesBootstrap, codes: Sequence[str]
+    answers: ClassifierAnswers, original: np.ndarray, change: Change, design: CrossedVariance, codes: Sequence[str]
 ) -> NamesInference:
-    """Resample all measures together, and test those against the mean of countries by permuting names.
+    """Attach intervals and p-values to all measures.
 
-    Measures are functions of means and are linearised at their value, so a change in per cent has the interval of its
-    linear approximation. A single text tells nothing about other texts: then all intervals are unknown.
+    The p-value of a country belongs to its interval; adjusted, it is below 0.05 where the simultaneous interval
+    excludes 0. That some country differs has the smallest adjusted p-value.
     """
-    if not bootstrap.is_estimable:
-        return _unknown_inference(change, answers.labels)
-    countries, labels = change.after.shape
-    identity, centred = np.eye(countries), np.eye(countries) - 1 / countries
+    values: dict[str, np.ndarray] = {name: getattr(change, name) for name in MEASURES}
+    families = _families(answers, original, values, design) if design.is_estimable else {}
+    has_delta = not np.isnan(change.delta).all()
+    estimates = {name: _estimates(name, value, families.get(name)) for name, value in values.items()}
+    smallest_p = estimates["delta_from_mean"].p_adjusted.min() if has_delta and families else None
+    noise_floor = np.full(len(change.delta), np.nan)
+    if has_delta and design.is_estimable and not design.names_fixed:
+        noise_floor = design.noise_floor(delta_values(answers, original))
+    return NamesInference(
+        estimates,
+        FarthestCountries(
+            _farthest(families.get("delta_from_mean"), 0, codes),
+            {label: _farthest(families.get("change_from_mean"), k, codes) for k, label in enumerate(answers.labels)},
+        ),
+        None if smallest_p is None else number(smallest_p),
+        noise_floor,
+    )
+
+
+def _families(
+    answers: ClassifierAnswers, original: np.ndarray, values: dict[str, np.ndarray], design: CrossedVariance
+) -> dict[str, Family]:
+    """By measure: all countries, and for changes all classes, which are adjusted together.
+
+    Measures are functions of means; a change in per cent is linearised at its value.
+    """
+    countries, labels = values["change"].shape
+    identity, centred = np.eye(countries), _centre(countries)
+    deltas = delta_values(answers, original)
+    kl = kl_by_text(answers.renamed, original, multi_label=answers.multi_label)
+    mean = np.nan_to_num(country_mean(answers.renamed, design.counted))
+    kl_from_mean = kl_by_text(answers.renamed, mean, multi_label=answers.multi_label)
     predictions = predict_classes(answers.renamed, answers.threshold).astype(float)
     original_predictions = predict_classes(original, answers.threshold).astype(float)
-    deltas = 100 * tone_difference(original, answers.renamed, answers.positive, answers.negative)
-    kl = kl_by_text(answers.renamed, original, multi_label=answers.multi_label)
-    mean = np.nan_to_num(country_mean(answers.renamed, bootstrap.counted))
-    kl_from_mean = kl_by_text(answers.renamed, mean, multi_label=answers.multi_label)
-    measures: list[LinearMeasure] = [
-        [(deltas, identity)],
-        [(deltas, centred)],
-        [(kl, identity)],
-        [(kl_from_mean, identity)],
-    ]
-    for k in range(labels):
-        measures.append([bootstrap.linearize_change(predictions[..., k], original_predictions[:, k])])
-        measures.append([bootstrap.linearize_change_from_mean(predictions[..., k])])
-    deviations = bootstrap.deviations(measures)
-    delta_deviations, delta_from_mean_deviations, kl_deviations, kl_from_mean_deviations = deviations[:4]
-    rng = np.random.default_rng(bootstrap.seed + 3)
-    change_deviations, change_from_mean_deviations = (
-        raise_to_mean_variance(np.stack(deviations[start::2], axis=-1), rng) for start in (4, 5)
-    )
-    texts_with_class = (predictions.max(axis=(1, 2)) * (bootstrap.draws_per_text > 0)[:, None]).sum(axis=0)
+    measures = {
+        "delta": [LinearMeasure(deltas, identity)],
+        "delta_from_mean": [LinearMeasure(deltas, centred)],
+        "kl": [LinearMeasure(kl, identity)],
+        "kl_from_mean": [LinearMeasure(kl_from_mean, identity)],
+        "change": [design.linearize_change(predictions[..., k], original_predictions[:, k]) for k in range(labels)],
+        "change_from_mean": [design.linearize_change_from_mean(predictions[..., k]) for k in range(labels)],
+    }
+    texts_with_class = (predictions * design.counted[:, None, :, None]).max(axis=(1, 2)).sum(axis=0)
     is_rare = texts_with_class < FEWEST_WITH_CLASS
-    known_change = np.where(is_rare, np.nan, change.change)
-    known_change_from_mean = np.where(is_rare, np.nan, change.change_from_mean)
-    unit_count = bootstrap.unit_count
-    if bootstrap.names_fixed:  # names are not permuted: p-values come from the deviations
-        p_delta = bootstrap_p_values(change.delta_from_mean, delta_from_mean_deviations, unit_count)
-        p_change = bootstrap_p_values(known_change_from_mean, change_from_mean_deviations, unit_count)
-        p_any = float(
-            monte_carlo_p_value((change.delta_from_mean**2).sum(), (delta_from_mean_deviations**2).sum(axis=1))
+    known = values | {name: np.where(is_rare, np.nan, values[name]) for name in ("change", "change_from_mean")}
+    return {
+        name: Family(
+            list(np.reshape(known[name], (countries, -1)).T),
+            [design.uncertainty(measure) for measure in measures[name]],
         )
-        any_country_p = max(p_any, 0.5 ** (unit_count - 1))
-    else:
-        p_delta, any_country_p = bootstrap.permutation_test(deltas, countries)
-        p_change = np.column_stack(
-            [bootstrap.permutation_test(predictions[..., k], countries * labels).p for k in range(labels)]
-        )
-    has_delta = not np.isnan(change.delta).all()
-    untested = np.full(countries, np.nan)
-    return NamesInference(
-        delta=bootstrap_estimates(
-            change.delta, delta_deviations, bootstrap_p_values(change.delta, delta_deviations, unit_count)
-        ),
-        change=_with_values(
-            bootstrap_estimates(
-                known_change, change_deviations, bootstrap_p_values(known_change, change_deviations, unit_count)
-            ),
-            change.change,
-        ),
-        kl=bootstrap_estimates(change.kl, kl_deviations, untested),
-        delta_from_mean=bootstrap_estimates(change.delta_from_mean, delta_from_mean_deviations, p_delta),
-        change_from_mean=_with_values(
-            bootstrap_estimates(known_change_from_mean, change_from_mean_deviations, p_change), change.change_from_mean
-        ),
-        kl_from_mean=bootstrap_estimates(change.kl_from_mean, kl_from_mean_deviations, untested),
-        worst=FarthestCountries(
-            delta=_farthest(change.delta_from_mean, delta_from_mean_deviations, bootstrap.text_count, codes)
-            if has_delta
-            else None,
-            change={
-                label: None
-                if is_rare[k]
-                else _farthest(
-                    change.change_from_mean[:, k],
-                    change_from_mean_deviations[..., k],
-                    bootstrap.text_count,
-                    codes,
-                )
-                for k, label in enumerate(answers.labels)
-            },
-        ),
-        any_country_differs=GlobalTest(any_country_p if has_delta else None),
-        noise_floor=bootstrap.noise_floor(deltas) if has_delta else untested,
+        for name in MEASURES
+    }
+
+
+def find_smallest_effects(answers: ClassifierAnswers, original: np.ndarray, design: CrossedVariance) -> SmallestEffects:
+    """The difference from the mean of countries that is detected with 80 % power, given the variances of this run.
+
+    The changes of all classes are tested together, and linearised as if no country differed.
+    """
+    if not design.is_estimable or design.countries < 2:
+        return SmallestEffects(None, dict.fromkeys(answers.labels))
+    predictions = predict_classes(answers.renamed, answers.threshold).astype(float)
+    changes = [design.linearize_change_from_mean(predictions[..., k]).values for k in range(len(answers.labels))]
+    has_test = [design.reacts_enough(LinearMeasure(values, _centre(design.countries))) for values in changes]
+    delta = delta_values(answers, original)
+    has_delta = answers.positive and answers.negative
+
+    def find_smallest(values: np.ndarray, measures: int = 1) -> float | None:
+        if not design.reacts_enough(LinearMeasure(values, _centre(design.countries))):
+            return None
+        return design.smallest_effect(design.variance_components(values), measures)
+
+    return SmallestEffects(
+        delta=find_smallest(delta) if has_delta else None,
+        change={
+            label: find_smallest(values, sum(has_test)) for label, values in zip(answers.labels, changes, strict=True)
+        },
     )
 
 
-def _with_values(estimates: Estimates, values: np.ndarray) -> Estimates:
-    """The same with the values of rare classes, of whose uncertainty nothing is known."""
-    return replace(estimates, value=values)
+def _centre(countries: int) -> np.ndarray:
+    """The coefficients of differences from the mean of countries."""
+    return np.eye(countries) - 1 / countries
 
 
-def _unknown_inference(change: Change, labels: Sequence[str]) -> NamesInference:
-    return NamesInference(
-        delta=Estimates.unknown(change.delta),
-        change=Estimates.unknown(change.change),
-        kl=Estimates.unknown(change.kl),
-        delta_from_mean=Estimates.unknown(change.delta_from_mean),
-        change_from_mean=Estimates.unknown(change.change_from_mean),
-        kl_from_mean=Estimates.unknown(change.kl_from_mean),
-        worst=FarthestCountries(delta=None, change=dict.fromkeys(labels)),
-        any_country_differs=GlobalTest(None),
-        noise_floor=np.full(len(change.delta), np.nan),
-    )
+def delta_values(answers: ClassifierAnswers, original: np.ndarray) -> np.ndarray:
+    """texts x countries x draws: what each renamed text contributes to delta."""
+    return 100 * tone_difference(original, answers.renamed, answers.positive, answers.negative)
 
 
-def _farthest(values: np.ndarray, deviations: np.ndarray, texts: int, codes: Sequence[str]) -> FarthestCountry:
-    """The country farthest from the mean, with max-T bounds, which hold for all countries at once."""
-    effect = largest_effect(values, deviations, texts)
-    return FarthestCountry(effect.value, effect.low, effect.high, codes[effect.position])
+def _estimates(name: str, values: np.ndarray, family: Family | None) -> Estimates:
+    """Countries (x labels), with intervals and p-values where they are known."""
+    if family is None:
+        return Estimates.unknown(values)
+    columns = [vars(family.estimates(k)).values() for k in range(len(family.values))]
+    stacked = [np.stack(arrays, axis=-1).reshape(values.shape) for arrays in zip(*columns, strict=True)]
+    estimates = replace(Estimates(*stacked), value=values)  # of rare classes only the uncertainty is unknown
+    if name in UNTESTED:
+        return replace(estimates, p=np.full(values.shape, np.nan), p_adjusted=np.full(values.shape, np.nan))
+    return estimates
+
+
+def _farthest(family: Family | None, position: int, codes: Sequence[str]) -> FarthestCountry | None:
+    """The country farthest from the mean, with bounds that hold for all countries at once."""
+    effect = family.largest_effect(position) if family else None
+    return effect and FarthestCountry(effect.value, effect.low, effect.high, codes[effect.position])

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from geobias.audits.names.gaps import (
+    has_delta,
+    has_emotions,
+    list_gaps,
+    list_mirrored,
+    list_standing_out,
+    rank_gaps,
+)
 from geobias.audits.names.gate_and_card import describe_omissions
-from geobias.audits.names.renamed_texts_file import find_most_changed
+from geobias.audits.names.page_examples import list_examples
+from geobias.audits.names.page_heat_map import draw_heat_map
+from geobias.audits.names.rarity_report import draw_rarity_chart
 from geobias.audits.names.result import ClassifierMeasures, CountryChange, NamesResult, NamesSettings
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
-from geobias.measures.estimates import Estimate
-from geobias.report.page.blocks import Block, Chart, Choice, Example, Examples, Number, Part, Row, Section
-from geobias.report.page.charts import dots, heat
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, Estimate
+from geobias.report.findings import Finding
+from geobias.report.page.blocks import Block, Chart, Examples, Row, Section, Table
+from geobias.report.page.charts import Valence, dots
+from geobias.report.page.country_blocks import (
+    Difference,
+    blocks_by_model,
+    describe_ends,
+    estimate_cells,
+    title_differences,
+)
 from geobias.report.runs import FinishedRun
-from geobias.report.tables import interval, is_marked, listed, signed
+from geobias.report.tables import TOO_FEW, is_marked, listed, signed
 
-EXAMPLES = 6
-EXAMPLES_EACH = 2  # texts of one classifier
-LARGEST_DELTA = 200  # points: p(positive) - p(negative) goes from -100 to 100
+KINDNESS, TONE_OF_EMOTIONS = Valence(1, "kinder", "harsher"), Valence(0, "Δ higher", "Δ lower")
+WITHIN = "within a text"
 
 
 class Wording(NamedTuple):
@@ -27,6 +43,7 @@ class Wording(NamedTuple):
     people: str
     new_names: str
     names: str
+    names_from: str
     resampled: str
 
     @classmethod
@@ -34,12 +51,12 @@ class Wording(NamedTuple):
         names = "cities" if settings.entity == "place" else "names"
         resampled = "texts" if settings.names_are == "fixed" else f"texts and {names}"
         if settings.entity == "place":
-            return cls("places", "names of cities", names, resampled)
-        return cls("people", "common names", names, resampled)
+            return cls("places", "names of cities", names, "cities in", resampled)
+        return cls("people", "common names", names, "names from", resampled)
 
 
 def describe(result: NamesResult) -> str:
-    """What was asked, in a sentence."""
+    """What was scored, in a sentence."""
     counts, wording = result.counts, Wording.choose(result.settings)
     classifiers = listed([entry.model.name for entry in result.classifiers])
     return (
@@ -51,34 +68,29 @@ def describe(result: NamesResult) -> str:
 
 def section(run: FinishedRun[NamesResult], name: str) -> Section:
     result, wording = run.result, Wording.choose(run.result.settings)
-    blocks: list[Block] = []
-    for key, draw_chart in (("heat", _heat_chart), ("delta", _delta_chart), ("correlations", _correlation_chart)):
-        charts = {
-            entry.model.name: chart
-            for n, entry in enumerate(result.classifiers)
-            if (chart := draw_chart(f"{name}-{key}-{n}", entry, wording))
-        }
-        if charts:
-            only = next(iter(charts.values()))
-            blocks.append(Choice(f"{name}-{key}", "Classifier", charts) if len(charts) > 1 else only)
-    examples = list(_examples(run))
-    if examples:
-        blocks.insert(
-            min(2, len(blocks)),
-            Examples(
-                f"{name}-examples",
-                f"Texts whose {wording.people} were renamed",
-                "Those among the renamed texts whose verdict moved most, at most two for each classifier: the "
-                "extremes, not the rule.",
-                examples,
-            ),
-        )
+    findings = result.findings
+
+    def choose(key: str, make_block: Callable[[str, ClassifierMeasures], Chart | Table | None]) -> list[Block]:
+        return [*blocks_by_model(f"{name}-{key}", "Classifier", result.classifiers, make_block)]
+
     return Section(
         id=name,
         title=f"Names: the same texts, with {wording.people} from elsewhere",
         lead="Any renaming changes a text a little, so what sets countries apart is measured against the mean of all.",
-        blocks=blocks,
-        numbers=list(_numbers(result.classifiers, wording)),
+        blocks=[
+            *choose("delta", lambda chart_id, entry: _delta_chart(chart_id, entry, wording, findings)),
+            *choose(
+                "heat",
+                lambda chart_id, entry: draw_heat_map(chart_id, _rank_countries(entry), entry, wording.names_from),
+            ),
+            *choose("countries", lambda table_id, entry: _country_table(table_id, entry, wording)),
+            *_examples(name, run, wording),
+            *choose(
+                "rarity",
+                lambda chart_id, entry: draw_rarity_chart(chart_id, entry, wording.names, _choose_valence(entry)),
+            ),
+            *choose("correlations", lambda chart_id, entry: _correlation_chart(chart_id, entry, wording)),
+        ],
         notes=list(_notes(result)),
     )
 
@@ -93,10 +105,13 @@ def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:
         for country in entry.countries
         if country.against_mean.delta is not None
     ]
+    is_judgement = not any(has_emotions(entry) for entry, _ in entries)
     return overlay_chart(
         "names",
-        "How much kinder or harsher each classifier is with a country's names",
-        "Dot: Δ against the mean of countries, in points of 100; line: 95 % interval; filled: adjusted p below 0.05.",
+        "How much kinder or harsher each classifier is with a country's names"
+        if is_judgement
+        else "How each classifier answers to a country's names",
+        "Dot: Δ against the mean of countries, in points; line: 95 % interval; filled: clear (adjusted p < 0.05).",
         rows,
         label="country",
         colour="classifier",
@@ -107,140 +122,107 @@ def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:
 def _notes(result: NamesResult) -> Iterator[str]:
     without_names = result.counts.texts - result.counts.texts_with_names
     if without_names:
-        yield f"{without_names:,} texts name nobody, and take no part."
+        yield f"{without_names:,} texts name nobody and are excluded."
     yield from describe_omissions(result)
 
 
-def _numbers(entries: Sequence[ClassifierMeasures], wording: Wording) -> Iterator[Number]:
-    if len(entries[0].countries) < 2:  # one country is its own mean
-        return
-    farthest = [(worst.value, worst, entry) for entry in entries if (worst := entry.worst.delta)]
-    if farthest:
-        _, worst, entry = max(farthest, key=lambda each: each[0])
-        country = next(country.country for country in entry.countries if country.code == worst.country)
-        marked_count = sum(is_marked(country.inference.against_mean.delta) for country in entry.countries)
-        yield Number(
-            f"The {wording.names} that {entry.model.name} judges most differently",
-            f"{worst.value:.1f} points",
-            f"{worst.low:.1f} to {min(worst.high, LARGEST_DELTA):.1f} (95 %, all countries at once)",
-            f"Those of {country}: p(positive) minus p(negative) in points of 100, off the mean of countries, either "
-            f"way. Countries marked: {marked_count} of {len(entry.countries)}.",
-        )
-    tests = [
-        estimate
-        for entry in entries
-        for country in entry.countries
-        for estimate in country.inference.against_mean.change.values()
-        if estimate.p_adjusted is not None
-    ]
-    if tests:
-        yield Number(
-            "Countries and classes that stand out",
-            f"{sum(map(is_marked, tests))} of {len(tests)}",
-            "",
-            f"More or fewer predictions of a class than the mean of countries, beyond what other {wording.resampled} "
-            "explain (adjusted p below 0.05).",
-        )
-    correlations = [
-        (abs(estimate.value), estimate, entry.model.name, label)
-        for entry in entries
-        if entry.correlations
-        for label, estimate in entry.correlations.local.within.items()
-        if estimate.value is not None
-    ]
-    if correlations:
-        _, estimate, classifier, label = max(correlations, key=lambda each: each[0])
-        yield Number(
-            f"Strongest tie to perplexity: {classifier}, {label}",
-            signed(estimate.value, 2),
-            "" if estimate.low is None else f"{interval(estimate, 2)} (95 %)",
-            "Correlation, within a text, of p with how strange a language model finds the names; the largest of all "
-            f"classes, {'marked' if is_marked(estimate) else 'not marked'}.",
-        )
+def _choose_valence(entry: ClassifierMeasures) -> Valence:
+    """What a higher and a lower Δ mean."""
+    return TONE_OF_EMOTIONS if has_emotions(entry) else KINDNESS
 
 
-def _heat_chart(chart_id: str, entry: ClassifierMeasures, _wording: Wording) -> Chart:
-    rows = [_heat_row(country, label) for country in entry.countries for label in entry.labels]
-    marked_rows = [row for row in rows if row["text"].endswith("*")]
-    examples = ", ".join(f"{row['country']} {row['class']} {row['text']}" for row in marked_rows[:8])
-    return Chart(
-        chart_id,
-        f"{entry.model.name}: how often each class is predicted, by country",
-        "Per cent more (orange) or fewer (blue) predictions than in the mean of countries; * marks an adjusted "
-        "p-value below 0.05.",
-        f"{len(marked_rows)} of {len(rows)} cells are marked" + (f": {examples}." if marked_rows else "."),
-        heat(
-            rows,
-            across="class",
-            down="country",
-            title="% against the mean",
-            columns=entry.labels,
-            order=[country.country for country in _rank_countries(entry)],
-        ),
-        rows,
-    )
-
-
-def _heat_row(country: CountryChange, label: str) -> Row:
-    value, estimate = country.against_mean.change[label], country.inference.against_mean.change[label]
-    return {
-        "country": country.country,
-        "class": label,
-        "value": value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "p_adjusted": estimate.p_adjusted,
-        "before": country.before[label],
-        "after": country.after[label],
-        "text": "no data" if value is None else f"{signed(value, 1)}{'*' if is_marked(estimate) else ''}",
-    }
-
-
-def _delta_chart(chart_id: str, entry: ClassifierMeasures, wording: Wording) -> Chart | None:
+def _delta_chart(
+    chart_id: str, entry: ClassifierMeasures, wording: Wording, findings: Sequence[Finding]
+) -> Chart | None:
+    countries, valence = _rank_countries(entry), _choose_valence(entry)
     rows = [
         {**_delta_row(country), "floor": country.inference.placebo, "against_originals": country.delta}
-        for country in _rank_countries(entry)
+        for country in countries
     ]
-    if len(rows) < 2 or any(row["value"] is None for row in rows):
+    if len(rows) < 2 or all(row["p_adjusted"] is None for row in rows):  # untested numbers are in the table
         return None
+    standing_out = list_standing_out(rank_gaps(list_gaps(entry)))
+    names = {gap.country.country for gap in standing_out}
+    rows = [{**row, "marked": row["country"] in names} for row in rows]
+    lower, higher = ([gap.country.country for gap in standing_out if gap.value * sign > 0] for sign in (-1, 1))
+    is_judgement = valence is KINDNESS
     return Chart(
         chart_id,
-        f"{entry.model.name}: how much kinder or harsher with a country's {wording.names}",
-        f"Dot: Δ against the mean of countries, in points of 100; line: 95 % interval over {wording.resampled}; "
-        "filled: adjusted p below 0.05. Grey: what halves of one country's own list differ by; a dot within it has "
-        "shown nothing.",
-        f"From {rows[0]['country']} {signed(rows[0]['value'], 1)} to {rows[-1]['country']} "
-        f"{signed(rows[-1]['value'], 1)} points; "
-        f"{sum(row['marked'] for row in rows)} of {len(rows)} countries are marked.",
+        title_differences(
+            entry.model,
+            [country.inference.against_mean.delta for country in countries],
+            [
+                Difference(wording.names_from, lower, "are judged more harshly" if is_judgement else "have a lower Δ"),
+                Difference(wording.names_from, higher, "are judged more kindly" if is_judgement else "have a higher Δ"),
+            ],
+            f"no country's {wording.names} stand out",
+            findings,
+        ),
+        f"Dot: Δ against the mean of countries, in points of 100; line: 95 % interval over {wording.resampled}; grey "
+        f"bar: split-half noise floor, what halves of one country's own {wording.names} differ by. Clear: adjusted p "
+        "< 0.05.",
+        f"Countries from {valence.above} to {valence.below}. {describe_ends(rows, 'country', 1, 'points')}",
         dots(
             rows,
             label="country",
             title="Δ against the mean of countries, points",
             order=[row["country"] for row in rows],
+            valence=valence,
             floor=True,
         ),
         rows,
     )
 
 
+def _country_table(table_id: str, entry: ClassifierMeasures, wording: Wording) -> Table:
+    """One row for each country: Delta, or KL where the labels do not tell good from bad."""
+    is_delta = has_delta(entry)
+    name, places, valence = (
+        ("Δ, points", 2, _choose_valence(entry))
+        if is_delta
+        else ("KL divergence, nats", 4, Valence(0, "farther", "nearer"))
+    )
+    gaps = rank_gaps(list_gaps(entry)) if is_delta else []
+    mirrored = {gap.country.code for gap in list_mirrored(gaps)}
+    rows = []
+    for country in _rank_countries(entry):
+        estimates = country.inference.against_mean
+        estimate = estimates.delta if is_delta else estimates.kl
+        mirror = {"evidence": f"may mirror {gaps[0].country.country}"} if country.code in mirrored else {}
+        numbers = {name: signed(estimate.value, places), **estimate_cells(estimate, places, valence), **mirror}
+        if entry.texts_with_names < FEWEST_TEXTS_SHOWN:
+            numbers = dict.fromkeys(numbers, TOO_FEW)
+        rows.append({"country": country.country, **numbers, "renamed texts": f"{country.renamed_texts:,}"})
+    return Table(
+        table_id,
+        f"{entry.model.short_name}: all countries",
+        f"{'Δ' if is_delta else 'Divergence of the predictions'} against the mean of countries, with its 95 % interval "
+        f"over {wording.resampled}; p-values are adjusted for all countries.",
+        rows,
+    )
+
+
 def _delta_row(country: CountryChange) -> Row:
-    row = {"country": country.country, **_estimate_row(country.inference.against_mean.delta)}
-    return row | {"value": country.against_mean.delta}
+    return {"country": country.country, **_estimate_row(country.inference.against_mean.delta)}
 
 
 def _estimate_row(estimate: Estimate) -> Row:
     return {**vars(estimate), "marked": is_marked(estimate)}
 
 
-def _correlation_chart(chart_id: str, entry: ClassifierMeasures, _wording: Wording) -> Chart | None:
+def _correlation_chart(chart_id: str, entry: ClassifierMeasures, wording: Wording) -> Chart | None:
     correlations = entry.correlations
-    if correlations is None:
+    if correlations is None or correlations.texts < FEWEST_TEXTS_SHOWN:
         return None
     kinds = {
-        "within a text": correlations.local.within,
+        WITHIN: correlations.local.within,
         "all versions, against their originals": correlations.local.pooled,
         "the same, length held fixed": correlations.local.pooled_partial,
-        **{f"original texts ({part.language})": part.inference for part in correlations.by_language},
+        **{
+            f"original texts ({part.language})".removesuffix(" ()"): part.inference
+            for part in correlations.by_language
+            if part.texts >= FEWEST_TEXTS_SHOWN
+        },
     }
     rows = [
         {"class": label, "over": kind, **_estimate_row(estimate)}
@@ -252,49 +234,37 @@ def _correlation_chart(chart_id: str, entry: ClassifierMeasures, _wording: Wordi
         return None
     return Chart(
         chart_id,
-        f"{entry.model.name}: what goes with perplexity ({correlations.lm})",
-        "Correlation of p(class) with log-perplexity; line: 95 % interval over texts; filled: adjusted p below "
-        "0.05. Right of 0: the stranger "
-        "the text or the names, the more of that class.",
+        _correlation_title(entry, rows, wording),
+        f"Dot: correlation of p(class) with the log-perplexity of {correlations.lm}, which is high for unusual texts; "
+        "line: 95 % interval over texts; filled: clear (adjusted p < 0.05). Right of 0: the more unusual, the "
+        "likelier the class.",
         "; ".join(f"{row['class']}, {row['over']}: {signed(row['value'], 2)}" for row in rows[:6]) + ".",
         dots(rows, label="class", title="Pearson's correlation", order=entry.labels, colour="over"),
         rows,
     )
 
 
-def _examples(run: FinishedRun[NamesResult]) -> Iterator[Example]:
-    """For each classifier the texts that move most for one of its labels, each text once."""
-    entries = run.result.classifiers
-    country_names = {country.code: country.country for country in run.result.countries}
-    shown_ids: set[str] = set()
-    count = max(1, min(EXAMPLES_EACH, EXAMPLES // len(entries)))
-    for entry in entries[:EXAMPLES]:
-        columns = [f"{entry.model.name}/{label}" for label in entry.labels]
-        for renamed in find_most_changed(run.folder, columns, count, shown_ids):
-            shown_ids.add(renamed.text_id)
-            scores = zip(entry.labels, renamed.original_scores, renamed.scores, strict=True)
-            yield Example(
-                f"{country_names.get(renamed.country, renamed.country)} · {entry.model.name}",
-                mark_names(renamed.original, renamed.person, "was"),
-                mark_names(renamed.text, [*renamed.first_name, *renamed.last_name], "is", renamed.person),
-                [{"label": label, "before": float(before), "after": float(after)} for label, before, after in scores],
-            )
+def _correlation_title(entry: ClassifierMeasures, rows: Sequence[Row], wording: Wording) -> str:
+    """What correlates with unusual names within a text, where all else is the same."""
+    within = [row for row in rows if row["over"] == WITHIN]
+    if not within:
+        return f"{entry.model.short_name}: correlation with perplexity"
+    signs = {row["class"]: "more" if row["value"] > 0 else "less" for row in within if row["marked"]}
+    if not signs:
+        return f"{entry.model.short_name}: no class is clearly correlated with unusual {wording.names}"
+    classes = listed([f"{more} {label}" for label, more in signs.items()])
+    return f"{entry.model.short_name}: unusual {wording.names} correlate with {classes}"
 
 
-def mark_names(text: str, names: Sequence[str | None], mark: str, original_names: Sequence[str] = ()) -> list[Part]:
-    """The text in pieces, those that are one of the names, or a word of it, with the mark.
-
-    A name in place of an original one follows its case: lower, upper, or as it is.
-    """
-    words = {word for name in names if name for word in [name, *name.split()]}
-    if original_names:
-        words |= {word.lower() for word in words if any(name.islower() for name in original_names)}
-        words |= {word.upper() for word in words if any(name.isupper() for name in original_names)}
-    if not words:
-        return [(text, None)]
-    pattern = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-    pieces = re.split(rf"(?<!\w)((?:{pattern})(?:\s+(?:{pattern}))*)(?!\w)", text)
-    return [(piece, mark if k % 2 else None) for k, piece in enumerate(pieces) if piece]
+def _examples(name: str, run: FinishedRun[NamesResult], wording: Wording) -> Iterator[Examples]:
+    items = list_examples(run)
+    if items:
+        yield Examples(
+            f"{name}-examples",
+            f"Texts whose {wording.people} were renamed",
+            "Texts behind the findings first, then those whose prediction changed most: extremes, not typical cases.",
+            items,
+        )
 
 
 def _rank_countries(entry: ClassifierMeasures) -> list[CountryChange]:

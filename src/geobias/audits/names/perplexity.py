@@ -18,7 +18,7 @@ from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, Classifier, Score
 from geobias.models.sources import is_function_name
 from geobias.texts.user_texts import Texts
 
-NOT_BASE_MODEL = f"its base model is not known, or cannot be had, so {EMBEDDED_LM} was asked; --lm names another."
+NOT_BASE_MODEL = f"its base model is unknown or not available, so {EMBEDDED_LM} was used; choose another with --lm."
 MOST_UNKNOWN = 0.05  # share of a language's tokens: with more, its perplexity means nothing
 
 
@@ -65,20 +65,20 @@ def load_perplexity_models(
 
 def score_perplexities(design: NamesDesign, scorer: Scorer, progress: bool | None) -> Perplexities:
     """Log-perplexities of all original texts, and of the first draws of each country for all or some of the texts."""
-    model, form = scorer.identity(), design.perplexity_form
-    originals = score_originals(scorer, design.texts, form, progress)
+    model, options = scorer.identity(), design.options
+    originals = score_originals(scorer, design.texts, options.perplexity_form, progress)
     languages = np.array(design.texts.languages)
     known = np.flatnonzero(~np.isin(languages[design.named], originals.languages_refused))
-    rows = _sample_rows(known, design.perplexity_texts, seed=design.counterfactuals.seed)
-    renamed = design.counterfactuals.part(rows, design.perplexity_draws)
+    rows = _sample_rows(known, options.perplexity_texts, seed=options.seed)
+    renamed = design.counterfactuals.part(rows, options.perplexity_draws)
     answers = ask(scorer, renamed, label=f"perplexity by {model.name}", progress=progress)
     values = np.full((len(design.named), *renamed.shape[1:]), np.nan)
-    values[rows] = _log_perplexity(answers, form, model.name).reshape(renamed.shape)
+    values[rows] = _log_perplexity(answers, options.perplexity_form, model.name).reshape(renamed.shape)
     renamed_sizes = np.full((*values.shape, 2), np.nan)
     renamed_sizes[rows] = _text_sizes(answers, renamed).reshape(*renamed.shape, 2)
     return Perplexities(
         model=model,
-        form=form,
+        form=options.perplexity_form,
         original=originals.log_perplexity,
         renamed=values,
         sizes=_text_sizes(originals.answers, design.texts.texts),
@@ -134,10 +134,12 @@ def _log_perplexity(answers: Answers, form: str, name: str) -> np.ndarray:
     """Minus the mean of log P of a text's tokens, or minus their sum."""
     mean = answers.column(LOG_LIKELIHOOD)
     if mean is None:
-        raise InputError(f"{name} gives no {LOG_LIKELIHOOD}: a language model is needed for perplexities.")
+        raise InputError(f"{name} has no {LOG_LIKELIHOOD}. Perplexity needs a language model.")
     if form == "mean":
         return np.asarray(-mean)
     tokens = answers.column("tokens")
     if tokens is None:
-        raise InputError(f"{name} does not say how many tokens a text has, so there is no sum: use the mean.")
+        raise InputError(
+            f"{name} does not report the number of tokens, so there is no sum. Use --perplexity-form mean."
+        )
     return np.asarray(-mean * tokens)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.result import ClassifierMeasures, NamesResult
-from geobias.measures.names_bootstrap import NameUnits
+from geobias.measures.crossed_variance import NameUnits
 from geobias.measures.paired_differences import NamesAnswers
 from geobias.report.parquet import column_values, damaged, read_columns
 from geobias.report.runs import FinishedRun
 from geobias.texts.counterfactuals import Counterfactuals
-from geobias.texts.user_texts import Texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +45,7 @@ def write_renamed_texts(folder: Path, result: NamesResult) -> None:
             ("last_name", names),
             ("first_name_kind", names),
             ("text", pa.string()),
-            *((column, pa.float64()) for column in _original_scores(result.answers, 0)),
+            *((column, pa.float64()) for column in _score_columns(result.answers, "original", 0)),
         ]
     )
     positions = {int(row): i for i, row in enumerate(named)}
@@ -54,18 +53,15 @@ def write_renamed_texts(folder: Path, result: NamesResult) -> None:
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             blocks = []
             for row in range(start, min(start + TEXTS_AT_ONCE, len(texts))):
-                blocks.append(_original_block(texts, row) | _original_scores(result.answers, row))
+                original = {"text_id": [texts.ids[row]], "text": [texts.texts[row]]}
+                blocks.append(original | _score_columns(result.answers, "original", row))
                 if row in positions:
                     i = positions[row]
-                    scores = _renamed_scores(result.answers, i, counterfactuals.draws)
+                    scores = _score_columns(result.answers, "renamed", i, counterfactuals.draws)
                     blocks.append(_renamed_block(counterfactuals, i, texts.ids[row]) | scores)
-            columns = {name: [value for block in blocks for value in block[name]] for name in schema.names}
+            # An original text has no country, draw or names.
+            columns = {name: [cell for block in blocks for cell in block.get(name, [None])] for name in schema.names}
             writer.write_table(pa.table(columns, schema=schema))
-
-
-def _original_block(texts: Texts, row: int) -> Row:
-    empty = ("country", "draw", "person", "first_name", "last_name", "first_name_kind")
-    return {"text_id": [texts.ids[row]], **{name: [None] for name in empty}, "text": [texts.texts[row]]}
 
 
 def _renamed_block(counterfactuals: Counterfactuals, i: int, text_id: str) -> Row:
@@ -87,46 +83,33 @@ def _renamed_block(counterfactuals: Counterfactuals, i: int, text_id: str) -> Ro
     }
 
 
-def _original_scores(answers: Sequence[ClassifierAnswers], row: int) -> Row:
-    """A column for every label of every classifier, and for every language model's log-perplexity."""
+def _score_columns(
+    answers: Sequence[ClassifierAnswers], kind: Literal["original", "renamed"], position: int, draws: int = 1
+) -> Row:
+    """A column for every label of every classifier, and for every language model's log-perplexity.
+
+    Draws whose perplexity was not scored have none.
+    """
     columns: Row = {}
     for classifier in answers:
-        columns |= _score_columns(classifier, classifier.original[row, None])
+        scores = getattr(classifier, kind)[position].reshape(-1, len(classifier.labels))
+        columns |= {f"{classifier.model.name}/{label}": scores[:, k] for k, label in enumerate(classifier.labels)}
         if classifier.perplexities is not None:
-            columns |= _perplexity_column(classifier.perplexities.model.name, classifier.perplexities.original[row])
+            scored = np.atleast_2d(getattr(classifier.perplexities, kind)[position])
+            values = np.pad(scored, ((0, 0), (0, draws - scored.shape[1])), constant_values=np.nan).ravel()
+            name = f"perplexity/{classifier.perplexities.model.name}"
+            columns[name] = [None if np.isnan(value) else float(value) for value in values]
     return columns
-
-
-def _renamed_scores(answers: Sequence[ClassifierAnswers], i: int, draws: int) -> Row:
-    """The same columns for all versions of one text; draws whose perplexity was not scored have none."""
-    columns: Row = {}
-    for classifier in answers:
-        columns |= _score_columns(classifier, classifier.renamed[i].reshape(-1, len(classifier.labels)))
-        if classifier.perplexities is not None:
-            scored = classifier.perplexities.renamed[i]
-            values = np.full((len(scored), draws), np.nan)
-            values[:, : scored.shape[1]] = scored
-            columns |= _perplexity_column(classifier.perplexities.model.name, values)
-    return columns
-
-
-def _score_columns(classifier: ClassifierAnswers, values: np.ndarray) -> Row:
-    return {f"{classifier.model.name}/{label}": values[:, k] for k, label in enumerate(classifier.labels)}
-
-
-def _perplexity_column(name: str, values: np.ndarray) -> Row:
-    return {f"perplexity/{name}": [None if np.isnan(value) else float(value) for value in values.ravel()]}
 
 
 def read_renamed(run: FinishedRun[NamesResult], entry: ClassifierMeasures, labels: Sequence[str]) -> NamesAnswers:
     """The probabilities of one classifier for the texts that name somebody, and for their renamed versions."""
-    columns = [f"{entry.model.name}/{label}" for label in labels]
-    table = read_columns(run.folder / COUNTERFACTUALS, ["country", *columns])
-    is_original = _is_original(table)
-    shape = _check_shape(run, is_original)
+    columns, counts = [f"{entry.model.name}/{label}" for label in labels], run.result.counts
+    table, is_original = _read_run(run, columns)
     values = column_values(table, columns)
     has_versions = is_original & ~np.append(is_original[1:], True)  # they follow their original
-    return NamesAnswers(values[has_versions], values[~is_original].reshape(*shape, len(labels)))
+    renamed = values[~is_original].reshape(-1, counts.countries, counts.draws, len(labels))
+    return NamesAnswers(values[has_versions], renamed)
 
 
 def read_name_units(run: FinishedRun[NamesResult]) -> NameUnits:
@@ -135,10 +118,7 @@ def read_name_units(run: FinishedRun[NamesResult]) -> NameUnits:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    columns = ["country", "first_name", "last_name", "first_name_kind"]
-    table = read_columns(run.folder / COUNTERFACTUALS, columns)
-    is_original = _is_original(table)
-    _check_shape(run, is_original)
+    table, is_original = _read_run(run, ["first_name", "last_name", "first_name_kind"])
     versions = table.filter(pa.array(~is_original))
 
     def flatten(column: str) -> pd.Series:
@@ -153,9 +133,19 @@ def read_name_units(run: FinishedRun[NamesResult]) -> NameUnits:
     return NameUnits(shown["row"].to_numpy(), units.ngroup().to_numpy(), kinds)
 
 
+def _read_run(run: FinishedRun[NamesResult], columns: Sequence[str]) -> tuple[pyarrow.Table, np.ndarray]:
+    """Columns of a run's file, and which rows are originals; refuses a file that holds another number of versions."""
+    counts, path = run.result.counts, run.folder / COUNTERFACTUALS
+    table = read_columns(path, ["country", *columns])
+    is_original = _is_original(table)
+    if (~is_original).sum() != counts.texts_with_names * counts.countries * counts.draws:
+        raise damaged(path)
+    return table, is_original
+
+
 @dataclass(frozen=True)
 class RenamedText:
-    """A renamed text beside its original: who was in it, who is now, and the scores of both."""
+    """A renamed text and its original: who was in it, who is now, and the scores of both."""
 
     text_id: str
     country: str
@@ -218,12 +208,3 @@ def _read_rows(path: Path, columns: Sequence[str], rows: Sequence[int]) -> dict[
 
 def _is_original(table: pyarrow.Table) -> np.ndarray:
     return np.asarray(table["country"].is_null().to_numpy())
-
-
-def _check_shape(run: FinishedRun[NamesResult], is_original: np.ndarray) -> tuple[int, int, int]:
-    """texts with names x countries x draws; refuses a file that holds another number of versions."""
-    counts = run.result.counts
-    shape = (counts.texts_with_names, counts.countries, counts.draws)
-    if (~is_original).sum() != np.prod(shape):
-        raise damaged(run.folder / COUNTERFACTUALS)
-    return shape

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from geobias.audits.inputs import TextsSettings
 from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
+from geobias.audits.names.correlation_result import PerplexityCorrelations
+from geobias.audits.names.finder_spans import FinderSpans
+from geobias.audits.names.rarity_result import NameSharing, RarityAdjustment, SharedNamesEffect
+from geobias.audits.names.views import list_tidy_rows, summarise
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult, Number
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.user_texts import Texts
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @dataclass(frozen=True, kw_only=True)
 class NamesSettings:
-    """What makes two runs the same."""
+    """Settings that identify a run."""
 
     texts: TextsSettings
     finder: str
     """What found the names: "given spans" where the texts came with them."""
+    doubtful: str | None = None
+    """Whether doubtful spans of the finder were renamed: "keep" or "drop"; null where no finder marked people."""
     mentions: str
     """A digest of where the names stand in the texts."""
     entity: str
@@ -60,7 +64,7 @@ class NamesSettings:
 
 @dataclass(frozen=True)
 class NamesCounts:
-    """How much was asked, and what was left out."""
+    """Numbers of texts scored and left out."""
 
     texts: int
     rows_without_text: int
@@ -73,6 +77,8 @@ class NamesCounts:
     countries: int
     countries_left_out: list[str]
     """Countries with too few names."""
+    finder_spans: FinderSpans | None = None
+    """What the finder marked; null for places, and where the texts came with spans."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ class ListedNames:
     """Names of one kind (male, female, last or city) of one country."""
 
     left: int
-    """Names in the scripts that were asked for."""
+    """Names in the selected scripts."""
     total: Annotated[int, Field(alias="of")]
     used: int
     """Different names in the renamed texts."""
@@ -93,6 +99,7 @@ class CountryNames:
     country: str
     code: str
     names: dict[str, ListedNames]
+    sharing: NameSharing | None = None
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,10 @@ class ChangeFromMean:
 
     delta: Number
     change: dict[str, Number]
+    """Null as in `CountryChange`."""
     kl: Number
+    changed_texts: dict[str, int] = field(default_factory=dict)
+    """Of each class, the texts whose predictions with this country's names differ from those of the mean country."""
 
 
 @dataclass(frozen=True)
@@ -141,9 +151,15 @@ class CountryChange:
     code: str
     renamed_texts: int
     delta: Number
-    """100 times the mean of p(positive) - p(negative), minus the same of the original texts."""
+    """100 times the mean of p(positive) - p(negative), minus the same of the original texts.
+
+    It and `kl` are null where there are fewer than five texts.
+    """
     change: dict[str, Number]
-    """Predictions of each class, in per cent more than on the original texts; null where there were none."""
+    """Predictions of each class, in per cent more than on the original texts.
+
+    Null where there were none, and where the change rests on one to four texts (`changed_texts`): too few.
+    """
     kl: Number
     """Mean symmetric Kullback-Leibler divergence from the original texts, in nats."""
     against_mean: ChangeFromMean
@@ -152,6 +168,8 @@ class CountryChange:
     """Predictions of each class on the original texts, as many times as these were renamed."""
     after: dict[str, int]
     """Predictions of each class on the renamed texts."""
+    changed_texts: dict[str, int] = field(default_factory=dict)
+    """Of each class, the texts with a renamed version whose prediction is not that of the original text."""
     errors: ClassErrors | None = None
 
 
@@ -181,75 +199,23 @@ class FarthestCountries:
 
 
 @dataclass(frozen=True)
+class SmallestEffects:
+    """The difference from the mean of countries that is marked with a power of 80 %, adjusted for all comparisons.
+
+    For the country of median uncertainty; null where there is no test.
+    """
+
+    delta: Number
+    """Points."""
+    change: dict[str, Number]
+    """Of each class, in per cent of its predictions."""
+
+
+@dataclass(frozen=True)
 class GlobalTest:
-    """Whether delta differs between countries at all."""
+    """Whether delta differs between countries at all: the smallest adjusted p-value of a country."""
 
     p: float | None
-
-
-@dataclass(frozen=True)
-class LanguageCorrelation:
-    """Over the original texts of one language: log-perplexity with the probability of each class."""
-
-    language: str
-    texts: int
-    pearson: dict[str, Number]
-    """By label."""
-    inference: dict[str, Estimate]
-    partial: dict[str, Estimate]
-    """With the number of tokens and of characters held fixed."""
-
-
-@dataclass(frozen=True)
-class OverallCorrelations:
-    """Over the renamed texts of all countries, for each class."""
-
-    within: dict[str, Estimate]
-    """Over the draws of one text and country, averaged over texts."""
-    pooled: dict[str, Estimate]
-    """Of the differences from the original text, over all texts."""
-    pooled_partial: dict[str, Estimate]
-    """The same with the number of tokens and of characters held fixed."""
-
-
-@dataclass(frozen=True)
-class CountryCorrelation:
-    """Over the renamed texts of one country."""
-
-    country: str
-    code: str
-    pearson: dict[str, Number]
-    """By label."""
-    inference: dict[str, Estimate]
-    texts: dict[str, Number]
-    texts_without_variance: dict[str, Number]
-    """Left out."""
-
-
-@dataclass(frozen=True)
-class CorrelationsByCountry:
-    overall: dict[str, Number]
-    countries: list[CountryCorrelation]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PerplexityCorrelations:
-    """How the probabilities of a classifier correlate with the log-perplexity of a language model."""
-
-    lm: str
-    score: str
-    form: str
-    draws: int
-    texts: int
-    texts_cut: int
-    unknown_tokens: dict[str, float]
-    """For each language of the texts, the share of tokens that the language model does not know."""
-    languages_refused: list[str]
-    """Languages with too many such tokens."""
-    by_language: Annotated[list[LanguageCorrelation], Field(alias="global")]
-    local: OverallCorrelations
-    within: CorrelationsByCountry
-    pooled: CorrelationsByCountry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,8 +228,14 @@ class TextsMeasures:
     worst: FarthestCountries
     any_country_differs: GlobalTest
     by_gender: list[GenderChange]
+    smallest_effects: SmallestEffects | None = None
+    """What the audit could find; null in results of older versions."""
     original_errors: ClassErrors | None = None
     correlations: PerplexityCorrelations | None = None
+    rarity: RarityAdjustment | None = None
+    """Null without a delta, with fewer than five texts, and where the rarity of a country's names does not vary."""
+    shared_names: list[SharedNamesEffect] = field(default_factory=list)
+    """Countries with enough names of both kinds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,9 +274,54 @@ class ClassifierMeasures(TextsMeasures, ClassifierReading):
     subsets: list[SubsetMeasures] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class NamesResult(AuditResult):
-    """How classifiers treat people by the country that their names come from."""
+    """How classifiers treat people by the country that their names come from.
+
+    Attributes
+    ----------
+    schema_version : int
+        Version of the format of results.json.
+    audit : str
+        Name of the audit.
+    settings : object
+        Everything that identifies the run.
+    findings : list of Finding
+        The conclusions: the overall answer for each model, then details, then cautions.
+    versions : dict of str
+        Versions of Python and of the packages that can change a number.
+    work : dict of int
+        How much was computed rather than read from the store. Not saved.
+    folder : Path or None
+        Where the run is saved.
+    models : list of ModelIdentity
+        The classifiers.
+    counts : NamesCounts
+        Numbers of texts, people, mentions and countries, and what was left out.
+    countries : list of CountryNames
+        The countries, and the lists of names that were used.
+    classifiers : list of ClassifierMeasures
+        For each classifier: `countries`, with Δ, the change of each class and KL by country; `worst`, `by_gender`,
+        `correlations`, `rarity` and `subsets`.
+    texts : Texts or None
+        The texts. Not saved.
+    named : numpy.ndarray or None
+        Positions of the texts that name somebody. Not saved.
+    counterfactuals : Counterfactuals or None
+        The renamed texts. Not saved.
+    answers : tuple of ClassifierAnswers
+        Probabilities of every classifier for every text. Not saved.
+
+    Notes
+    -----
+    Returned by `audit_names`. Printing it shows the findings.
+
+    Examples
+    --------
+    >>> result = geobias.audit_names("embedded/sentiment", out="runs/names")  # doctest: +SKIP
+    >>> result.findings[0].sentence  # doctest: +SKIP
+    >>> result.classifiers[0].countries[0].inference.against_mean.delta  # doctest: +SKIP
+    """
 
     audit: Literal["names"] = "names"
     settings: NamesSettings
@@ -321,16 +338,9 @@ class NamesResult(AuditResult):
     def model_identities(self) -> list[ModelIdentity]:
         return self.models
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """A row for each classifier and country; nested names are joined by "_"."""
-        import pandas as pd
+    def summarise(self) -> Iterator[str]:
+        return summarise(self)
 
-        return pd.json_normalize(self.rows(), sep="_")
-
-    def rows(self) -> list[dict[str, Any]]:
-        return [
-            {"classifier": entry.model.name, **asdict(country)}
-            for entry in self.classifiers
-            for country in entry.countries
-        ]
+    def list_tidy_rows(self) -> Iterator[dict[str, Any]]:
+        """All texts together; tables/*.csv have genders and subsets."""
+        return list_tidy_rows(self)

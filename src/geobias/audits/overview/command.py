@@ -1,54 +1,70 @@
-"""`geobias audit`: both main audits on the bundled models, cut to what two cores do in three minutes.
-
-How much is asked is fixed, not fitted to the machine: the same command gives the same numbers everywhere.
-"""
+"""`geobias audit`: its options."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Annotated
 
-from geobias.options import Debug, Out, Plain
+import typer
 
-TEXTS, DRAWS, PERPLEXITY_TEXTS, PERPLEXITY_DRAWS = 36, 8, 8, 3
-REGIONS: dict[str, Any] = {"score": "aul", "cities": 0}
-ABOUT = (
-    "A first look at the models inside, in less than three minutes on two cores. Chosen so that it fits: countries "
-    f"without their cities, by the score {REGIONS['score']}; {TEXTS} tweets, {DRAWS} draws of names for each of 17 "
-    f"countries, and of {PERPLEXITY_TEXTS} of them the perplexity of {PERPLEXITY_DRAWS} draws. "
-    "`geobias regions` and `geobias names` ask for more, of any model."
-)
+from geobias import options
 
 
 def audit(
-    out: Out = None,
-    plain: Plain = False,
-    debug: Debug = False,
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[MODEL ...]",
+            help="Language models or classifiers: Hugging Face ids, folders, GGUF or .skops files, or "
+            "package.module:function (default: the bundled models).",
+        ),
+    ] = None,
+    texts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Texts for classifiers: CSV, TSV, JSON, JSONL, Parquet or one text per line (default: bundled "
+            "tweets).",
+            rich_help_panel=options.INPUT,
+        ),
+    ] = None,
+    column: options.Column = "text",
+    labels: options.Labels = None,
+    plan: options.Plan = False,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    ray: options.Ray = None,
+    plain: options.Plain = False,
+    out: options.Out = None,
+    full: options.Full = False,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
-    """A first look in three minutes: both audits on the models that ship inside, with as much as fits."""
-    from geobias.audits.names.audit import audit_names
-    from geobias.audits.names.terminal import show as show_names
-    from geobias.audits.regions.audit import audit_regions
-    from geobias.audits.regions.terminal import show as show_regions
-    from geobias.audits.study import IndexEntry, RunIndex, save_index
-    from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM
-    from geobias.report.runs import index_folder, new_folder, place_for
+    """Start here: run every audit that fits your models, or the bundled ones.
+
+    Language models get `geobias regions`; classifiers get `geobias names` and `geobias downstream`. Writes one page
+    with all findings. Sample sizes are fixed: run a single audit to change them.
+    """
+    from geobias.audits.overview.audit import announce_long_run, plan_overview, run_overview
+    from geobias.audits.overview.design import OverviewOptions, design_overview
+    from geobias.audits.show_results import LINES_OF_SEVERAL, View, show_results
+    from geobias.audits.study import RunOptions
+    from geobias.report.runs import new_folder, place_for
     from geobias.report.tables import console
 
-    folder = place_for(out or new_folder("audit"))
-    index = index_folder(folder, ["regions", "names"])
-    index.check()
-    console().print(ABOUT, end="\n\n")
-    with index.hold():
-        regions = audit_regions(EMBEDDED_LM, **REGIONS, out=folder / "regions")
-        show_regions(regions, folder / "regions")
-        console().print()
-        names = audit_names(
-            list(EMBEDDED_CLASSIFIERS),
-            limit=TEXTS,
-            draws=DRAWS,
-            perplexity_texts=PERPLEXITY_TEXTS,
-            perplexity_draws=PERPLEXITY_DRAWS,
-            out=folder / "names",
-        )
-        show_names(names, folder / "names")
-        save_index(index, RunIndex([IndexEntry("regions"), IndexEntry("names")]))
+    run_options = RunOptions(device, dtype, ray, out=None if plan else place_for(out or new_folder("audit")))
+    design = design_overview(OverviewOptions(models, texts, column, labels), run_options)
+    if plan:
+        plan_overview(design).show()
+        return
+    out_lines = 0
+    if not (quiet or json):
+        for line in design.scope:
+            console().print(line, style="dim")
+        out_lines = len(design.scope)
+    announce_long_run(design)
+    overview = run_overview(design, run_options)
+    assert overview.folder is not None
+    lines = LINES_OF_SEVERAL - out_lines
+    show_results(list(overview.results.values()), overview.folder, View(full, quiet, json), lines=lines)

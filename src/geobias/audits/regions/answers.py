@@ -11,7 +11,7 @@ from geobias.models.scorer import ModelIdentity
 
 @dataclass(frozen=True)
 class RegionsCounts:
-    """How much was asked, and what could not be asked or compared as it should be."""
+    """Numbers of sentences scored, cut or not comparable."""
 
     regions: int
     sentences: int
@@ -36,8 +36,27 @@ class InventedPlaces:
 
 
 @dataclass(frozen=True)
+class AssociationAnswers:
+    """Total log-likelihoods of paraphrases, for the association of regions and words."""
+
+    rows: np.ndarray = field(repr=False)  # of the regions
+    totals: np.ndarray = field(repr=False)  # paraphrases x regions x words
+    invented: np.ndarray | None = field(repr=False)  # paraphrases x invented places x words
+    scored: int = 0  # sentences that were not in the store
+
+
+@dataclass(frozen=True)
+class KnownAnswers:
+    """Total log-likelihoods of the sentences about known stereotypes."""
+
+    totals: np.ndarray = field(repr=False)  # templates x countries x attributes; NaN where not scored
+    scored: int = 0  # sentences that were not in the store
+    cut: int = 0  # longer than the model takes
+
+
+@dataclass(frozen=True)
 class RegionsAnswers:
-    """The log-likelihoods that one model gives by one score. Nothing is asked about the root: its row is NaN."""
+    """The log-likelihoods that one model gives by one score. The root is not scored: its row is NaN."""
 
     model: ModelIdentity
     counts: RegionsCounts
@@ -47,3 +66,5 @@ class RegionsAnswers:
     name_tokens: np.ndarray | None = field(default=None, repr=False)  # of each bare name, if the scorer counts them
     substituted: np.ndarray | None = field(default=None, repr=False)  # likelihoods with every word's substitute
     invented: InventedPlaces | None = field(default=None, repr=False)
+    association: AssociationAnswers | None = field(default=None, repr=False)
+    known: KnownAnswers | None = field(default=None, repr=False)

@@ -12,24 +12,28 @@ import numpy as np
 
 from geobias.audits.plan import Plan, Step, timed
 from geobias.audits.regions.answers import RegionsAnswers, RegionsCounts
-from geobias.audits.regions.design import DEFAULT_CITIES, RegionsDesign, design_regions
+from geobias.audits.regions.association_texts import ask_associations
+from geobias.audits.regions.design import DEFAULT_CITIES, DEFAULT_PARAPHRASES, RegionsDesign, design_regions
+from geobias.audits.regions.known_texts import ask_known
 from geobias.audits.regions.measure import measure_regions
-from geobias.audits.regions.placebo import ask_invented
+from geobias.audits.regions.placebo import ask_invented, mark_names
 from geobias.audits.regions.result import RegionsResult, RegionsSettings
 from geobias.audits.served_models import LETTERS_A_TOKEN, Served, Workload, agree, workload
 from geobias.audits.study import RunOptions, Study
-from geobias.engine.ask import Answers, StoreWriter, ask
+from geobias.engine.ask import StoreWriter, ask
 from geobias.errors import InputError
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.random_regions import minimum_detectable_ratio
 from geobias.models.load import find_default_score, load_scorer
-from geobias.models.scorer import EMBEDDED_LM, Scorer, ScorerLike
+from geobias.models.own_objects import ScorerLike
+from geobias.models.scorer import EMBEDDED_LM, Scorer
 from geobias.models.served.served_lm import ServedLM
 from geobias.models.sources import is_function_name
+from geobias.models.transformers_pipelines import read_model_object
 from geobias.report.run_folder import RunFolder
 from geobias.texts.defaults import DEFAULT_TEMPLATE
-from geobias.texts.templates import Sentences, mark, refuse_region_after_description
+from geobias.texts.templates import Sentences, refuse_region_after_description
 from geobias.world.regions import RegionTree
 from geobias.world.words import Word
 
@@ -52,21 +56,105 @@ def audit_regions(
     ablate: str | Sequence[str] = (),
     substitute: str | None = None,
     vectors: str | Path | None = None,
-    placebo: bool = False,
+    placebo: bool = True,
+    paraphrases: int = DEFAULT_PARAPHRASES,
+    subject: str = "region",
+    known: bool = False,
+    show_offensive: bool = False,
     device: str = "auto",
     dtype: str = "auto",
     ray: str | None = None,
     out: str | Path | None = None,
     progress: bool | None = None,
 ) -> RegionsResult:
-    """How differently a language model speaks of the people of the world's regions (HERB, Eq. 1 to 10).
+    """Measure how differently a language model describes the people of the world's regions.
 
-    `model` is a Hugging Face id, a folder, a loaded model, a function from texts to log-likelihoods (itself, or as
-    "package.module:function"), or any scorer of them, which has its own score; by default the embedded model.
-    `score` is one that its kind has: aul (the default), aula, pll, pll-word, conditional of a masked LM; mean
-    (the default), sum, conditional of a causal one; aul (the default), mean, sum, conditional of an encoder-decoder.
-    `ray` ("auto", "local" or an address) computes on a Ray cluster instead of in this process.
-    The options are those of `geobias regions`; with `out` the same folder is left.
+    The model scores every sentence "People in REGION are WORD.". The score of a region, C_w, says how much these scores
+    differ between its sub-regions. The method is HERB (Li et al. 2022, Eq. 1 to 10).
+
+    Parameters
+    ----------
+    model : str, Path, callable or object, optional
+        What to audit:
+
+        - "embedded/lm", a Hugging Face id, a folder with a saved model, or a GGUF file;
+        - a function from a list of texts to log-likelihoods, or its name as "package.module:function";
+        - a fill-mask or text-generation pipeline of transformers;
+        - a model from `load`, a `ServedLM`, or any `Scorer`.
+
+        Default: "embedded/lm".
+    score : str, optional
+        Score of a sentence. Default: "conditional", the log-likelihood of the word given the rest of the sentence.
+        Masked models also have "aul" (HERB's), "aula", "pll" and "pll-word"; causal models "mean" and "sum";
+        encoder-decoders "aul", "mean" and "sum". A function or a scorer has only its own.
+    cities : int or str, default 5
+        Number of the largest cities of each country to include; 0 for none, "all" for all.
+    continents : str or list of str, optional
+        Keep only these continents, by code ("EU") or name ("Africa"). Default: all six.
+    countries : str or list of str, optional
+        Keep only these countries, by code ("FR", "FRA") or name. Default: all.
+    tree : str, Path or RegionTree, optional
+        Your own regions instead of the world: a CSV file with the columns id, name and parent. Default: the world.
+    words : str, Path or list of str, optional
+        Your own words: a file with one word per line, a CSV file with the columns word, topic and substitute, or a
+        list. Default: the 112 words of HERB.
+    templates : str or list of str, default "People in {region} are {description}."
+        Sentences with "{region}" and "{description}". With several, scores are the mean over them.
+    ablate : str or list of str, optional
+        Also compute scores without each topic ("topics"), without each word ("words"), or both ("topics,words").
+        Default: neither.
+    substitute : {"topics", "nearest"}, optional
+        Also compute scores with the words of each topic replaced: by their listed substitutes, or by their nearest
+        words in `vectors`. Default: no.
+    vectors : str or Path, optional
+        Word vectors for ``substitute="nearest"``, in the text format of word2vec or GloVe.
+    placebo : bool, default True
+        Whether to score 60 invented places too. Associations are tested against them.
+    paraphrases : int, default 4
+        Paraphrases of the sentence for the associations of regions and words, up to 14; 0 for no associations.
+    subject : {"region", "demonym", "both"}, default "region"
+        Whom the paraphrases are about: "people in Kenya", "Kenyans", or both.
+    known : bool, default False
+        Whether to compare the model's associations with the stereotypes that people know (SeeGULL).
+    show_offensive : bool, default False
+        Whether results and page name the offensive attributes that the model associates most. Needs `known`.
+    device : str, default "auto"
+        Where to run models: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", ...
+    dtype : str, default "auto"
+        Precision of the weights: "auto" (bfloat16 on a GPU that supports it, else float32), "float32", "bfloat16" or
+        "float16".
+    ray : str, optional
+        Ray cluster to run on: "auto" (the cluster of this machine), "local" (a new cluster of its GPUs or cores) or an
+        address. Default: this process only.
+    out : str or Path, optional
+        Folder for the run: results, tables, answers and the page. It must be new, empty, or hold the same run. Default:
+        nothing is saved.
+    progress : bool, optional
+        Whether to show a progress bar. Default: on terminals and in notebooks.
+
+    Returns
+    -------
+    RegionsResult
+        `findings` has the conclusions, `region(name)` the scores of one region, `to_frame()` a row for each region and
+        measure, and `open()` opens the page of a saved run.
+
+    Raises
+    ------
+    InputError
+        If an option or the model cannot be used. The message says what to do.
+    GeobiasError
+        If a model, a server or a cluster fails while the audit runs.
+
+    Examples
+    --------
+    >>> import geobias
+    >>> result = geobias.audit_regions(cities=0, countries=["FR", "DE", "NG", "KE"], words=["kind", "poor", "smart"])
+    >>> [region.name for region in result.regions[:3]]
+    ['Earth', 'Africa', 'Europe']
+    >>> result.region("Africa").c_w.balanced >= 0
+    True
+
+    >>> result = geobias.audit_regions("gpt2", score="conditional", placebo=True, out="runs/gpt2")  # doctest: +SKIP
     """
     design = design_regions(
         cities=cities,
@@ -79,6 +167,10 @@ def audit_regions(
         substitute=substitute,
         vectors=vectors,
         placebo=placebo,
+        paraphrases=paraphrases,
+        subject=subject,
+        known=known,
+        show_offensive=show_offensive,
     )
     return RegionsStudy(design, model, score, RunOptions(device, dtype, ray, out, progress)).run()
 
@@ -91,7 +183,8 @@ class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):
     def __init__(self, design: RegionsDesign, model: Any, score: str | None, options: RunOptions) -> None:
         super().__init__(options)
         self.design = design
-        self.model = str(model or EMBEDDED_LM) if model is None or isinstance(model, str | Path) else model
+        is_name = model is None or isinstance(model, str | Path)
+        self.model = str(model or EMBEDDED_LM) if is_name else read_model_object(model)
         self.score = score
         self.folder: RunFolder | None = None
 
@@ -106,7 +199,7 @@ class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):
             identity = load_scorer(self.model, self.score).identity()
             return identity.name, identity.score
         if self.score and is_function_name(self.model):
-            raise InputError(f"The function {self.model} has a score of its own: leave out --score {self.score}.")
+            raise InputError(f"The function {self.model} returns its own score. Remove --score {self.score}.")
         return self.model, self.score or find_default_score(self.model)
 
     @contextmanager
@@ -135,37 +228,31 @@ class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):
         (scorer,) = self.load(self.options.device, self.options.dtype)
         design = self.design
         sentences = design.sentences(marked=scorer.needs_mark)
-        other_texts = len(design.region_names) + design.placebo_texts
-        step = timed(" ".join(self.names()), scorer, sentences, besides=other_texts)
+        step = timed(" ".join(self.names()), scorer, sentences, besides=len(design.region_names) + design.added_texts)
         about = f"{len(design.tree):,} regions, {len(design.words)} words, {len(design.templates)} template(s)."
         return Plan(about, [step], _smallest_effect(design, scorer, step))
 
     def workload(self) -> Workload:
         """What would be sent to a server; texts of a placebo are about as long as its sentences."""
         assert isinstance(self.model, Served)
-        lm = served_model(self.model)
-        scorer = lm.scorer(self.score)
-        names = self.design.region_names
-        sentences = self.design.sentences(marked=scorer.needs_mark)
+        lm = ServedLM(self.model.endpoint(), begin=self.model.begin)
+        scorer, design = lm.scorer(self.score), self.design
+        sentences = design.sentences(marked=scorer.needs_mark)
         known = lm.known_fingerprints(scorer.method)[:1]  # the model that answered last most likely answers again
-        total = Workload(self.design.placebo_texts, self.design.placebo_texts * len(sentences[0]) // LETTERS_A_TOKEN)
-        for texts in (sentences, [mark(name) for name in names] if scorer.needs_mark else names):
+        total = Workload(design.added_texts, design.added_texts * len(sentences[0]) // LETTERS_A_TOKEN)
+        for texts in (sentences, mark_names(design.region_names, scorer)):
             total += workload(texts, scorer.columns, known, name=f"{lm.name} {scorer.method}")
         return total
 
 
-def served_model(served: Served) -> ServedLM:
-    return ServedLM(served.endpoint(), begin=served.begin)
-
-
 def connect(served: Served, total: Workload) -> ServedLM:
     """The served model, once the user has agreed to what is sent to it."""
-    lm = served_model(served)
+    lm = ServedLM(served.endpoint(), begin=served.begin)
     agree(served, total)
     if not lm.source.scores_first_token:
         raise InputError(
-            f"The server gives no number for the first word of a text, and names of regions have no other: give "
-            f"--begin with the token that begins texts for {lm.name}, such as '<s>' or '<|endoftext|>'."
+            "The server returns no score for the first token of a text. Set --begin to the token that starts texts for "
+            f"{lm.name}, such as '<s>' or '<|endoftext|>'."
         )
     return lm
 
@@ -175,52 +262,55 @@ def ask_regions(design: RegionsDesign, scorer: Scorer, *, progress: bool | None 
     if scorer.looks_back_only:
         for template in design.templates:
             refuse_region_after_description(template)
-    marked = scorer.needs_mark
-    sentences = design.sentences(marked=marked)
-    names = [mark(name) for name in design.region_names] if marked else design.region_names
+    sentences, names = design.sentences(marked=scorer.needs_mark), mark_names(design.region_names, scorer)
     model = scorer.identity()
     label = f"{model.name} {model.score}"
     with StoreWriter(scorer, label) as writer:
         sentence_answers = ask(scorer, sentences, label=label, progress=progress, writer=writer)
         name_answers = ask(scorer, names, label=label, progress=progress, writer=writer)
     work = {"sentences_scored": sentence_answers.scored, "names_scored": name_answers.scored}
-    name_tokens, invented = name_answers.column("tokens"), None
-    if name_tokens is not None:
-        name_tokens = _with_root(name_tokens)
+    tokens, invented = name_answers.column("tokens"), None
+    name_tokens = None if tokens is None else _with_root(tokens)
     if design.placebo_candidates:
         invented, scored = ask_invented(design, scorer, name_tokens, label, progress=progress)
         work["placebo_sentences_scored"] = scored
+    association = None
+    if design.association is not None:
+        places = () if invented is None else invented.names
+        association = ask_associations(design.association, design.tree, scorer, places, label, progress=progress)
+        work["paraphrases_scored"] = association.scored
+    known = None
+    if design.known is not None:
+        known = ask_known(design.known, scorer, label, progress=progress)
+        work["known_sentences_scored"] = known.scored
     likelihoods = _with_root(sentence_answers.scores[:, 0].reshape(sentences.shape), axis=1)
-    words = len(design.words)
+    words, unknown = len(design.words), name_answers.column("unknown")
+    children = [len(rows) for rows in design.tree.children]
     return RegionsAnswers(
         model=model,
-        counts=_count(design, sentence_answers, name_answers),
+        counts=RegionsCounts(
+            regions=len(design.tree),
+            sentences=len(sentence_answers.scores),
+            distinct_sentences=sentence_answers.distinct,
+            sentences_cut=sentence_answers.cut,
+            names_with_unknown_tokens=0 if unknown is None else int((unknown > 0).sum()),
+            regions_with_one_sub_region=children.count(1),
+            leaves=children.count(0),
+        ),
         work=work,
         likelihoods=likelihoods[..., :words],
         name_likelihoods=_with_root(name_answers.scores[:, 0]),
         name_tokens=name_tokens,
         substituted=likelihoods[..., words:] if design.substitutes else None,
         invented=invented,
+        association=association,
+        known=known,
     )
 
 
 def _with_root(values: np.ndarray, axis: int = 0) -> np.ndarray:
     """With NaN for the root, which nothing is asked about, before the other regions."""
     return np.insert(values, 0, np.nan, axis=axis)
-
-
-def _count(design: RegionsDesign, sentences: Answers, names: Answers) -> RegionsCounts:
-    children = [len(rows) for rows in design.tree.children]
-    unknown = names.column("unknown")
-    return RegionsCounts(
-        regions=len(design.tree),
-        sentences=len(sentences.scores),
-        distinct_sentences=sentences.distinct,
-        sentences_cut=sentences.cut,
-        names_with_unknown_tokens=0 if unknown is None else int((unknown > 0).sum()),
-        regions_with_one_sub_region=children.count(1),
-        leaves=children.count(0),
-    )
 
 
 def _smallest_effect(design: RegionsDesign, scorer: Scorer, step: Step) -> list[str]:

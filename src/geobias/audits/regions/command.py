@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from geobias.options import (
-    Begin,
-    Concurrency,
-    Continents,
-    Countries,
-    Debug,
-    Device,
-    Dtype,
-    EndpointModel,
-    EndpointUrl,
-    Json,
-    MaxCalls,
-    Out,
-    Plain,
-    Plan,
-    Rate,
-    Ray,
-    Yes,
-)
+from geobias import options
 from geobias.texts.defaults import DEFAULT_TEMPLATE
 
 
@@ -34,92 +16,162 @@ def regions(
         list[str] | None,
         typer.Argument(
             metavar="[MODEL ...]",
-            help="Language models: Hugging Face ids, folders, GGUF files, or functions as package.module:function; "
-            "none: the embedded.",
+            help="Language models: Hugging Face ids, folders, GGUF files or package.module:function (default: the "
+            "bundled model).",
+        ),
+    ] = None,
+    cities: Annotated[
+        str,
+        typer.Option(help="Each country's N largest cities; 0 for none, or 'all'.", rich_help_panel=options.INPUT),
+    ] = "5",
+    countries: options.Countries = None,
+    continents: options.Continents = None,
+    words: Annotated[
+        Path | None,
+        typer.Option(
+            help="Your own words: one per line, or CSV with word, topic, substitute (default: 112 words).",
+            rich_help_panel=options.INPUT,
+        ),
+    ] = None,
+    template: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Sentence to score; repeat the option to average over several. Default: {DEFAULT_TEMPLATE}",
+            rich_help_panel=options.INPUT,
+        ),
+    ] = None,
+    tree: Annotated[
+        Path | None,
+        typer.Option(
+            help="Your own regions: CSV with id, name, parent (default: the world).", rich_help_panel=options.INPUT
         ),
     ] = None,
     score: Annotated[
         list[str] | None,
         typer.Option(
-            help="Masked LMs: aul (default), aula, pll, pll-word, conditional; causal ones: mean (default), sum, "
-            "conditional; encoder-decoders: aul (default), mean, sum, conditional. Several: aul,conditional. A "
-            "function has its own."
+            help="Sentence scores, comma-separated (default: conditional). Masked LM: also aul (HERB's), aula, pll, "
+            "pll-word; causal: mean, sum; encoder-decoder: aul, mean, sum.",
+            rich_help_panel=options.MODEL,
         ),
     ] = None,
-    cities: Annotated[str, typer.Option(help="Each country's N largest cities; 0 for none, or 'all'.")] = "5",
-    continents: Continents = None,
-    countries: Countries = None,
-    tree: Annotated[Path | None, typer.Option(help="Your own regions: CSV with id, name, parent.")] = None,
-    words: Annotated[
-        Path | None, typer.Option(help="Your own words: one a line, or CSV with word, topic, substitute.")
-    ] = None,
+    placebo: Annotated[
+        bool,
+        typer.Option(
+            "--placebo/--no-placebo",
+            help="Also score 60 invented place names, as a noise floor (default: yes).",
+            rich_help_panel=options.STATISTICS,
+            show_default=False,
+        ),
+    ] = True,
+    paraphrases: Annotated[
+        int,
+        typer.Option(
+            help="Paraphrases of the sentence, for associations of words; 0 for none, at most 14.",
+            rich_help_panel=options.STATISTICS,
+        ),
+    ] = 4,
+    subject: Annotated[
+        str,
+        typer.Option(
+            help="Whom paraphrases are about: region (people in Kenya), demonym (Kenyans) or both.",
+            rich_help_panel=options.INPUT,
+        ),
+    ] = "region",
+    known: Annotated[
+        bool,
+        typer.Option(
+            "--known",
+            help="Also compare the model's associations with stereotypes that people know (SeeGULL): about 150,000 "
+            "more sentences.",
+            rich_help_panel=options.STATISTICS,
+        ),
+    ] = False,
     ablate: Annotated[
         list[str] | None,
-        typer.Option(help="Also the score without each topic, or without each word: topics, words, or topics,words."),
+        typer.Option(
+            help="Also score without each topic or word: topics, words or topics,words.",
+            rich_help_panel=options.STATISTICS,
+        ),
     ] = None,
     substitute: Annotated[
         str | None,
-        typer.Option(help="Also the score with each topic's words replaced: by their substitutes (topics) or nearest."),
+        typer.Option(
+            help="Also score with each topic's words replaced: by their substitutes (topics) or by similar words "
+            "(nearest).",
+            rich_help_panel=options.STATISTICS,
+        ),
     ] = None,
     vectors: Annotated[
-        Path | None, typer.Option(help="Word vectors for --substitute nearest: word2vec's or GloVe's text form.")
+        Path | None,
+        typer.Option(
+            help="Word vectors for --substitute nearest, in word2vec or GloVe text format.",
+            rich_help_panel=options.STATISTICS,
+        ),
     ] = None,
-    template: Annotated[
-        list[str] | None,
-        typer.Option(help=f"Default: {DEFAULT_TEMPLATE} Several: give it several times; the score is then the mean."),
-    ] = None,
-    placebo: Annotated[
-        bool, typer.Option("--placebo", help="Also ask about 60 invented places: how far apart do names alone lie?")
+    endpoint: options.EndpointUrl = None,
+    model: options.EndpointModel = None,
+    begin: options.Begin = None,
+    plan: options.Plan = False,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    ray: options.Ray = None,
+    plain: options.Plain = False,
+    yes: options.Yes = False,
+    max_calls: options.MaxCalls = None,
+    rate: options.Rate = None,
+    concurrency: options.Concurrency = None,
+    out: options.Out = None,
+    full: options.Full = False,
+    show_offensive: Annotated[
+        bool,
+        typer.Option(
+            "--show-offensive",
+            help="With --known: name the offensive attributes that the model associates most, on the page and with "
+            "--full.",
+            rich_help_panel=options.OUTPUT,
+        ),
     ] = False,
-    endpoint: EndpointUrl = None,
-    model: EndpointModel = None,
-    begin: Begin = None,
-    yes: Yes = False,
-    max_calls: MaxCalls = None,
-    rate: Rate = None,
-    concurrency: Concurrency = None,
-    plan: Plan = False,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    ray: Ray = None,
-    out: Out = None,
-    json: Json = False,
-    plain: Plain = False,
-    debug: Debug = False,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
-    """How differently a language model speaks of the people of the world's regions (HERB).
+    """Measure how differently a language model describes people by region (HERB).
 
-    Every sentence "People in REGION are WORD." is put to the model; how much its answers differ between the
-    sub-regions of a region is that region's score. It says something of the model, nothing of the people.
+    Scores every sentence "People in REGION are WORD." A region's bias score is how much its sub-regions differ. The
+    result describes the model, not people.
     """
     from geobias.audits.regions.design import design_regions
-    from geobias.audits.regions.several_models import list_studies, plan_studies, print_runs, run_studies
-    from geobias.audits.regions.terminal import show_runs
+    from geobias.audits.regions.several_models import list_studies, plan_studies, run_studies, show_runs
     from geobias.audits.served_models import served_by
+    from geobias.audits.show_results import View
     from geobias.audits.study import RunOptions, output_folder
     from geobias.models.scorer import EMBEDDED_LM
 
     served = served_by(
         endpoint, model, models, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
-    options: dict[str, Any] = {
-        "cities": cities,
-        "continents": () if continents is None else continents,
-        "countries": () if countries is None else countries,
-        "tree": tree,
-        "words": words,
-        "templates": template or DEFAULT_TEMPLATE,
-        "ablate": ablate or (),
-        "substitute": substitute,
-        "vectors": vectors,
-        "placebo": placebo,
-    }
+    design = design_regions(
+        cities=cities,
+        continents=() if continents is None else continents,
+        countries=() if countries is None else countries,
+        tree=tree,
+        words=words,
+        templates=template or DEFAULT_TEMPLATE,
+        ablate=ablate or (),
+        substitute=substitute,
+        vectors=vectors,
+        placebo=placebo,
+        paraphrases=paraphrases,
+        subject=subject,
+        known=known,
+        show_offensive=show_offensive,
+    )
     audited = served or list(dict.fromkeys(models or [EMBEDDED_LM]))
     scores = [name.strip() for text in score or [] for name in text.split(",")]
-    studies = list_studies(design_regions(**options), audited, scores, RunOptions(device, dtype, ray))
+    studies = list_studies(design, audited, scores, RunOptions(device, dtype, ray))
     if plan:
         plan_studies(studies).show()
         return
     folder = output_folder(out, "regions", [study.names()[0] for study in studies.values()])
-    runs = run_studies(studies, folder)
-    print_runs(runs) if json else show_runs(runs.results, runs.agreement, folder)
+    results, agreement = run_studies(studies, folder)
+    show_runs(results, agreement, folder, View(full, quiet, json))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from geobias.audits.compare.differences import Comparison, list_differences
+from geobias.audits.compare.result import ASSOCIATION, Comparison, Difference, list_differences
+from geobias.audits.regions.design import top_rows_with_pairs
 from geobias.audits.regions.files import read_likelihoods
 from geobias.audits.regions.result import BALANCED, RegionsResult
+from geobias.audits.regions.wording import score_vectors
 from geobias.errors import InputError
-from geobias.measures.herb import descriptive_vectors, herb_scores
+from geobias.measures.association_size import compare_ratios
+from geobias.measures.estimates import Estimate
+from geobias.measures.herb import descriptive_vectors
 from geobias.measures.paired_differences import MeasureKey, word_differences
 from geobias.report.runs import FinishedRun
 
@@ -16,33 +22,54 @@ SAME_SETTINGS = {  # what two runs must share to be compared
     "regions_digest": "tree of regions",
     "words": "words",
     "templates": "templates",
+    "paraphrases": "number of paraphrases",
+    "subject": "subject of the paraphrases",
 }
 
 
 def compare_runs(first: FinishedRun[RegionsResult], second: FinishedRun[RegionsResult]) -> Comparison:
-    """Balanced C_w of the root and of what lies directly below it."""
+    """The strength of associations; balanced C_w of the root and of what lies directly below it."""
     tree, words = first.result.tree, len(first.result.words)
-    rows = [row for row in (0, *map(int, tree.children[0])) if len(tree.children[row]) > 1]
+    rows = top_rows_with_pairs(tree.children)
     if not rows or words < 2:
         raise InputError(
-            "There is nothing to compare: it takes two words, and a region at the top with two sub-regions."
+            "Nothing to compare: the runs need at least two words, and a root region with two sub-regions."
         )
     answers = [read_likelihoods(run) for run in (first, second)]
 
     def measure(kept: np.ndarray) -> np.ndarray:
         """templates x runs x regions, from the kept words only."""
         by_run = [
-            [
-                herb_scores(descriptive_vectors(f[:, kept]), names, tree.children).c_w["balanced"][rows]
-                for f in by_template
-            ]
+            [score_vectors(descriptive_vectors(f[:, kept]), names, tree.children)[BALANCED][rows] for f in by_template]
             for by_template, names in answers
         ]
-        return np.stack([np.stack(scores) for scores in by_run], axis=1)
+        return np.stack(by_run, axis=1)
 
     models = [run.result.model.name for run in (first, second)]
     places = [(tree.regions[row].id, tree.regions[row].name) for row in rows]
     differences = list_differences(
         models, MeasureKey(BALANCED, "sub-regions"), (), places, word_differences(measure, words)
     )
-    return Comparison(str(first.folder), str(second.folder), [], list(differences))
+    associations = _compare_associations(first.result, second.result)
+    return Comparison(str(first.folder), str(second.folder), [], [*differences, *associations])
+
+
+def _compare_associations(first: RegionsResult, second: RegionsResult) -> Iterator[Difference]:
+    """The ratio to invented names: each model has its own, so that tokenizers may differ."""
+    ratios = [each.association.ratio for each in (first, second) if each.association is not None]
+    if len(ratios) < 2:
+        return
+    unknown = Estimate(None, None, None, None, None)
+    first_ratio, second_ratio = (ratio or unknown for ratio in ratios)
+    root = first.regions[0]
+    yield Difference(
+        models=[result.model.name for result in (first, second)],
+        measure=ASSOCIATION,
+        against="invented names",
+        label=None,
+        id=root.id,
+        name=root.name,
+        first=first_ratio.value,
+        second=second_ratio.value,
+        difference=compare_ratios(first_ratio, second_ratio).at(),
+    )

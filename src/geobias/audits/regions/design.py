@@ -10,22 +10,28 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.inputs import parse_city_count, split_list
+from geobias.audits.regions.association_texts import AssociationDesign, design_association
+from geobias.audits.regions.known_texts import KnownDesign, design_known
 from geobias.audits.regions.result import HERB_WORDS, RegionsSettings
-from geobias.checks import check_size
+from geobias.checks import check_number, check_size, describe_choices
 from geobias.errors import InputError
 from geobias.measures.herb import Children
 from geobias.measures.random_regions import rows_by_level
 from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts.paraphrases import MOST_PARAPHRASES, SUBJECTS
 from geobias.texts.templates import Sentences, check_template
 from geobias.world.invented import invent_places
 from geobias.world.regions import RegionTree, check_tree, load_world, read_tree
 from geobias.world.vectors import nearest_words
-from geobias.world.words import Word, check_words, herb_words, read_words
+from geobias.world.words import Word, check_words, herb_words, rate_words, read_words
 
 DEFAULT_CITIES = 5
 MIN_WORDS = 2  # that must remain where others are left out
 ABLATIONS = ("topics", "words")
 SUBSTITUTIONS = ("topics", "nearest")
+SUBJECT_CHOICES = (*SUBJECTS, "both")
+DEFAULT_PARAPHRASES = 4
+SCORE_ONLY: dict[str, Any] = {"placebo": False, "paraphrases": 0}  # for audits that need HERB's score and no more
 PLACEBO_PLACES = 60
 PLACEBO_CANDIDATES = 600  # enough to choose names with as many tokens as real ones
 MIN_REGIONS = 10  # of a level, for a statement about the level
@@ -50,6 +56,8 @@ class RegionsDesign:
     ablate: tuple[str, ...] = ()
     substitutes: Substitutes | None = field(default=None, repr=False)
     placebo_candidates: tuple[str, ...] = field(default=(), repr=False)  # invented names; none without a placebo
+    association: AssociationDesign | None = field(default=None, repr=False)
+    known: KnownDesign | None = field(default=None, repr=False)
 
     def sentences(self, *, marked: bool) -> Sentences:
         """Every sentence about the regions, except the root.
@@ -73,6 +81,20 @@ class RegionsDesign:
             return 0
         return len(self.placebo_candidates) + PLACEBO_PLACES * len(self.words) * len(self.templates)
 
+    @property
+    def association_texts(self) -> int:
+        """How many texts the associations add, with those of invented places."""
+        if self.association is None:
+            return 0
+        places = len(self.association.rows) + (PLACEBO_PLACES if self.placebo_candidates else 0)
+        return self.association.count_sentences(places)
+
+    @property
+    def added_texts(self) -> int:
+        """How many texts the placebo, the associations and known stereotypes add together."""
+        known_texts = 0 if self.known is None else self.known.count_sentences()
+        return self.placebo_texts + self.association_texts + known_texts
+
     def settings_for(self, model: str, score: str) -> RegionsSettings:
         return replace(self.settings, model=model, score=score)
 
@@ -88,19 +110,27 @@ def design_regions(
     ablate: str | Sequence[str] = (),
     substitute: str | None = None,
     vectors: str | Path | None = None,
-    placebo: bool = False,
+    placebo: bool = True,
+    paraphrases: int = DEFAULT_PARAPHRASES,
+    subject: str = "region",
+    known: bool = False,
+    show_offensive: bool = False,
 ) -> RegionsDesign:
     """Resolve the options into regions, words and templates; raise InputError for what is wrong with them."""
     regions, tree_settings = _resolve_tree(cities, continents, countries, tree)
     resolved_words = _resolve_words(words)
     template_list = tuple(dict.fromkeys([templates] if isinstance(templates, str) else templates))
     if not template_list:
-        raise InputError(f"No template given; for example: {DEFAULT_TEMPLATE!r}.")
+        raise InputError(f"No template. Example: {DEFAULT_TEMPLATE!r}.")
     sentence_count = len(template_list) * len(regions) * len(resolved_words)
-    check_size(sentence_count, "sentences", "use fewer regions, words or templates")
+    check_size(sentence_count, "sentences", "Use fewer regions, words or templates")
     ablations = _resolve_ablations(ablate, resolved_words)
     substitutes = _resolve_substitutes(resolved_words, substitute, vectors)
     candidates = _invent_names(regions, resolved_words) if placebo else ()
+    association = _resolve_association(regions, resolved_words, paraphrases, subject)
+    if show_offensive and not known:
+        raise InputError("--show-offensive needs --known. Use both, or neither.")
+    known_design = design_known(regions, subject) if known else None
     settings = RegionsSettings(
         words=HERB_WORDS if words is None else [[word.word, word.topic] for word in resolved_words],
         templates=[check_template(template) for template in template_list],
@@ -112,14 +142,42 @@ def design_regions(
         substitute=substitute,
         substitutes=None if substitutes is None else list(substitutes.words),
         placebo=PLACEBO_PLACES if placebo else None,
+        paraphrases=paraphrases or None,
+        subject=subject if paraphrases or known else None,
+        known=known,
+        show_offensive=show_offensive,
     )
-    return RegionsDesign(regions, resolved_words, template_list, settings, ablations, substitutes, candidates)
+    return RegionsDesign(
+        regions,
+        resolved_words,
+        template_list,
+        settings,
+        ablations,
+        substitutes,
+        candidates,
+        association,
+        known_design,
+    )
 
 
 def main_level(children: Children) -> np.ndarray:
     """The rows of the level at which names are studied: the highest of ten regions or more, else the largest."""
     levels = rows_by_level(children)[1:]
     return next((rows for rows in levels if len(rows) >= MIN_REGIONS), max(levels, key=len))
+
+
+def top_rows_with_pairs(children: Children) -> list[int]:
+    """The root and the regions directly below it, those that have two sub-regions to compare."""
+    return [row for row in (0, *children[0].tolist()) if len(children[row]) > 1]
+
+
+def top_groups(children: Children) -> list[np.ndarray]:
+    """The sub-regions of the regions of the highest level at which two regions have a pair of them; else none."""
+    for level in rows_by_level(children)[1:]:
+        groups = [children[row] for row in level if len(children[row]) > 1]
+        if len(groups) > 1:
+            return groups
+    return []
 
 
 def topics_to_leave_out(words: Sequence[Word]) -> list[str]:
@@ -143,18 +201,18 @@ def _resolve_tree(
         settings = {
             "cities": "all" if count is None else count,
             "continents": sorted({region.id for region in regions.regions if region.level == "continent"}),
-            "countries": sorted(countries) or "all",
+            "countries": sorted(r.id for r in regions.regions if r.level == "country") if countries else "all",
         }
     elif continents or countries or str(cities) != str(DEFAULT_CITIES):
         raise InputError(
-            "--cities, --continents and --countries are for the world, not for a tree of your own (--tree)."
+            "--cities, --continents and --countries cannot be used with --tree. Remove them, or remove --tree."
         )
     else:
         regions = check_tree(tree) if isinstance(tree, RegionTree) else read_tree(Path(tree))
         settings = {"tree": "given" if isinstance(tree, RegionTree) else str(tree)}
     if not any(len(children) > 1 for children in regions.children):
         raise InputError(
-            "There is nothing to compare: no region has two sub-regions. Name two countries or more, or ask for cities."
+            "Nothing to compare: no region has two sub-regions. Choose at least two countries, or add --cities."
         )
     return regions, settings
 
@@ -164,7 +222,19 @@ def _resolve_words(words: str | Path | Sequence[str | Word] | None) -> tuple[Wor
         return herb_words()
     if isinstance(words, str | Path):
         return read_words(Path(words))
-    return check_words(word if isinstance(word, Word) else Word(word) for word in words)
+    return rate_words(check_words(word if isinstance(word, Word) else Word(word) for word in words))
+
+
+def _resolve_association(
+    tree: RegionTree, words: tuple[Word, ...], paraphrases: int, subject: str
+) -> AssociationDesign | None:
+    """The sentences of the association measure; None if they are not wanted (0 paraphrases)."""
+    check_number("--paraphrases", paraphrases, 0, MOST_PARAPHRASES)
+    if subject not in SUBJECT_CHOICES:
+        raise InputError(f"Unknown --subject {subject!r}. {describe_choices(subject, SUBJECT_CHOICES)}")
+    if not paraphrases:
+        return None
+    return design_association(tree, main_level(tree.children), words, paraphrases, subject)
 
 
 def _resolve_ablations(ablate: str | Sequence[str], words: Sequence[Word]) -> tuple[str, ...]:
@@ -172,37 +242,35 @@ def _resolve_ablations(ablate: str | Sequence[str], words: Sequence[Word]) -> tu
     texts = [ablate] if isinstance(ablate, str) else ablate
     names = tuple(dict.fromkeys(name.strip() for text in texts for name in text.split(",") if name.strip()))
     if texts and not names:
-        raise InputError(f"--ablate is empty: leave it out, or give {' or '.join(ABLATIONS)}.")
+        raise InputError(f"--ablate is empty. Use {' or '.join(ABLATIONS)}, or remove it.")
     for name in names:
         if name not in ABLATIONS:
-            raise InputError(f"--ablate is {' or '.join(ABLATIONS)}, not {name!r}.")
+            raise InputError(f"Unknown --ablate {name!r}. {describe_choices(name, ABLATIONS)}")
     if "words" in names and len(words) < MIN_WORDS + 1:
-        raise InputError(f"With {len(words)} words none can be left out: a comparison needs at least {MIN_WORDS}.")
+        raise InputError(f"--ablate words needs at least {MIN_WORDS + 1} words, not {len(words)}.")
     if "topics" in names and not topics_to_leave_out(words):
-        raise InputError("No topic can be left out: your words have one topic, or too few words would remain.")
+        raise InputError("--ablate topics needs words of at least two topics, and enough words without each of them.")
     return names
 
 
 def _resolve_substitutes(words: Sequence[Word], kind: str | None, vectors: str | Path | None) -> Substitutes | None:
     """The words to put in the others' place: their substitutes, or their nearest neighbours in a file of vectors."""
     if kind is not None and kind not in SUBSTITUTIONS:
-        raise InputError(f"--substitute is {' or '.join(SUBSTITUTIONS)}, not {kind!r}.")
+        raise InputError(f"Unknown --substitute {kind!r}. {describe_choices(kind, SUBSTITUTIONS)}")
     if vectors is not None and kind != "nearest":
-        raise InputError("--vectors is for --substitute nearest: give both, or neither.")
+        raise InputError("--vectors needs --substitute nearest. Use both, or neither.")
     if kind is None:
         return None
-    substitutes: list[str | None]
+    substitutes = [word.substitute for word in words]
     if kind == "nearest":
         if vectors is None:
-            raise InputError(
-                "--substitute nearest needs word vectors: --vectors FILE (word2vec's or GloVe's text form)."
-            )
+            raise InputError("--substitute nearest needs --vectors FILE, in word2vec or GloVe text format.")
         nearest = nearest_words(Path(vectors), [word.word for word in words])
         substitutes = [nearest.get(word.word) for word in words]
-    else:
-        substitutes = [word.substitute for word in words]
-        if not any(substitutes):
-            raise InputError("Your words have no substitutes: give their file a column 'substitute', or use nearest.")
+    elif not any(substitutes):
+        raise InputError(
+            "Your words have no substitutes. Add a column 'substitute' to the file, or use --substitute nearest."
+        )
     pairs = list(zip(words, substitutes, strict=True))
     lacking = tuple(dict.fromkeys(word.word for word, substitute in pairs if not substitute))
     return Substitutes(tuple(substitute or word.word for word, substitute in pairs), lacking)

@@ -1,4 +1,4 @@
-"""The files of a regions run: CSV tables, and the likelihood of every sentence as Parquet."""
+"""The files of a regions run: CSV tables; likelihoods and associations as Parquet."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.regions.result import RegionScores, RegionsResult
-from geobias.measures.estimates import Estimates
+from geobias.audits.regions.association import to_times
+from geobias.audits.regions.association_records import Association, list_compared
+from geobias.audits.regions.known_views import known_rows
+from geobias.audits.regions.result import RegionsResult
+from geobias.measures.estimates import SIGNIFICANT, Estimate, Estimates
 from geobias.report.parquet import column_values, damaged, read_columns
 from geobias.report.results import number
 from geobias.report.runs import FinishedRun
@@ -17,6 +20,9 @@ from geobias.report.tables import write_csv
 from geobias.world.words import Word
 
 LIKELIHOODS = "likelihoods.parquet"
+ASSOCIATIONS = "associations.parquet"
+MOST_TYPICAL = 6  # words of each region in tables/associations.csv, beside those that are marked
+ASSOCIATION_NUMBERS = ("times", "low", "high", "p", "p_adjusted")
 
 Row = dict[str, Any]
 
@@ -25,34 +31,31 @@ def write_files(folder: Path, result: RegionsResult) -> None:
     tables = {"regions": region_rows, "words": word_rows, "topics": topic_rows}
     if result.wordings:
         tables["wording"] = wording_rows
+    if result.association is not None:
+        tables |= {"associations": association_rows, "valence": valence_rows}
+    if result.known:
+        tables["known"] = known_rows
     for name, list_rows in tables.items():
         write_csv(folder / "tables" / f"{name}.csv", list_rows(result))
     _write_likelihoods(folder / LIKELIHOODS, result)
+    if result.association is not None:
+        _write_associations(folder / ASSOCIATIONS, result.association)
 
 
 def region_rows(result: RegionsResult) -> Iterator[Row]:
     """tables/regions.csv: the regions of results.json, a row each."""
+    columns = "id name level parent parent_index children pairs leaf flat sparseness".split()
     for region in result.regions:
-        row: Row = {
-            name: getattr(region, name)
-            for name in ("id", "name", "level", "parent", "parent_index", "children", "pairs", "leaf")
-        }
-        row |= {"flat": region.flat, "sparseness": region.sparseness}
+        row = {name: getattr(region, name) for name in columns}
         for variant in ("c_w", "c_z"):
             row |= {f"{variant}_{form}": value for form, value in vars(getattr(region, variant)).items()}
             if region.spread:
                 spread = vars(getattr(region.spread, variant))
                 row |= {f"{variant}_{form}_spread": value for form, value in spread.items()}
-        yield row | _inference_cells(region)
-
-
-def _inference_cells(region: RegionScores) -> Row:
-    """The columns beside the scores; none for a region without a pair of sub-regions."""
-    if region.inference is None:
-        return {}
-    estimate = vars(region.inference.c_w.balanced)
-    cells = {f"c_w_balanced_{key}": estimate[key] for key in ("low", "high", "p", "p_adjusted")}
-    return cells | {"c_w_balanced_null_mean": region.null.mean if region.null else None}
+        if region.inference:
+            row |= _estimate_cells("c_w_balanced", region.inference.c_w.balanced, ("low", "high", "p", "p_adjusted"))
+            row["c_w_balanced_null_mean"] = region.null and region.null.mean
+        yield row
 
 
 def word_rows(result: RegionsResult) -> Iterator[Row]:
@@ -76,22 +79,53 @@ def wording_rows(result: RegionsResult) -> Iterator[Row]:
     """tables/wording.csv: the scores with words left out or replaced."""
     for wording in result.wordings:
         for row, names in _regions_with_pairs(result):
+            balanced, difference = (e.at(row) if e else None for e in (wording.balanced, wording.difference))
             yield {
                 "what": wording.what,
                 "name": wording.name,
                 **{f"region_{key}": value for key, value in names.items()},
                 **{measure.replace(".", "_"): number(values[row]) for measure, values in wording.scores.items()},
-                **_estimate_cells("c_w_balanced", wording.balanced, row, ("low", "high")),
-                **_estimate_cells(
-                    "c_w_balanced_difference", wording.difference, row, ("value", "low", "high", "p", "p_adjusted")
-                ),
+                **_estimate_cells("c_w_balanced", balanced, ("low", "high")),
+                "c_w_balanced_difference": difference and difference.value,
+                **_estimate_cells("c_w_balanced_difference", difference, ("low", "high", "p", "p_adjusted")),
             }
 
 
-def _estimate_cells(name: str, estimates: Estimates | None, row: int, keys: Sequence[str]) -> Row:
-    """Columns beside a score; empty where nothing is known."""
-    known = {} if estimates is None else vars(estimates.at(row))
-    return {name if key == "value" else f"{name}_{key}": known.get(key) for key in keys}
+def association_rows(result: RegionsResult) -> Iterator[Row]:
+    """tables/associations.csv: of each region the words beyond invented places, and the six that are most typical."""
+    association = result.association
+    assert association is not None and association.estimates is not None
+    times = to_times(association.estimates)
+    for k, region in enumerate(list_compared(association)):
+        is_beyond = times.p_adjusted[k] < SIGNIFICANT
+        order = np.lexsort((-np.abs(association.estimates.value[k]), ~is_beyond))
+        for position in order[: max(MOST_TYPICAL, is_beyond.sum())]:
+            word, estimate = association.words[position], times.at(k, int(position))
+            yield {
+                **{key: getattr(region, key) for key in ("id", "name", "level")},
+                **{"word": word.word, "topic": word.topic, "word_valence": word.valence},
+                "times": estimate.value,
+                **{key: getattr(estimate, key) for key in ("low", "high", "p", "p_adjusted")},
+                "is_marked": bool(is_beyond[position]),
+            }
+
+
+def valence_rows(result: RegionsResult) -> Iterator[Row]:
+    """tables/valence.csv: how favourably each region is described, and how often by the words of each topic."""
+    assert result.association is not None
+    keys = ("low", "high", "p", "p_adjusted")
+    for region in list_compared(result.association):
+        row = {key: getattr(region, key) for key in ("id", "name", "level")}
+        row |= {"times": region.valence and region.valence.value}
+        row |= {key: region.valence and getattr(region.valence, key) for key in keys}
+        for topic, estimate in region.topics.items():
+            row |= {f"topic_{topic}": estimate.value, **_estimate_cells(f"topic_{topic}", estimate, keys)}
+        yield row
+
+
+def _estimate_cells(name: str, estimate: Estimate | None, keys: Sequence[str]) -> Row:
+    """Columns next to a score; empty where nothing is known."""
+    return {f"{name}_{key}": estimate and getattr(estimate, key) for key in keys}
 
 
 def _regions_with_pairs(result: RegionsResult) -> Iterator[tuple[int, Row]]:
@@ -107,32 +141,63 @@ def _write_likelihoods(path: Path, result: RegionsResult) -> None:
     import pyarrow.parquet as pq
 
     regions, templates = result.regions[1:], result.settings.templates
+    words, f = result.words, result.likelihoods[:, 1:]
     columns: Row = {
         "template": [template for template in templates for _ in regions],
-        "id": [region.id for _ in templates for region in regions],
-        "level": [region.level for _ in templates for region in regions],
-        "name": [region.name for _ in templates for region in regions],
+        **{key: [getattr(region, key) for region in regions] * len(templates) for key in ("id", "level", "name")},
         "name_likelihood": np.tile(result.name_likelihoods[1:], len(templates)),
+        **{_word_column(word): f[..., k].ravel() for k, word in enumerate(words)},
     }
-    words = result.words
-    values = result.likelihoods[:, 1:].reshape(-1, len(words))
-    columns |= {word_column(word): values[:, k] for k, word in enumerate(words)}
     pq.write_table(pa.table(columns), path, compression="zstd")
 
 
-def word_column(word: Word) -> str:
-    """The column of a word in likelihoods.parquet."""
-    return f"{word.topic}/{word.word}"
+def read_likelihoods(
+    run: FinishedRun[RegionsResult], words: Sequence[Word] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """f of every sentence (templates x regions x words) and of every region's bare name; NaN for the root.
 
-
-def read_likelihoods(run: FinishedRun[RegionsResult]) -> tuple[np.ndarray, np.ndarray]:
-    """f of every sentence (templates x regions x words) and of every region's bare name; NaN for the root."""
+    With `words`, of the sentences with these words only.
+    """
     result, path = run.result, run.folder / LIKELIHOODS
-    columns = [word_column(word) for word in result.words]
-    table = read_columns(path, ["name_likelihood", *columns])
-    templates, regions = len(result.settings.templates), len(result.regions) - 1
-    if len(table) != templates * regions:
+    columns = ["name_likelihood", *map(_word_column, words or result.words)]
+    table = read_columns(path, columns)
+    shape = len(result.settings.templates), len(result.regions) - 1, len(columns)
+    if len(table) != shape[0] * shape[1]:
         raise damaged(path)
-    likelihoods = column_values(table, columns).reshape(templates, regions, len(columns))
-    names = column_values(table, ["name_likelihood"])[:regions, 0]
-    return np.insert(likelihoods, 0, np.nan, axis=1), np.insert(names, 0, np.nan)
+    values = np.insert(column_values(table, columns).reshape(shape), 0, np.nan, axis=1)
+    return values[..., 1:], values[0, :, 0]
+
+
+def _write_associations(path: Path, association: Association) -> None:
+    """Every region of the level that is compared with every word: a row for each pair, region by region."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    assert association.estimates is not None  # of results that were just measured
+    times = to_times(association.estimates)
+    regions, words = list_compared(association), association.words
+    columns: Row = {
+        **{key: [getattr(region, key) for region in regions for _ in words] for key in ("id", "name")},
+        **{key: [getattr(word, key) for word in words] * len(regions) for key in ("word", "topic")},
+        **{name: numbers.ravel() for name, numbers in zip(ASSOCIATION_NUMBERS, vars(times).values(), strict=True)},
+    }
+    pq.write_table(pa.table(columns), path, compression="zstd")
+
+
+def read_associations(run: FinishedRun[RegionsResult]) -> Estimates:
+    """The associations of a run that has some, in nats as in `Association.estimates`: regions x words.
+
+    The regions are those of `list_compared`, the words those of `Association.words`.
+    """
+    association, path = run.result.association, run.folder / ASSOCIATIONS
+    assert association is not None
+    table = read_columns(path, ASSOCIATION_NUMBERS)
+    shape = len(list_compared(association)), len(association.words)
+    if len(table) != shape[0] * shape[1]:
+        raise damaged(path)
+    times, low, high, p, p_adjusted = (column.reshape(shape) for column in column_values(table, ASSOCIATION_NUMBERS).T)
+    return Estimates(np.log(times), np.log(low), np.log(high), p, p_adjusted)
+
+
+def _word_column(word: Word) -> str:
+    return f"{word.topic}/{word.word}"

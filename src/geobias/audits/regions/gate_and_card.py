@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from geobias.audits.regions.result import RegionScores, RegionsResult
-from geobias.report.number_tree import NumberTree, tree_number
+from geobias.audits.regions.association_records import Association
+from geobias.audits.regions.known_views import known_numbers
+from geobias.audits.regions.notes import name_level, pluralise
+from geobias.audits.regions.records import RegionScores
+from geobias.audits.regions.result import RegionsResult
+from geobias.report.number_tree import WORST, NumberTree, TreeNumber, model_names, tree_number
+from geobias.report.results import HasInterval
 from geobias.report.tables import format_interval
 
 
@@ -20,18 +25,38 @@ def top_regions(result: RegionsResult) -> list[RegionScores]:
 
 
 def card_rows(result: RegionsResult) -> Iterator[dict[str, str]]:
+    numbers: list[tuple[str, HasInterval]] = []
+    association = result.association
+    if association is not None and association.ratio is not None:
+        members = pluralise(association.level)
+        numbers.append((f"Association of words and {members} (1: as of invented names)", association.ratio))
+    if association is not None and association.valence_worst is not None:
+        level = name_level(association.level)
+        numbers.append(
+            (f"Favourable words, {level} farthest from the average (1: as of it)", association.valence_worst)
+        )
     for region in top_regions(result):
         if region.inference:
-            yield {
-                "Region": region.name,
-                "Balanced C_w (0: all sub-regions spoken of alike)": f"{region.c_w.balanced:.3g}",
-                "95 % interval": format_interval(region.inference.c_w.balanced, ".3g"),
-            }
+            label = f"Balanced C_w of {region.name} (0: all sub-regions described alike)"
+            numbers.append((label, region.inference.c_w.balanced))
+    for label, number in numbers:
+        yield {"Measure": label, "Value": f"{number.value:.3g}", "95 % interval": format_interval(number, ".3g")}
 
 
 def gate_numbers(result: RegionsResult) -> NumberTree:
-    """regions.REGION.c_w.balanced and so on, of regions with sub-regions; an id of two levels is the higher one's."""
-    entries, level_of_name = [], dict[str, str]()
+    """regions.REGION.c_w.balanced and so on, of regions with sub-regions; an id of two levels is the higher one's.
+
+    regions.MODEL.association.ratio, regions.MODEL.known.auc and so on are of the whole run.
+    """
+    entries: list[tuple[Sequence[str], NumberTree]] = []
+    level_of_name = dict[str, str]()
+    of_model: list[tuple[Sequence[str], NumberTree]] = []
+    if result.association is not None:
+        of_model.append((("association",), _association_numbers(result.association)))
+    if result.known is not None:
+        of_model.append((("known",), known_numbers(result.known)))
+    if of_model:
+        entries.append((model_names(result.model.name), NumberTree(of_model)))
     for region in result.regions:
         if region.leaf:
             continue
@@ -45,11 +70,24 @@ def gate_numbers(result: RegionsResult) -> NumberTree:
     return NumberTree(entries)
 
 
+def _association_numbers(association: Association) -> NumberTree:
+    """The ratio to invented names, the number of marked pairs, and the tone that is farthest from the average's."""
+    is_tested = association.invented_times is not None
+    marked = float(association.marked) if is_tested else None
+    worst = tree_number(association.valence_worst)
+    return NumberTree(
+        [
+            (("ratio",), tree_number(association.ratio)),
+            (("marked",), TreeNumber(marked, marked, marked)),  # a count has no interval
+            (("valence",), NumberTree([((WORST,), worst)])),
+        ]
+    )
+
+
 def _score_numbers(region: RegionScores) -> NumberTree:
-    variants = []
-    for variant in ("c_w", "c_z"):
-        values = vars(getattr(region, variant))
+    def forms(variant: str) -> NumberTree:
         estimates = vars(getattr(region.inference, variant)) if region.inference else {}
-        forms = NumberTree(((form,), tree_number(estimates.get(form), value)) for form, value in values.items())
-        variants.append(((variant,), forms))
-    return NumberTree(variants)
+        scores = vars(getattr(region, variant))
+        return NumberTree(((form,), tree_number(estimates.get(form), score)) for form, score in scores.items())
+
+    return NumberTree(((variant,), forms(variant)) for variant in ("c_w", "c_z"))

@@ -1,12 +1,16 @@
-"""The uncertainty of a regions audit in sentences, for the terminal and the page."""
+"""The uncertainty of a regions audit in sentences, for `--full` and the page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from geobias.audits.regions.result import Placebo, RegionScores, RegionsResult, Tokenisation
+from geobias.audits.regions.records import Placebo, RegionScores, Tokenisation
 from geobias.measures.estimates import SIGNIFICANT, Estimate
 from geobias.report.tables import digits, is_marked
+
+if TYPE_CHECKING:
+    from geobias.audits.regions.result import RegionsResult
 
 MARK = "*"
 NAMES_SHOWN = 3
@@ -18,6 +22,18 @@ def is_marked_region(region: RegionScores) -> bool:
     return region.null is not None and region.null.p_adjusted is not None and region.null.p_adjusted < SIGNIFICANT
 
 
+def pluralise(level: str) -> str:
+    """The plural of a level; levels of a user's tree have numbers."""
+    if level.startswith("level "):
+        return f"regions at {level}"
+    return f"{level[:-1]}ies" if level.endswith("y") else f"{level}s"
+
+
+def name_level(level: str) -> str:
+    """A level in the singular; those of a user's tree are regions."""
+    return "region" if level.startswith("level ") else level
+
+
 def omission_notes(result: RegionsResult) -> Iterator[str]:
     """What was left out or could not be compared; nothing where there is nothing to say."""
     counts = result.counts
@@ -26,14 +42,20 @@ def omission_notes(result: RegionsResult) -> Iterator[str]:
         names = ", ".join(single[:NAMES_SHOWN]) + (", ..." if len(single) > NAMES_SHOWN else "")
         yield f"Without a pair of sub-regions, so without a score: {len(single)} ({names})."
     if counts.sentences_cut:
-        yield f"Longer than the model takes, and cut: {counts.sentences_cut:,} sentence(s)."
+        yield f"Truncated to the model's maximum length: {counts.sentences_cut:,} sentence(s)."
     if counts.names_with_unknown_tokens:
         yield f"With characters that the model does not know: {counts.names_with_unknown_tokens:,} name(s)."
 
 
 def inference_notes(result: RegionsResult) -> Iterator[str]:
     """What random regions, the names themselves, invented places and the templates say; and what was not tested."""
-    yield from _root_notes(result)
+    root = result.regions[0]
+    if root.null:
+        above, below = list(dict.fromkeys(region.level for region in result.regions))[1:3]
+        yield (
+            f"{root.name}, with the level {below} randomly reassigned to the level {above}: balanced C_w "
+            f"{digits(root.null.mean)} on average, observed {digits(root.c_w.balanced)} ({_format_p(root.null.p)})."
+        )
     yield from _level_notes(result)
     if result.tokenisation:
         yield _tokenisation_note(result.tokenisation[0])
@@ -43,21 +65,11 @@ def inference_notes(result: RegionsResult) -> Iterator[str]:
         if agreement.w is not None and agreement.p is not None:
             measure = "C_w" if agreement.by == "c_w" else "distance from their siblings"
             yield (
-                f"Do the templates put the {agreement.regions:,} regions at the level {agreement.level} in one order "
-                f"by {measure}? Kendall's W {agreement.w:.2f} ({_format_p(agreement.p)}; 1 always, 0 not at all)."
+                f"Agreement of the templates on the order of the {agreement.regions:,} regions at the level "
+                f"{agreement.level} by {measure}: Kendall's W {agreement.w:.2f} ({_format_p(agreement.p)}; 1: the same "
+                "order, 0: no agreement)."
             )
     yield from result.inference.left_out
-
-
-def _root_notes(result: RegionsResult) -> Iterator[str]:
-    root = result.regions[0]
-    if root.null is None:
-        return
-    above, below = list(dict.fromkeys(region.level for region in result.regions))[1:3]
-    yield (
-        f"{root.name}, the level {below} dealt out at random over the level {above}: balanced C_w "
-        f"{digits(root.null.mean)} in the mean, against {digits(root.c_w.balanced)} ({_format_p(root.null.p)})."
-    )
 
 
 def _level_notes(result: RegionsResult) -> Iterator[str]:
@@ -69,9 +81,7 @@ def _level_notes(result: RegionsResult) -> Iterator[str]:
         parts = []
         for word, sparser in (("sparser", True), ("denser", False)):
             marked = [
-                (null.ratio or 0.0, region.name)
-                for region, null in tested
-                if is_marked_region(region) and null.sparser == sparser
+                (null.ratio or 0.0, r.name) for r, null in tested if is_marked_region(r) and null.sparser == sparser
             ]
             marked.sort(key=lambda pair: pair[0], reverse=sparser)
             names = ", ".join(f"{name} ×{ratio:.2f}" for ratio, name in marked[:NAMES_SHOWN])
@@ -81,10 +91,10 @@ def _level_notes(result: RegionsResult) -> Iterator[str]:
 
 
 def _tokenisation_note(level: Tokenisation) -> str:
-    correlations = {trait: getattr(level, trait) for trait in TRAITS}
-    shown = ", ".join(f"{TRAITS[trait]} {_format_correlation(c)}" for trait, c in correlations.items() if c is not None)
+    correlations = [(label, getattr(level, trait)) for trait, label in TRAITS.items()]
+    shown = ", ".join(f"{label} {_format_correlation(c)}" for label, c in correlations if c is not None)
     return (
-        "Does how far a region lies from its siblings go with its name alone? Spearman over "
+        "Spearman correlations of a region's distance from its siblings with properties of its name, over "
         f"{level.regions:,} regions at the level {level.level}: {shown}."
     )
 
@@ -101,7 +111,7 @@ def _placebo_note(placebo: Placebo) -> str:
     )
     if placebo.tokens is not None and placebo.real_tokens is not None:
         note += f"; their names have {placebo.tokens:.1f} tokens, the real ones {placebo.real_tokens:.1f}"
-    return note + ". So much can names alone do."
+    return note + ". That is the effect of names alone."
 
 
 def _format_correlation(estimate: Estimate) -> str:

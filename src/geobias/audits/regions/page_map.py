@@ -1,52 +1,69 @@
-"""The world map of a regions run: distances, scores, and how likely every word is of a country's people."""
+"""The countries of a regions run on the page: the world map, and a table of all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from geobias.audits.country_map.values import country_names
+from geobias.audits.country_map.draw import country_names
+from geobias.audits.regions.caution import describe_artefact, is_artefact
+from geobias.audits.regions.country_distances import CountryDistances, measure_country_distances
 from geobias.audits.regions.files import read_likelihoods
+from geobias.audits.regions.page_association_map import association_measures, association_words, country_association
+from geobias.audits.regions.page_country_table import country_table
+from geobias.audits.regions.records import RegionScores
 from geobias.audits.regions.result import RegionsResult
 from geobias.errors import InputError
-from geobias.measures.herb import descriptive_vectors
-from geobias.measures.region_intervals import centroid_distances
-from geobias.report.page.blocks import Row, WorldMap
-from geobias.report.page.world_map import map_spec
+from geobias.measures.estimates import Estimate
+from geobias.measures.herb import centroid_distances, descriptive_vectors
+from geobias.report.page.blocks import MapCountry, MapMeasure, Row, Table, WorldMap
 from geobias.report.runs import FinishedRun
+from geobias.world.countries import DISSOLVED
 from geobias.world.shapes import load_countries
 
 CITIES_SHOWN = 30
 WORDS_SHOWN = 6  # on each side, of a country
 
 
-def regions_map(run: FinishedRun[RegionsResult], name: str) -> Iterator[WorldMap]:
-    """One map; none for a tree of the user's that has no countries."""
+@dataclass(frozen=True)
+class CountryBlocks:
+    """What the page shows of countries."""
+
+    world: WorldMap
+    table: Table | None
+
+
+def country_blocks(run: FinishedRun[RegionsResult], name: str) -> CountryBlocks | None:
+    """The map and the table; None for a tree of the user's that has no countries."""
     result = run.result
     try:
         names = country_names(result)
     except InputError:
-        return
+        return None
     likelihoods, _ = read_likelihoods(run)
-    children = result.tree.children
-    distance = np.mean([centroid_distances(descriptive_vectors(f), children) for f in likelihoods], axis=0)
     rows = {region.id: row for row, region in enumerate(result.regions) if region.level == "country"}
-    mean_likelihoods = likelihoods.mean(axis=0)[list(rows.values())]
-    yield WorldMap(
+    distances = measure_country_distances(result, likelihoods)
+    panels = _country_panels(result, names, rows, likelihoods)
+    caution = describe_artefact(result)
+    association = country_association(result)
+    distance_measures = list(_measures(result, rows, distances, caution if association else ""))
+    world = WorldMap(
         f"{name}-map",
-        "The world, as the model speaks of it",
-        "Choose a measure, or a topic and a word; click a country, or choose it, to see its cities and what is "
-        "said of it.",
-        "A world map whose countries are coloured by the chosen measure; the list of countries beside it opens "
-        "the same details.",
-        map_spec(),
-        {
-            "measures": list(_measures(result, rows, distance)),
-            "countries": _country_panels(result, names, rows, distance),
-            "words": _words(result, list(rows), mean_likelihoods),
-        },
+        "The countries on the map",
+        "Choose a measure, or a topic and a word. Click a country, or find it by name, for its cities and its most "
+        "typical words.",
+        "A world map whose countries are coloured by the chosen measure; the ranking next to it has the same numbers.",
+        distance_measures if association is None else [*association_measures(association), *distance_measures],
+        panels,
+        words=_words(result, list(rows), likelihoods.mean(axis=0)[list(rows.values())])
+        if association is None
+        else association_words(run, association),
+        caution="" if association else caution,
+        is_hero=association is not None or not is_artefact(result),
     )
+    return CountryBlocks(world, country_table(f"{name}-countries", result, rows, panels, distances))
 
 
 def relative_likelihoods(likelihoods: np.ndarray) -> np.ndarray:
@@ -59,44 +76,56 @@ def relative_likelihoods(likelihoods: np.ndarray) -> np.ndarray:
     return np.asarray(against_others - against_others.mean(axis=1, keepdims=True))
 
 
-def _measures(result: RegionsResult, rows: dict[str, int], distance: np.ndarray) -> Iterator[Row]:
-    yield {
-        "title": "How far from its continent",
-        "legend": "distance",
-        "reading": "Distance between what the model says of a country and of its continent's countries on "
-        "average; higher is farther.",
-        "centre": None,
-        "values": {code: _rounded(distance[row]) for code, row in rows.items() if not np.isnan(distance[row])},
-    }
-    scores = {code: result.regions[row].c_w.balanced for code, row in rows.items() if result.regions[row].pairs}
+def _measures(
+    result: RegionsResult, rows: Mapping[str, int], distances: CountryDistances | None, caution: str
+) -> Iterator[MapMeasure]:
+    if distances:
+        yield MapMeasure(
+            "Distance from the continent's mean",
+            "distance",
+            "How far the model's description of a country lies from the mean of its continent's countries (HERB). "
+            f"{caution}".strip(),
+            distances.list_estimates(),
+            baseline="the mean distance of countries",
+        )
+    scores = {code: _score_estimate(result.regions[row]) for code, row in rows.items() if result.regions[row].pairs}
     if scores:
-        yield {
-            "title": "How differently its cities are spoken of",
-            "legend": "balanced C_w",
-            "reading": "Balanced C_w of a country's cities; higher means more differently.",
-            "centre": None,
-            "values": {code: _rounded(score) for code, score in scores.items()},
-        }
+        yield MapMeasure(
+            "Differences between a country's cities",
+            "balanced C_w",
+            "Balanced C_w: the mean distance between the model's descriptions of a country's cities.",
+            scores,
+            baseline="random sets of as many cities",
+        )
+
+
+def _score_estimate(country: RegionScores) -> Estimate:
+    """Balanced C_w of a country's cities, its interval over words, and the p-values against random cities."""
+    if country.inference is None:
+        return Estimate(country.c_w.balanced, None, None, None, None)
+    estimate, null = country.inference.c_w.balanced, country.null
+    return replace(estimate, p=null.p if null else None, p_adjusted=null.p_adjusted if null else None)
 
 
 def _country_panels(
-    result: RegionsResult, names: dict[str, str], rows: dict[str, int], distance: np.ndarray
-) -> dict[str, Row]:
-    """What the panel of each country shows beside the measures: its cities, the farthest first."""
-    cities: dict[int | None, list[tuple[str, float]]] = {}
-    for row, region in enumerate(result.regions):
-        if region.level == "city" and not np.isnan(distance[row]):
-            cities.setdefault(region.parent_index, []).append((region.name, float(distance[row])))
+    result: RegionsResult, names: dict[str, str], rows: Mapping[str, int], likelihoods: np.ndarray
+) -> dict[str, MapCountry]:
+    """What the panel of each country shows in addition to the measures: its cities, the farthest first."""
+    children = result.tree.children
+    distance = np.mean([centroid_distances(descriptive_vectors(f), children) for f in likelihoods], axis=0)
+    is_default = result.settings.countries == "all"  # a dissolved country is in other runs by choice
     known, panels = load_countries(), {}
     for code, name in names.items():
-        ranked = sorted(cities.get(rows[code], []), key=lambda city: -city[1])
-        more = f", the {CITIES_SHOWN} farthest of {len(ranked)}" if len(ranked) > CITIES_SHOWN else ""
-        panels[code] = {
-            "name": name,
-            "continent": known[code].continent_name,
-            "cities": [(city, _rounded(value)) for city, value in ranked[:CITIES_SHOWN]],
-            "cities_title": f"Its cities, by their distance from how all of them are spoken of{more}",
-        }
+        cities = [k for k in children[rows[code]] if result.regions[k].level == "city" and not np.isnan(distance[k])]
+        ranked = sorted(cities, key=lambda city: -distance[city])
+        more = f" (the {CITIES_SHOWN} farthest of {len(ranked)})" if len(ranked) > CITIES_SHOWN else ""
+        panels[code] = MapCountry(
+            name,
+            known[code].continent_name,
+            cities=[(result.regions[city].name, _rounded(distance[city])) for city in ranked[:CITIES_SHOWN]],
+            cities_title=f"Its cities, by their distance from the mean of its cities{more}",
+            unranked=f"dissolved in {DISSOLVED[code]}" if is_default and code in DISSOLVED else "",
+        )
     return panels
 
 
@@ -108,15 +137,11 @@ def _words(result: RegionsResult, codes: list[str], likelihoods: np.ndarray) -> 
         topics.setdefault(word.topic or "words", []).append(position)
     several = f", the mean over {len(templates)} templates of which one is shown" if len(templates) > 1 else ""
     return {
-        "reading": f"Mean log-probability by {result.model.score}{several}; higher is likelier to the model.",
+        "reading": f"Mean log-probability by {result.model.score}{several}; higher is more likely.",
         "template": templates[0],
         "names": [word.word for word in words],
         "topics": [
-            {
-                "topic": topic,
-                "words": positions,
-                "values": _by_code(codes, likelihoods[:, positions].mean(axis=1)),
-            }
+            {"topic": topic, "words": positions, "values": _by_code(codes, likelihoods[:, positions].mean(axis=1))}
             for topic, positions in topics.items()
         ],
         "f": {code: [_rounded(value) for value in f] for code, f in zip(codes, likelihoods, strict=True)},
@@ -129,7 +154,7 @@ def _words(result: RegionsResult, codes: list[str], likelihoods: np.ndarray) -> 
 
 
 def _salient_words(relative: np.ndarray) -> dict[str, list[tuple[int, float]]]:
-    """The words that are likeliest and least likely of a country, beside other countries: positions and differences."""
+    """The likeliest and least likely words of a country, relative to other countries: positions and differences."""
     order = np.argsort(-relative, kind="stable")
     likelier = [k for k in order if relative[k] > 0][:WORDS_SHOWN]
     less_likely = [k for k in order[::-1] if relative[k] < 0][:WORDS_SHOWN]

@@ -5,12 +5,14 @@ Names of more tokens lie further apart whatever they name, so invented names are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from geobias.audits.regions.answers import InventedPlaces, RegionsAnswers
 from geobias.audits.regions.design import PLACEBO_PLACES, RegionsDesign, main_level
-from geobias.audits.regions.result import Placebo, PlaceboMeasure
+from geobias.audits.regions.records import Placebo, PlaceboMeasure
 from geobias.engine.ask import ask
 from geobias.measures.estimates import Estimates
 from geobias.measures.herb import descriptive_vectors, herb_scores, sparseness
@@ -30,6 +32,11 @@ def match_tokens(candidate_tokens: np.ndarray, real_tokens: np.ndarray, count: i
     return np.sort(linear_sum_assignment(np.abs(quantiles[:, None] - candidate_tokens))[1])
 
 
+def mark_names(names: Sequence[str], scorer: Scorer) -> Sequence[str]:
+    """Bare names as this scorer takes them."""
+    return [mark(name) for name in names] if scorer.needs_mark else names
+
+
 def ask_invented(
     design: RegionsDesign, scorer: Scorer, name_tokens: np.ndarray | None, label: str, *, progress: bool | None
 ) -> tuple[InventedPlaces, int]:
@@ -38,21 +45,21 @@ def ask_invented(
     The bare candidates come first, for their tokens, then the chosen ones with all words. Where the scorer counts no
     tokens, the first candidates are taken.
     """
-    marked = scorer.needs_mark
-    candidates = [mark(name) for name in design.placebo_candidates] if marked else design.placebo_candidates
-    tokens = None if name_tokens is None else ask(scorer, candidates, label=label, progress=progress).column("tokens")
-    rows = np.arange(PLACEBO_PLACES)
-    if tokens is not None and name_tokens is not None:
+    tokens, rows = None, np.arange(PLACEBO_PLACES)
+    if name_tokens is not None:
+        candidates = mark_names(design.placebo_candidates, scorer)
+        tokens = ask(scorer, candidates, label=label, progress=progress).column("tokens")
+        assert tokens is not None  # who counts the tokens of names counts these
         rows = match_tokens(tokens, name_tokens[main_level(design.tree.children)], PLACEBO_PLACES)
     names = tuple(design.placebo_candidates[row] for row in rows)
-    sentences = Sentences(design.templates, names, [word.word for word in design.words], marked=marked)
+    sentences = Sentences(design.templates, names, [word.word for word in design.words], marked=scorer.needs_mark)
     answers = ask(scorer, sentences, label=f"{label} placebo", progress=progress)
     likelihoods = answers.scores[:, 0].reshape(sentences.shape)
     return InventedPlaces(names, likelihoods, None if tokens is None else tokens[rows], tokens), answers.scored
 
 
 def measure_placebo(design: RegionsDesign, answers: RegionsAnswers, invented: InventedPlaces) -> Placebo:
-    """Invented places as one cluster of leaves, beside the real ones of a level as another, on the same words."""
+    """Invented places as one cluster of leaves, the real ones of a level as another, on the same words."""
     rows = main_level(design.tree.children)
     real = answers.likelihoods[:, rows]
 
@@ -70,8 +77,8 @@ def measure_placebo(design: RegionsDesign, answers: RegionsAnswers, invented: In
     )
 
     def placebo_measure(k: int) -> PlaceboMeasure:
-        ratio = None if np.isnan(estimates.value[k, 2]) else estimates.at(k, 2)
-        return PlaceboMeasure(invented=estimates.at(k, 0), real=estimates.at(k, 1), ratio=ratio)
+        invented_places, real_places, ratio = (estimates.at(k, column) for column in range(3))
+        return PlaceboMeasure(invented_places, real_places, None if ratio.value is None else ratio)
 
     return Placebo(
         level=design.tree.regions[rows[0]].level,
@@ -85,10 +92,9 @@ def measure_placebo(design: RegionsDesign, answers: RegionsAnswers, invented: In
 
 def _measure_cluster(likelihoods: np.ndarray) -> np.ndarray:
     """Balanced C_w and sparseness of these places as the leaves below one root, the mean over templates."""
-    templates, count, words = likelihoods.shape
-    with_root = np.concatenate([np.full((templates, 1, words), np.nan), likelihoods], axis=1)
+    count = likelihoods.shape[1]
     children = [np.arange(1, count + 1), *[np.array([], dtype=np.int64)] * count]
-    vectors = [descriptive_vectors(of_template) for of_template in with_root]
+    vectors = [descriptive_vectors(f) for f in np.insert(likelihoods, 0, np.nan, axis=1)]
     c_w = [herb_scores(v, np.zeros(count + 1), children).c_w["balanced"][0] for v in vectors]
     return np.array([np.mean(c_w), np.mean([sparseness(v, children)[0] for v in vectors])])
 

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field
 
 from geobias.audits.regions.answers import RegionsAnswers, RegionsCounts
+from geobias.audits.regions.association_records import Association
+from geobias.audits.regions.known_records import KnownStereotypes
+from geobias.audits.regions.records import (
+    InferenceSummary,
+    Placebo,
+    RegionScores,
+    TemplateAgreement,
+    Tokenisation,
+    Wording,
+    WordingStudy,
+)
+from geobias.audits.regions.views import list_tidy_rows, summarise
+from geobias.checks import describe_choices
 from geobias.errors import InputError
-from geobias.measures.estimates import Estimate, Estimates
+from geobias.measures.grouping import GroupingTest
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult
 from geobias.world.regions import Region, RegionTree
@@ -33,9 +45,10 @@ class RegionsSettings:
     model: str
     score: str
     cities: int | str | None = None
-    """Cities per country, or "all"; null, like the two below, for a tree of the user's."""
+    """Cities per country, or "all"; null, like the next two, for a tree of the user's."""
     continents: list[str] | None = None
     countries: list[str] | str | None = None
+    """Codes, or "all"."""
     tree: str | None = None
     """The file of the user's regions."""
     ablate: list[str] | None = None
@@ -43,220 +56,84 @@ class RegionsSettings:
     substitutes: list[str] | None = None
     placebo: int | None = None
     """How many invented places were scored."""
+    paraphrases: int | None = None
+    """Paraphrases of the sentence, for associations; null without them."""
+    subject: str | None = None
+    """Whom the paraphrases are about: region, demonym or both."""
+    known: bool = False
+    """Whether known stereotypes were scored."""
+    show_offensive: bool = False
+    """Whether the results name offensive attributes."""
 
 
-@dataclass(frozen=True)
-class Score:
-    """One variant of the score in both forms; null for a region with a single sub-region."""
-
-    balanced: float | None
-    """A weighted mean distance, comparable between regions."""
-    paper: float | None
-    """As printed in the paper, which divides by the number of pairs once more."""
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The standard deviation of the scores over the templates."""
-
-    c_w: Score
-    c_z: Score
-
-
-@dataclass(frozen=True)
-class ScoreEstimates:
-    """One variant of the score with its intervals."""
-
-    balanced: Estimate
-    paper: Estimate
-
-
-@dataclass(frozen=True)
-class RegionInference:
-    """The scores with 95 % intervals over words; the p-values are those of `null`."""
-
-    c_w: ScoreEstimates
-    c_z: ScoreEstimates
-    flat: Estimate
-
-
-@dataclass(frozen=True)
-class NullComparison:
-    """A measure against random sets of as many regions of the same level."""
-
-    mean: float | None
-    """Over the random sets."""
-    ratio: float | None
-    """The measure divided by that mean."""
-    p: float | None
-    p_adjusted: float | None
-    sparser: bool
-    """Whether the sub-regions lie further apart than random ones."""
-
-
-@dataclass(frozen=True)
-class RegionNull(NullComparison):
-    """Balanced C_w against random regions, and, below the root, plain sparseness (Eq. 3)."""
-
-    sparseness: NullComparison | None
-
-
-@dataclass(frozen=True)
-class Rank:
-    """The rank among the regions directly below the root (1 is the highest), with its 95 % interval over words."""
-
-    value: int
-    low: int
-    high: int
-
-
-@dataclass(frozen=True)
-class InfluentialRegion:
-    """The sub-region whose absence changes balanced C_w most."""
-
-    id: str
-    name: str
-    value: float
-    """Balanced C_w without it."""
-    change: float
-
-
-@dataclass(frozen=True)
-class RegionScores:
-    """One region. A leaf's score is its distance to its siblings' centroid: do not rank it with the others."""
-
-    id: str
-    name: str
-    level: str
-    """earth, continent, country or city; in a tree of the user's root, level 1, level 2, ..."""
-    parent: str | None
-    """Its id."""
-    parent_index: int | None
-    """The position of the parent in this list; ids are unique within a level only."""
-    children: int
-    """Number of sub-regions."""
-    pairs: int
-    """Number of pairs of sub-regions."""
-    leaf: bool
-    c_w: Score
-    c_z: Score
-    flat: float | None = None
-    """The mean distance over everything below the region, without the hierarchy; null for a leaf."""
-    sparseness: float | None = None
-    """The mean distance between its sub-regions (Eq. 3); null for a leaf."""
-    spread: Spread | None = None
-    """Null with a single template."""
-    inference: RegionInference | None = None
-    """Null, like the three below, without a pair of sub-regions."""
-    null: RegionNull | None = None
-    rank: Rank | None = None
-    leave_one_out: InfluentialRegion | None = None
-
-
-@dataclass(frozen=True)
-class InferenceSummary:
-    """How much was resampled, and what was not."""
-
-    words_left_out: int
-    resamples: int
-    permutations: int
-    left_out: list[str]
-
-
-@dataclass(frozen=True)
-class Tokenisation:
-    """Spearman correlations, over the regions of a level, of the distance to the siblings with traits of the name."""
-
-    level: str
-    regions: int
-    tokens: Estimate | None
-    name_likelihood: Estimate | None
-    norm: Estimate | None
-
-
-@dataclass(frozen=True)
-class PlaceboMeasure:
-    invented: Estimate
-    real: Estimate
-    ratio: Estimate | None
-    """Invented divided by real."""
-
-
-@dataclass(frozen=True)
-class Placebo:
-    """Invented places as one cluster, beside the real ones of a level: what names alone do."""
-
-    level: str
-    names: list[str]
-    tokens: float | None
-    """Mean number of tokens of the invented names; null where the scorer counts none."""
-    candidate_tokens: float | None
-    real_tokens: float | None
-    c_w: PlaceboMeasure
-    sparseness: PlaceboMeasure
-
-
-@dataclass(frozen=True)
-class TemplateAgreement:
-    """Kendall's W: whether the templates rank the regions of a level alike."""
-
-    level: str
-    by: str
-    """"c_w" for inner regions, "distance" (to the siblings' centroid) for leaves."""
-    regions: int
-    w: float | None
-    """0 for no agreement, 1 for the same order."""
-    p: float | None
-
-
-@dataclass(frozen=True)
-class WordingScores:
-    """The scores of one region with other words; intervals are those of balanced C_w."""
-
-    id: str
-    c_w_balanced: Annotated[float | None, Field(alias="c_w.balanced")]
-    c_w_paper: Annotated[float | None, Field(alias="c_w.paper")]
-    c_z_balanced: Annotated[float | None, Field(alias="c_z.balanced")]
-    c_z_paper: Annotated[float | None, Field(alias="c_z.paper")]
-    inference: Estimate | None
-    difference: Estimate | None
-    """Minus balanced C_w of the full wording, on the same words."""
-
-
-@dataclass(frozen=True)
-class WordingEntry:
-    """The root and the regions directly below it, with a topic or a word left out or replaced."""
-
-    what: str
-    """full, without topic, without word or replaced topic."""
-    name: str
-    """The topic or word; empty for the full wording."""
-    regions: list[WordingScores]
-
-
-@dataclass(frozen=True)
-class WordingStudy:
-    """The first wording is the full one; tables/wording.csv has all regions."""
-
-    wordings: list[WordingEntry]
-    substitutes: list[str] | None
-    words_without_substitute: list[str]
-
-
-@dataclass(frozen=True)
-class Wording:
-    """The scores of every region with other words: `what` was done to the topic or word `name`."""
-
-    what: str
-    name: str
-    scores: dict[str, np.ndarray]  # by measure, such as c_w.balanced; the mean over templates
-    balanced: Estimates | None = None  # balanced C_w with its intervals; None for a single word left out
-    difference: Estimates | None = None  # from the full wording, on the same words
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RegionsResult(AuditResult):
-    """How differently one model, by one score, describes the regions of the world."""
+    """How differently one model, by one score, describes the regions of the world.
+
+    Attributes
+    ----------
+    schema_version : int
+        Version of the format of results.json.
+    audit : str
+        Name of the audit.
+    settings : object
+        Everything that identifies the run.
+    findings : list of Finding
+        The conclusions: the overall answer for each model, then details, then cautions.
+    versions : dict of str
+        Versions of Python and of the packages that can change a number.
+    work : dict of int
+        How much was computed rather than read from the store. Not saved.
+    folder : Path or None
+        Where the run is saved.
+    model : ModelIdentity
+        The language model.
+    counts : RegionsCounts
+        Numbers of regions and sentences, and what was cut.
+    regions : list of RegionScores
+        For each region: `c_w` and `c_z` (each `balanced` and `paper`), `flat`, `sparseness`, `inference`, `null`,
+        `rank`.
+    inference : InferenceSummary
+        How much was resampled, and what was left out.
+    tokenisation : list of Tokenisation
+        Correlations of the distances with the tokens and the likelihood of the names.
+    grouping : GroupingTest or None
+        Whether regions of one parent lie closer together than random ones.
+    association : Association or None
+        Which words the model uses more, and less, of each region than of others.
+    known : KnownStereotypes or None
+        How well the associations separate what people call stereotypes from other pairs.
+    placebo : Placebo or None
+        The same measures for invented places.
+    kendall_w : list of TemplateAgreement or None
+        Agreement of the templates; None with a single template.
+    wording : WordingStudy or None
+        Scores without some words or with other words.
+    answers : RegionsAnswers or None
+        The log-likelihoods. Not saved.
+    by_template : dict of numpy.ndarray
+        Every measure for each template. Not saved.
+    wordings : tuple of Wording
+        Arrays behind `wording`. Not saved.
+    tree : RegionTree
+        The regions as a tree.
+    words : list of Word
+        The words.
+    likelihoods : numpy.ndarray
+        Log-likelihoods: templates x regions x words; NaN for the root.
+    name_likelihoods : numpy.ndarray
+        Log-likelihood of the bare name of each region.
+
+    Notes
+    -----
+    Returned by `audit_regions`. Printing it shows the findings.
+
+    Examples
+    --------
+    >>> result = geobias.audit_regions(cities=0, out="runs/regions")  # doctest: +SKIP
+    >>> result.region("Africa").c_w.balanced  # doctest: +SKIP
+    >>> result.differing_words(0, count=5)  # doctest: +SKIP
+    """
 
     audit: Literal["regions"] = "regions"
     settings: RegionsSettings
@@ -265,6 +142,10 @@ class RegionsResult(AuditResult):
     regions: list[RegionScores] = field(repr=False)
     inference: InferenceSummary = field(repr=False)
     tokenisation: list[Tokenisation] = field(repr=False)
+    grouping: GroupingTest | None = field(default=None, repr=False)
+    """Whether regions of one parent lie closer together than random ones, at the highest level that has two parents."""
+    association: Association | None = field(default=None, repr=False)
+    known: KnownStereotypes | None = field(default=None, repr=False)
     placebo: Placebo | None = field(default=None, repr=False)
     kendall_w: list[TemplateAgreement] | None = field(default=None, repr=False)
     wording: WordingStudy | None = field(default=None, repr=False)
@@ -298,12 +179,41 @@ class RegionsResult(AuditResult):
         return self._require_answers().name_likelihoods
 
     def measure(self, name: str) -> np.ndarray:
-        """A measure of every region, the mean over templates: c_w.balanced, c_z.paper, flat, sparseness, words, ..."""
+        """Return a measure of every region, averaged over templates. Not for results that were read from a folder.
+
+        Parameters
+        ----------
+        name : str
+            Such as "c_w.balanced", "c_w.paper", "c_z.balanced", "flat", "sparseness" or "words".
+
+        Returns
+        -------
+        numpy.ndarray
+            In the order of `regions`; NaN where a region has no value.
+
+        Raises
+        ------
+        InputError
+            If the result was read from a folder.
+        """
         self._require_answers()
         return np.asarray(self.by_template[name].mean(axis=0))
 
     def differing_words(self, region: int, count: int) -> list[str]:
-        """The words in which a region's sub-regions differ most, without repeats; none where there is no pair."""
+        """Return the words in which the sub-regions of a region differ most.
+
+        Parameters
+        ----------
+        region : int
+            Position of the region in `regions`.
+        count : int
+            Number of words.
+
+        Returns
+        -------
+        list of str
+            Without repeats; empty if the region has no pair of sub-regions.
+        """
         differences = self.measure("words")[region]
         if np.isnan(differences).any():
             return []
@@ -312,30 +222,40 @@ class RegionsResult(AuditResult):
         return list(dict.fromkeys(ordered))[:count]
 
     def region(self, name: str) -> RegionScores:
-        """One region by id or name; of several at different levels, the highest."""
+        """Return one region by id or name; of several at different levels, the highest.
+
+        Parameters
+        ----------
+        name : str
+            Such as "Africa", "AF" or "France".
+
+        Returns
+        -------
+        RegionScores
+            Its scores.
+
+        Raises
+        ------
+        InputError
+            If there is no such region, or several at one level.
+        """
         matches = [region for region in self.regions if name in (region.id, region.name)]
         if not matches:
-            raise InputError(f"No region {name!r} in this result.")
+            choices = describe_choices(name, [region.name for region in self.regions])
+            raise InputError(f"This result has no region {name!r}. {choices}")
         same_level = [region for region in matches if region.level == matches[0].level]
         if len(same_level) > 1:
             ids = ", ".join(f"{region.id} (in {region.parent})" for region in same_level)
-            raise InputError(f"{len(same_level)} regions are called {name!r}: give one of the ids {ids}.")
+            raise InputError(f"{len(same_level)} regions have the name {name!r}. Use one of the ids: {ids}.")
         return matches[0]
 
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each region, nested values under joined names such as c_w_balanced."""
-        return [dict(_flatten(region)) for region in self.regions]
+    def summarise(self) -> Iterator[str]:
+        return summarise(self)
+
+    def list_tidy_rows(self) -> Iterator[dict[str, Any]]:
+        return list_tidy_rows(self)
 
     def _require_answers(self) -> RegionsAnswers:
         if self.answers is None:
-            raise InputError("A result that was read from a folder has no likelihoods: likelihoods.parquet holds them.")
+            raise InputError("A result read from a folder has no likelihoods. Read likelihoods.parquet in that folder.")
         return self.answers
-
-
-def _flatten(record: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of a dataclass and of those in it; absent ones are left out."""
-    for name, value in vars(record).items():
-        if is_dataclass(value):
-            yield from _flatten(value, f"{prefix}{name}_")
-        elif value is not None:
-            yield f"{prefix}{name}", value

@@ -1,11 +1,11 @@
-"""Several language models, or one by several scores: each a run of its own, below one folder with an index."""
+"""Several language models, or one by several scores: each a separate run, below one folder with an index."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, groupby
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,9 @@ from geobias.audits.plan import Plan
 from geobias.audits.regions.audit import RegionsStudy, connect
 from geobias.audits.regions.design import RegionsDesign
 from geobias.audits.regions.result import RegionsResult
+from geobias.audits.regions.terminal import agreement_report
 from geobias.audits.served_models import Served, Workload
+from geobias.audits.show_results import View, show_results
 from geobias.audits.study import IndexEntry, RankAgreement, RunIndex, RunOptions, save_index
 from geobias.engine.ask import compute_on
 from geobias.measures.ranks import mean_rank_correlation
@@ -23,15 +25,9 @@ from geobias.models.scorer import check_method
 from geobias.report.results import SCHEMA_VERSION, to_json
 from geobias.report.run_folder import RESERVED
 from geobias.report.runs import index_folder, slug
-from geobias.report.tables import print_json
+from geobias.report.tables import console, print_json
 
-
-@dataclass(frozen=True)
-class RegionsRuns:
-    """The results of several runs by their folders, and how far every two of them agree."""
-
-    results: dict[str, RegionsResult]
-    agreement: list[RankAgreement]
+Results = dict[str, RegionsResult]  # by the folders of their runs
 
 
 def list_studies(
@@ -39,7 +35,7 @@ def list_studies(
 ) -> dict[str, RegionsStudy]:
     """A study of every model by every score (without any: its default), by their folders below that of all."""
     methods: list[str | None] = [*dict.fromkeys(check_method(score) for score in scores)] or [None]
-    several = [models] if isinstance(models, Served) else dict.fromkeys(models)
+    several = [models] if isinstance(models, Served) else models
     studies = [RegionsStudy(design, model, method, options) for model in several for method in methods]
     return dict(zip(_choose_paths([study.names() for study in studies]), studies, strict=True))
 
@@ -57,7 +53,7 @@ def plan_studies(studies: Mapping[str, RegionsStudy]) -> Plan:
     )
 
 
-def run_studies(studies: Mapping[str, RegionsStudy], folder: Path) -> RegionsRuns:
+def run_studies(studies: Mapping[str, RegionsStudy], folder: Path) -> tuple[Results, list[RankAgreement]]:
     """Run one after the other, each model loaded once; every folder is checked before the first is loaded."""
     index = index_folder(folder, list(studies)) if len(studies) > 1 else None
     if index:
@@ -72,23 +68,41 @@ def run_studies(studies: Mapping[str, RegionsStudy], folder: Path) -> RegionsRun
         with compute_on(options.ray, options.device, options.dtype) as (device, dtype):
             for path, study in zip(studies, _load_models(studies.values(), device, dtype), strict=True):
                 results[path] = study.run()
-        runs = RegionsRuns(results, _compare_ranks(results))
+        agreement = _compare_ranks(results)
         if index:
             entries = [IndexEntry(path, result.model.name, result.model.score) for path, result in results.items()]
-            save_index(index, RunIndex(runs=entries, agreement=runs.agreement))
-    return runs
+            save_index(index, RunIndex(runs=entries, agreement=agreement))
+    return results, agreement
 
 
-def print_runs(runs: RegionsRuns) -> None:
+def show_runs(results: Results, agreement: Sequence[RankAgreement], folder: Path, view: View) -> None:
+    """One run, or all of them with their overall answers side by side; with `--full` also whether they agree."""
+    if view.json:
+        print_runs(results, agreement)
+        return
+    several = len(results) > 1
+    show_results([_name_score(result) if several else result for result in results.values()], folder, view)
+    if several and view.full:
+        for part in agreement_report(results, agreement):
+            console().print(part)
+
+
+def _name_score(result: RegionsResult) -> RegionsResult:
+    """With the score after the model: runs may differ by it alone."""
+    name = f"{result.model.name} ({result.model.score})"
+    return replace(result, findings=[replace(finding, model=name) for finding in result.findings])
+
+
+def print_runs(results: Results, agreement: Sequence[RankAgreement]) -> None:
     """The content of results.json; of several runs all of them, and how far they agree."""
-    first, *others = runs.results.values()
-    if not others:
-        print_json(first)
+    runs = list(results.values())
+    if len(runs) == 1:
+        print_json(runs[0])
         return
     content = {
         "schema_version": SCHEMA_VERSION,
-        "runs": [result.to_dict() for result in runs.results.values()],
-        "agreement": [to_json(agreement) for agreement in runs.agreement],
+        "runs": [result.to_dict() for result in runs],
+        "agreement": [to_json(pair) for pair in agreement],
     }
     print(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
 
@@ -123,7 +137,7 @@ def _choose_paths(names: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{folders[model]}/{score}" for model, score in names]
 
 
-def _compare_ranks(results: Mapping[str, RegionsResult]) -> list[RankAgreement]:
+def _compare_ranks(results: Results) -> list[RankAgreement]:
     """For every two runs: whether they put the regions in the same order, word by word."""
     return [
         RankAgreement(

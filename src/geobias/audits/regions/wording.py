@@ -1,6 +1,6 @@
 """What the words do to the score: topics or single words left out (HERB, Table 3), topics replaced (Table 6).
 
-For what is left out nothing is asked again: the vectors are made from fewer likelihoods. For what is replaced, the
+For what is left out nothing is scored again: the vectors are made from fewer likelihoods. For what is replaced, the
 sentences with the substitutes are scored once.
 """
 
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from geobias.audits.regions.answers import RegionsAnswers
-from geobias.audits.regions.design import RegionsDesign, topics_to_leave_out
-from geobias.audits.regions.result import BALANCED, Wording, WordingEntry, WordingScores, WordingStudy
+from geobias.audits.regions.design import RegionsDesign, top_rows_with_pairs, topics_to_leave_out
+from geobias.audits.regions.records import Wording, WordingEntry, WordingScores, WordingStudy
+from geobias.audits.regions.result import BALANCED
 from geobias.measures.estimates import Estimates
-from geobias.measures.herb import FORMS, descriptive_vectors, herb_scores
+from geobias.measures.herb import FORMS, Children, descriptive_vectors, herb_scores
 from geobias.measures.region_intervals import find_affordable
 from geobias.measures.word_jackknife import FEWEST_WORDS, jackknife_words
 from geobias.report.results import number
@@ -44,14 +46,15 @@ def measure_wordings(design: RegionsDesign, answers: RegionsAnswers) -> list[Wor
     """
     if not design.ablate and answers.substituted is None:
         return []
-    variants = list(_list_variants(design, answers))
     wordings = score_wordings(design, answers)
-    by_topic = [k for k, variant in enumerate(variants) if variant.what != WITHOUT_WORD]
-    has_enough_words = min(variants[k].has_word.sum() for k in by_topic) >= FEWEST_WORDS
+    by_topic = {k: v for k, v in enumerate(_list_variants(design, answers)) if v.what != WITHOUT_WORD}
+    has_enough_words = min(variant.has_word.sum() for variant in by_topic.values()) >= FEWEST_WORDS
     if has_enough_words and find_affordable(answers.likelihoods, design.tree.children, times=len(by_topic)).scores:
-        balanced, differences = _estimate(design, answers, [variants[k] for k in by_topic])
-        for k, estimates, difference in zip(by_topic, balanced, [None, *differences], strict=True):
-            wordings[k] = replace(wordings[k], balanced=estimates, difference=difference)
+        complete = [wordings[k].scores[BALANCED] for k in by_topic]
+        balanced, differences = _estimate(design, answers, list(by_topic.values()), complete)
+        for position, k in enumerate(by_topic):
+            difference = differences.part(position - 1) if position else None
+            wordings[k] = replace(wordings[k], balanced=balanced.part(position), difference=difference)
     return wordings
 
 
@@ -66,29 +69,25 @@ def score_wordings(design: RegionsDesign, answers: RegionsAnswers) -> list[Wordi
 
 def describe_wordings(design: RegionsDesign, wordings: Sequence[Wording]) -> WordingStudy:
     """The root and the regions directly below it, as results.json holds them."""
-    tree = design.tree
-    rows = [row for row in (0, *map(int, tree.children[0])) if len(tree.children[row]) > 1]
+    tree, substitutes = design.tree, design.substitutes
+
+    def describe(wording: Wording, row: int) -> WordingScores:
+        return WordingScores(
+            id=tree.regions[row].id,
+            **{measure.replace(".", "_"): number(values[row]) for measure, values in wording.scores.items()},
+            inference=wording.balanced.at(row) if wording.balanced else None,
+            difference=wording.difference.at(row) if wording.difference else None,
+        )
+
     return WordingStudy(
         wordings=[
             WordingEntry(
-                wording.what,
-                wording.name,
-                [
-                    WordingScores(
-                        id=tree.regions[row].id,
-                        **{
-                            measure.replace(".", "_"): number(values[row]) for measure, values in wording.scores.items()
-                        },
-                        inference=None if wording.balanced is None else wording.balanced.at(row),
-                        difference=None if wording.difference is None else wording.difference.at(row),
-                    )
-                    for row in rows
-                ],
+                wording.what, wording.name, [describe(wording, row) for row in top_rows_with_pairs(tree.children)]
             )
             for wording in wordings
         ],
-        substitutes=None if design.substitutes is None else list(design.substitutes.words),
-        words_without_substitute=[] if design.substitutes is None else list(design.substitutes.lacking),
+        substitutes=list(substitutes.words) if substitutes else None,
+        words_without_substitute=list(substitutes.lacking) if substitutes else [],
     )
 
 
@@ -110,26 +109,28 @@ def _list_variants(design: RegionsDesign, answers: RegionsAnswers) -> Iterator[V
             yield Variant(WITHOUT_WORD, f"{word.word} ({word.topic})", answers.likelihoods, np.arange(len(words)) != k)
 
 
+def score_vectors(vectors: Any, name_likelihoods: np.ndarray, children: Children) -> dict[str, Any]:
+    """Both variants of the score in both forms, by names such as c_w.balanced."""
+    scores = vars(herb_scores(vectors, name_likelihoods, children))
+    return {f"{variant}.{form}": scores[variant][form] for form in FORMS for variant in scores}
+
+
 def _score(design: RegionsDesign, answers: RegionsAnswers, likelihoods: np.ndarray) -> dict[str, np.ndarray]:
-    by_measure: dict[str, list[np.ndarray]] = {}
-    for of_template in likelihoods:
-        scores = herb_scores(descriptive_vectors(of_template), answers.name_likelihoods, design.tree.children)
-        for form in FORMS:
-            by_measure.setdefault(f"c_w.{form}", []).append(scores.c_w[form])
-            by_measure.setdefault(f"c_z.{form}", []).append(scores.c_z[form])
-    return {measure: np.mean(values, axis=0) for measure, values in by_measure.items()}
+    """The mean over templates of every score."""
+    by_template = [
+        score_vectors(descriptive_vectors(f), answers.name_likelihoods, design.tree.children) for f in likelihoods
+    ]
+    return {measure: np.mean([scores[measure] for scores in by_template], axis=0) for measure in by_template[0]}
 
 
 def _estimate(
-    design: RegionsDesign, answers: RegionsAnswers, variants: Sequence[Variant]
-) -> tuple[list[Estimates], list[Estimates]]:
-    """Balanced C_w of every variant, and of every one but the first minus that of the first.
+    design: RegionsDesign, answers: RegionsAnswers, variants: Sequence[Variant], complete: Sequence[np.ndarray]
+) -> tuple[Estimates, Estimates]:
+    """Balanced C_w of every variant, `complete` with all words, and of every one but the first minus that of the first.
 
     Each word is left out of all variants at once. The p-values of all differences, of regions with a pair of
     sub-regions, are one family.
     """
-    words = len(design.words)
-    complete = [_score(design, answers, variant.select(np.arange(words)))[BALANCED] for variant in variants]
     has_pair = np.array([len(children) > 1 for children in design.tree.children])
 
     def measure(kept: np.ndarray) -> np.ndarray:
@@ -142,8 +143,6 @@ def _estimate(
         ]
         return np.where(has_pair, np.stack(scores), np.nan)
 
-    jackknife = jackknife_words(measure, words)
-    balanced = jackknife.estimate_distances()
-    differences = jackknife.transform(lambda values: values[..., 1:, :] - values[..., :1, :]).estimate_differences()
-    count = len(variants)
-    return [balanced.part(k) for k in range(count)], [differences.part(k) for k in range(count - 1)]
+    jackknife = jackknife_words(measure, len(design.words))
+    differences = jackknife.transform(lambda values: values[..., 1:, :] - values[..., :1, :])
+    return jackknife.estimate_distances(), differences.estimate_differences()

@@ -1,1 +1,1 @@
-"""The tables of both papers, measured beside published."""
+"""The tables of both papers, measured and published."""

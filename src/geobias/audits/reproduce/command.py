@@ -7,61 +7,116 @@ from typing import Annotated, Any
 
 import typer
 
-from geobias.options import Debug, Device, Json, Out, Plain, TextFiles
+from geobias.options import (
+    COMPUTE,
+    INPUT,
+    MODEL,
+    STATISTICS,
+    Debug,
+    Device,
+    Full,
+    Json,
+    Out,
+    Plain,
+    Quiet,
+    TextFiles,
+)
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="herb, or names (Barriere and Cifuentes).")],
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help="Paper to reproduce: herb, or names (Barriere and Cifuentes).")
+    ],
     table: Annotated[
         list[str] | None,
-        typer.Option(metavar="N", help="Only this table: herb 1 to 6 and 4-overall; names 1, 2, 4, 5."),
+        typer.Option(
+            metavar="N",
+            help="Reproduce only this table: herb 1 to 6 and 4-overall; names 1, 2, 4, 5 (default: all).",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    cities: Annotated[
+        str | None,
+        typer.Option(help="herb: each country's N largest cities (default: all, as published).", rich_help_panel=INPUT),
+    ] = None,
+    hatespeech18: Annotated[
+        Path | None,
+        typer.Option(
+            help="herb, Table 4: labelled texts with columns text, label, split (train or test).",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    imdb: Annotated[
+        Path | None,
+        typer.Option(help="herb, Table 4: labelled IMDB reviews with the same columns.", rich_help_panel=INPUT),
+    ] = None,
+    texts: TextFiles = None,
+    column: Annotated[
+        str | None,
+        typer.Option(help="names: column of --texts that holds the text (default: text).", rich_help_panel=INPUT),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(help="Use only the first N texts of each file (default: all).", rich_help_panel=INPUT),
     ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PUBLISHED=LOCAL",
-            help="A folder or another id in a published model's place: bert-base-cased=models/bert.",
+            help="Replace a published model by a folder or another id: bert-base-cased=models/bert.",
+            rich_help_panel=MODEL,
         ),
     ] = None,
-    cities: Annotated[
-        str | None, typer.Option(help="herb: each country's N largest cities (default: all, as in the paper).")
-    ] = None,
-    hatespeech18: Annotated[
-        Path | None, typer.Option(help="herb, Table 4: labelled texts; columns text, label, split (train or test).")
-    ] = None,
-    imdb: Annotated[Path | None, typer.Option(help="herb, Table 4: the same of IMDB's reviews.")] = None,
     classifier: Annotated[
         list[str] | None,
-        typer.Option(metavar="DATASET=MODEL", help="herb, Table 4: hatespeech18=ID, imdb=ID."),
+        typer.Option(
+            metavar="DATASET=MODEL",
+            help="herb, Table 4: classifier for a data set: hatespeech18=ID, imdb=ID.",
+            rich_help_panel=MODEL,
+        ),
     ] = None,
-    texts: TextFiles = None,
-    column: Annotated[str | None, typer.Option(help="names: the column that holds the texts (default: text).")] = None,
     finder: Annotated[
-        str | None, typer.Option(help="names: what finds people (the paper's: xx_ent_wiki_sm; default: the embedded).")
+        str | None,
+        typer.Option(
+            help="names: model that finds people (published: xx_ent_wiki_sm; default: the bundled one).",
+            rich_help_panel=MODEL,
+        ),
     ] = None,
     draws: Annotated[
-        int | None, typer.Option(help="names: renamed versions of each text for each country (default: 50).")
+        int | None,
+        typer.Option(help="names: names drawn per text and country (default: 50).", rich_help_panel=STATISTICS),
     ] = None,
     perplexity_draws: Annotated[
-        int | None, typer.Option(help="names, Table 5: draws whose perplexity is taken; it is slow (default: all).")
+        int | None,
+        typer.Option(
+            help="names, Table 5: names per text and country whose perplexity is computed (default: all). Slow.",
+            rich_help_panel=STATISTICS,
+        ),
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first N texts of each file.")] = None,
     device: Device = "auto",
-    dtype: Annotated[str, typer.Option(help="float32 (as in the papers), bfloat16, float16 or auto.")] = "float32",
-    out: Out = None,
-    json: Json = False,
+    dtype: Annotated[
+        str,
+        typer.Option(
+            help="Precision of the weights: float32 (as published), bfloat16, float16 or auto.",
+            rich_help_panel=COMPUTE,
+        ),
+    ] = "float32",
     plain: Plain = False,
+    out: Out = None,
+    full: Full = False,
+    quiet: Quiet = False,
+    json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """A paper's tables again: its own models and settings, measured beside published.
+    """Reproduce the tables of a paper and compare them with the published numbers.
 
-    Models come from the Hugging Face hub or cache, or from folders that you name; those that are not there are said.
+    Loads the paper's models from the Hugging Face Hub or cache, or from folders that you name, and lists those that
+    are missing.
     """
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.reproduce.audit import reproduce as reproduce_tables
-    from geobias.audits.reproduce.terminal import show
+    from geobias.audits.show_results import View, show_result
     from geobias.audits.study import output_folder
-    from geobias.report.tables import print_json
 
     options: dict[str, Any] = {
         "table": table or (),
@@ -79,4 +134,4 @@ def reproduce(
     }
     folder = output_folder(out, "reproduce", [paper])
     result = reproduce_tables(paper, **options, device=device, dtype=dtype, out=folder)
-    print_json(result) if json else show(result, folder)
+    show_result(result, folder, View(full, quiet, json))

@@ -10,5 +10,4 @@ from geobias.report.tables import write_csv
 
 def write_files(folder: Path, result: ReproduceResult) -> None:
     for table in result.tables:
-        path = folder / "tables" / f"reproduce-{result.settings.paper}-{table.table}.csv"
-        write_csv(path, (cell for form in table.forms for cell in table.cells(form)))
+        write_csv(folder / "tables" / f"reproduce-{result.settings.paper}-{table.table}.csv", table.cells())

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,12 +11,10 @@ from geobias.audits.regions.audit import ask_regions
 from geobias.audits.regions.measure import score_regions
 from geobias.audits.regions.wording import FULL, REPLACED, WITHOUT_TOPIC, score_wordings
 from geobias.audits.reproduce.design import ALBERT, HERB_MODELS, HERB_SCORE, HerbDesign
-from geobias.audits.reproduce.measure import build_result, build_table, one_form
-from geobias.audits.reproduce.models import PublishedModels
+from geobias.audits.reproduce.paper_study import PaperStudy
 from geobias.audits.reproduce.prefix_tables import PrefixAnswers, ask_datasets, measure_prefix_table
-from geobias.audits.reproduce.published import PublishedTable
-from geobias.audits.reproduce.result import HerbSettings, ReproducedTable, ReproduceResult
-from geobias.audits.study import RunOptions, Study
+from geobias.audits.reproduce.published import PublishedTable, build_table
+from geobias.audits.reproduce.result import ReproducedTable
 from geobias.measures.pairs import pair_count
 from geobias.measures.ranks import rank_correlation
 from geobias.models.load import load
@@ -34,82 +31,60 @@ SWAPPED_NOTE = (
     "number of pairs is undone. So “NA” is likely South America, the continent with the fewest countries."
 )
 FORMS_NOTE = (
-    "In the paper's form Eq. 8 divides by the number of pairs of sub-regions twice, so a score mostly tells how few "
-    "sub-regions there are. Balanced does not; its published numbers are the printed ones with the second division "
-    "undone (x n(n-1)/2 / 1000), which is as near as they let one come."
+    "In the paper's form Eq. 8 divides by the number of pairs of sub-regions twice, so a score mostly reflects the "
+    "number of sub-regions. The balanced form does not. Its published numbers are the printed ones with the second "
+    "division undone (x n(n-1)/2 / 1000), which is an approximation."
 )
 FINETUNE_NOTE = "Table 5 needs models fine-tuned on hatespeech18: `geobias finetune` is the command for it."
 Scores = Mapping[str, np.ndarray]  # c_w.balanced, c_w.paper, c_z..., flat: a number for each region
 ScoresByRow = dict[tuple[str, str], Scores]  # by (model, "") for Tables 1 and 2, by (wording, topic) for 3 and 6
 
 
-@dataclass(frozen=True)
-class HerbAnswers:
-    models: PublishedModels
-    regions: dict[str, RegionsAnswers]  # by published model
-    prefixes: PrefixAnswers
+HerbAnswers = tuple[dict[str, RegionsAnswers], PrefixAnswers]  # the first by published model
 
 
-class HerbStudy(Study[Scorer, HerbAnswers, ReproduceResult]):
-    """Tables of HERB, measured with the published models or those in their place."""
-
-    audit = "reproduce"
-
-    def __init__(self, design: HerbDesign, options: RunOptions) -> None:
-        super().__init__(options)
-        self.design = design
-
-    def settings(self) -> HerbSettings:
-        return self.design.settings
-
-    def load(self, device: str, dtype: str) -> list[Scorer]:
-        return []  # `ask` loads the models one by one: they need not fit into memory together
-
+class HerbStudy(PaperStudy[HerbDesign, HerbAnswers]):
     def ask(self, scorers: Sequence[Scorer]) -> HerbAnswers:
-        design, options = self.design, self.options
-        models = PublishedModels(design.replacements, options.device, options.dtype)
+        design = self.design
         answers = {}
         for name in HERB_MODELS if design.has("1", "2") else [ALBERT] if design.has("3", "6") else []:
-            model = models.load(name, load)
+            model = self.load_model(name, load)
             if model is None:
                 continue
             scorer = model.scorer(HERB_SCORE)
             regions = design.wordings if name == ALBERT else design.regions
-            answers[name] = ask_regions(regions, scorer, progress=options.progress)
-            models.record(name, scorer, answers[name].work)
+            answers[name] = ask_regions(regions, scorer, progress=self.options.progress)
+            self.record(name, scorer, answers[name].work)
         prefix_tables = [table for table in design.tables if table.number.startswith("4")]
-        return HerbAnswers(models, answers, ask_datasets(prefix_tables, design.datasets, models, options))
+        return answers, ask_datasets(prefix_tables, design.datasets, self.options, self.record)
 
-    def measure(self, answers: HerbAnswers) -> ReproduceResult:
-        scores = _score_rows(self.design, answers)
-        tables = [measure_table(table, scores, self.design.regions.tree, answers) for table in self.design.tables]
-        return build_result(self.design.settings, tables, answers.models, list(_notes(self.design)))
+    def measure_tables(self, answers: HerbAnswers) -> list[ReproducedTable]:
+        regions, prefixes = answers
+        scores = _score_rows(self.design, regions)
 
+        def measure(table: PublishedTable) -> ReproducedTable:
+            if table.number.startswith("4"):
+                return measure_prefix_table(table, prefixes)
+            if table.number == "5":
+                return build_table(table, notes=[FINETUNE_NOTE])
+            return measure_regions_table(table, scores, self.design.regions.tree)
 
-def measure_table(
-    table: PublishedTable, scores: ScoresByRow, tree: RegionTree, answers: HerbAnswers
-) -> ReproducedTable:
-    if table.number.startswith("4"):
-        return measure_prefix_table(table, answers.prefixes)
-    if table.number == "5":
-        return build_table(table, one_form(table), notes=[FINETUNE_NOTE])
-    return measure_regions_table(table, scores, tree)
+        return [measure(table) for table in self.design.tables]
 
-
-def _notes(design: HerbDesign) -> Iterator[str]:
-    if design.has("1", "3", "6"):
-        yield SWAPPED_NOTE
-        yield FORMS_NOTE
-    if design.has("1", "2", "3", "6") and design.settings.cities != "all":
-        yield (
-            f"Cities asked about: at most {design.settings.cities} of each country, the paper's are all (--cities "
-            "all): scores differ for that alone."
-        )
+    def notes(self) -> list[str]:
+        design, cities = self.design, self.design.regions.settings.cities
+        notes = [SWAPPED_NOTE, FORMS_NOTE] if design.has("1", "3", "6") else []
+        if design.has("1", "2", "3", "6") and cities != "all":
+            notes.append(
+                f"At most {cities} cities of each country are scored, the paper uses all (--cities all): scores differ "
+                "for that reason alone."
+            )
+        return notes
 
 
-def _score_rows(design: HerbDesign, answers: HerbAnswers) -> ScoresByRow:
+def _score_rows(design: HerbDesign, answers: dict[str, RegionsAnswers]) -> ScoresByRow:
     scores: ScoresByRow = {}
-    for name, model_answers in answers.regions.items():
+    for name, model_answers in answers.items():
         if design.has("1", "2"):
             by_template = score_regions(design.regions, model_answers)
             scores[name, ""] = {measure: values.mean(axis=0) for measure, values in by_template.items()}
@@ -134,27 +109,23 @@ def measure_regions_table(table: PublishedTable, scores: ScoresByRow, tree: Regi
         flat = measured("flat", as_printed)
         note = _compare_readings(table.values, flat, measured("flat", as_released))
         note += " Nothing in Table 2 itself tells whether its labels are swapped too: they are taken as printed."
-        return build_table(table, one_form(table, flat), ranked=CONTINENTS, notes=[note.strip()])
+        return build_table(table, flat, ranked=CONTINENTS, notes=[note.strip()])
     pairs = np.array([pair_count(len(tree.children[i])) for i in as_released])
     paper = measured("paper", as_released)
-    forms = {
-        "balanced": (table.values * pairs / SCALE, measured("balanced", as_released)),
-        "paper": (table.values, SCALE * paper),
-    }
+    balanced = (table.values * pairs / SCALE, measured("balanced", as_released))
+    forms = {"balanced": balanced, "paper": (table.values, SCALE * paper)}
     note = _compare_readings(table.values, measured("paper", as_printed), paper)
-    return build_table(table, forms, taken_for=TAKEN_FOR, ranked=CONTINENTS, notes=[note] if note else [])
+    return build_table(table, forms=forms, taken_for=TAKEN_FOR, ranked=CONTINENTS, notes=[note] if note else [])
 
 
 def _row_scores(table: PublishedTable, row: Sequence[str], scores: ScoresByRow, measure: str) -> np.ndarray | None:
-    """The scores of all regions behind a row; None where its model was not asked."""
+    """The scores of all regions behind a row; None where its model was not scored."""
     if table.number in ("1", "2"):
-        row_scores = scores.get((row[0], ""))
-        name = measure if table.number == "2" else f"{row[1].lower()}.{measure}"
+        key, name = (row[0], ""), measure if table.number == "2" else f"{row[1].lower()}.{measure}"
     else:
         wording, _, topic = row[0].partition(" ")
-        row_scores = scores.get((WORDINGS[wording], topic))
-        name = f"c_w.{measure}"
-    return None if row_scores is None else row_scores[name]
+        key, name = (WORDINGS[wording], topic), f"c_w.{measure}"
+    return scores[key][name] if key in scores else None
 
 
 def _compare_readings(published: np.ndarray, as_printed: np.ndarray, as_released: np.ndarray) -> str:
@@ -168,6 +139,6 @@ def _compare_readings(published: np.ndarray, as_printed: np.ndarray, as_released
             return ""
         means.append(f"{np.mean(correlations):+.2f}")
     return (
-        f"Order of the continents, mean rank correlation over rows: {means[0]} with the labels as printed, {means[1]} "
-        "in the released code's order."
+        "Order of the continents by the printed scores, mean rank correlation over the measured rows: "
+        f"{means[0]} with the labels as printed, {means[1]} in the released code's order."
     )

@@ -6,30 +6,27 @@ Their tweets are not published, so what is compared is their models on other tex
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from geobias.audits.names.answers import ClassifierAnswers
-from geobias.audits.names.audit import NamesStudy
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.perplexity import score_originals
+from geobias.audits.names.study import NamesStudy
 from geobias.audits.reproduce.design import ENGLISH, LANGUAGES, MULTILINGUAL, TASKS, NamesTablesDesign, Task
-from geobias.audits.reproduce.measure import build_result, build_table, one_form
-from geobias.audits.reproduce.models import PublishedModels
-from geobias.audits.reproduce.published import PublishedTable
-from geobias.audits.reproduce.result import NamesTablesSettings, ReproducedTable, ReproduceResult
-from geobias.audits.study import RunOptions, Study
+from geobias.audits.reproduce.paper_study import PaperStudy
+from geobias.audits.reproduce.published import PublishedTable, build_table
+from geobias.audits.reproduce.result import ReproducedTable
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.measures.change import change_by_country
-from geobias.measures.correlation import global_correlation, pooled_correlation
+from geobias.measures.correlation import pearson, pooled_correlation
 from geobias.models.load import load, load_classifier
 from geobias.models.scorer import Classifier, Scorer
 from geobias.texts.user_texts import Texts
 
-OVERALL = "Overall"
 TEXTS_NOTE = (
     "The paper's 8,891 English tweets and their translations are not published: these are its models on other texts "
     "({about}), so signs and orders can be compared, sizes hardly."
@@ -47,6 +44,11 @@ class OriginalAnswers:
     probabilities: np.ndarray = field(repr=False)  # texts x labels
     log_perplexity: np.ndarray = field(repr=False)
 
+    def correlations(self) -> np.ndarray:
+        """Of perplexity with each probability, over the texts."""
+        known = ~np.isnan(self.log_perplexity)
+        return pearson(self.log_perplexity[known], self.probabilities[known])
+
 
 @dataclass(frozen=True)
 class TaskAnswers:
@@ -57,47 +59,30 @@ class TaskAnswers:
     originals: dict[str, OriginalAnswers]  # by language
 
 
-@dataclass(frozen=True)
-class NamesTablesAnswers:
-    models: PublishedModels
-    tasks: dict[str, TaskAnswers]
+TasksAnswers = dict[str, TaskAnswers]  # by task
 
 
-class NamesTablesStudy(Study[Scorer, NamesTablesAnswers, ReproduceResult]):
-    """Tables of the names paper, measured with the published models or those in their place."""
-
-    audit = "reproduce"
-
-    def __init__(self, design: NamesTablesDesign, options: RunOptions) -> None:
-        super().__init__(options)
-        self.design = design
-
-    def settings(self) -> NamesTablesSettings:
-        return self.design.settings
-
-    def load(self, device: str, dtype: str) -> list[Scorer]:
-        return []  # `ask` loads the models one by one: they need not fit into memory together
-
-    def ask(self, scorers: Sequence[Scorer]) -> NamesTablesAnswers:
-        models = PublishedModels(self.design.replacements, self.options.device, self.options.dtype)
-        answers = {name: self._ask_task(name, models) for name in self._task_names()}
-        return NamesTablesAnswers(models, {name: task for name, task in answers.items() if task is not None})
-
-    def measure(self, answers: NamesTablesAnswers) -> ReproduceResult:
-        tables = [_measure_table(table, self.design, answers.tasks) for table in self.design.tables]
-        return build_result(self.design.settings, tables, answers.models, list(_notes(self.design)))
-
-    def _task_names(self) -> list[str]:
-        """The tasks whose classifiers the tables need."""
+class NamesTablesStudy(PaperStudy[NamesTablesDesign, TasksAnswers]):
+    def ask(self, scorers: Sequence[Scorer]) -> TasksAnswers:
         if self.design.has("1", "5"):
-            return list(TASKS)
-        return ["sentiment", "hate"] if self.design.has("2") else ["sentiment"]
+            names = list(TASKS)
+        else:
+            names = ["sentiment", "hate"] if self.design.has("2") else ["sentiment"]
+        answers = {name: self._ask_task(name) for name in names}
+        return {name: task for name, task in answers.items() if task is not None}
 
-    def _ask_task(self, name: str, models: PublishedModels) -> TaskAnswers | None:
+    def measure_tables(self, answers: TasksAnswers) -> list[ReproducedTable]:
+        return [_measure_table(table, self.design, answers) for table in self.design.tables]
+
+    def notes(self) -> list[str]:
+        about = (f"{language}: {len(texts):,} of {texts.source}" for language, texts in self.design.texts.items())
+        return [TEXTS_NOTE.format(about=", ".join(about)), *([LM_NOTE] if self.design.has("2", "4", "5") else [])]
+
+    def _ask_task(self, name: str) -> TaskAnswers | None:
         """None where the classifier is not available."""
         task = TASKS[name]
-        classifier = models.load(task.classifier, load_classifier)
-        lm = models.load(task.lm, load) if self.design.has("2", "4", "5") else None
+        classifier = self.load_model(task.classifier, load_classifier)
+        lm = self.load_model(task.lm, load) if self.design.has("2", "4", "5") else None
         if classifier is None:
             return None
         labels = rename_labels(classifier, task)
@@ -105,34 +90,33 @@ class NamesTablesStudy(Study[Scorer, NamesTablesAnswers, ReproduceResult]):
         renaming = None
         if self.design.renaming is not None:
             renaming = self._ask_renamed(self.design.renaming, classifier, labels, lm_scorer)
-            models.record(task.classifier, classifier, renaming.work)
+            self.record(task.classifier, classifier, renaming.work)
         originals = {}
         if lm_scorer is not None:
-            models.record(task.lm, lm_scorer)
+            self.record(task.lm, lm_scorer)
             if self.design.has("2", "4") and name in ("sentiment", "hate"):
                 originals = {
                     language: self._ask_originals(classifier, lm_scorer, texts)
                     for language, texts in self.design.texts.items()
                 }
-                models.record(task.classifier, classifier)
+                self.record(task.classifier, classifier)
         return TaskAnswers(labels, renaming, originals)
 
     def _ask_renamed(
         self, design: NamesDesign, classifier: Classifier, labels: tuple[str, ...], lm_scorer: Scorer | None
     ) -> ClassifierAnswers:
-        needs_perplexity = lm_scorer is not None and self.design.has("5")
-        design = replace(design, lm=lm_scorer, perplexity_draws=self.design.perplexity_draws if needs_perplexity else 0)
+        perplexity_draws = design.options.perplexity_draws if lm_scorer else 0
+        design = replace(design, options=replace(design.options, lm=lm_scorer, perplexity_draws=perplexity_draws))
         if "positive" in labels:  # whatever the classifier calls them, Delta is the difference of these two
             positive, negative = (classifier.labels[labels.index(tone)] for tone in ("positive", "negative"))
-            design = replace(design, positive=(positive,), negative=(negative,))
+            design = replace(design, positive=[positive], negative=[negative])
         study = NamesStudy(design, classifier, self.options)
         (answers,) = study.ask(study.load(self.options.device, self.options.dtype))
         return answers
 
     def _ask_originals(self, classifier: Classifier, lm_scorer: Scorer, texts: Texts) -> OriginalAnswers:
-        progress = self.options.progress
-        answers = ask(classifier, texts.texts, label=classifier.name, progress=progress)
-        perplexities = score_originals(lm_scorer, texts, "mean", progress)
+        answers = ask(classifier, texts.texts, label=classifier.name, progress=self.options.progress)
+        perplexities = score_originals(lm_scorer, texts, "mean", self.options.progress)
         return OriginalAnswers(answers.scores[:, : len(classifier.labels)], perplexities.log_perplexity)
 
 
@@ -144,63 +128,48 @@ def rename_labels(classifier: Classifier, task: Task) -> tuple[str, ...]:
     if names == tuple(f"label_{k}" for k in range(len(task.labels))):
         return task.labels
     raise InputError(
-        f"{classifier.name} cannot stand for {task.classifier}: its labels are {', '.join(classifier.labels)}, not "
+        f"{classifier.name} cannot replace {task.classifier}: its labels are {', '.join(classifier.labels)}, not "
         f"{', '.join(task.labels)}."
     )
 
 
-def _notes(design: NamesTablesDesign) -> Iterator[str]:
-    about = (f"{language}: {len(texts):,} of {texts.source}" for language, texts in design.texts.items())
-    yield TEXTS_NOTE.format(about=", ".join(about))
-    if design.has("2", "4", "5"):
-        yield LM_NOTE
-
-
-def _measure_table(table: PublishedTable, design: NamesTablesDesign, tasks: dict[str, TaskAnswers]) -> ReproducedTable:
+def _measure_table(table: PublishedTable, design: NamesTablesDesign, tasks: TasksAnswers) -> ReproducedTable:
     if table.number in ("2", "4"):
         return _measure_global_correlations(table, design, tasks)
     renaming = design.renaming
     if renaming is None:
-        return build_table(table, one_form(table), notes=["This table needs English texts: --texts en=FILE."])
+        return build_table(table, notes=["This table needs English texts: --texts en=FILE."])
     columns: dict[str, np.ndarray] = {}
     for task in tasks.values():
         columns |= _changes(task, renaming) if table.number == "1" else _local_correlations(task, renaming)
     gazetteer, countries = renaming.counterfactuals.gazetteer, renaming.counterfactuals.countries
-    positions = [len(countries) if name == OVERALL else countries.index(gazetteer.find(name)) for (name,) in table.rows]
+    positions = [
+        len(countries) if name == "Overall" else countries.index(gazetteer.find(name)) for (name,) in table.rows
+    ]
     unknown = np.full(len(countries) + 1, np.nan)
     measured = np.column_stack([columns.get(name, unknown)[positions] for name in table.columns])
     note = (
         f"{len(renaming.named):,} of {len(renaming.texts):,} texts name somebody; {renaming.counterfactuals.draws} "
         "renamed versions of each for each country."
     )
-    return build_table(table, one_form(table, measured), notes=[note])
+    return build_table(table, measured, notes=[note])
 
 
 def _measure_global_correlations(
-    table: PublishedTable, design: NamesTablesDesign, tasks: dict[str, TaskAnswers]
+    table: PublishedTable, design: NamesTablesDesign, tasks: TasksAnswers
 ) -> ReproducedTable:
     """Tables 2 and 4: over all texts of a language, for each class."""
-    correlations = {
+    correlations: dict[tuple[str, ...], float] = {
         (name, label, language): 100 * value
         for name, task in tasks.items()
         for language, answers in task.originals.items()
-        for label, value in zip(task.labels, _global_correlation(answers), strict=True)
+        for label, value in zip(task.labels, answers.correlations(), strict=True)
     }
-    rows = [(row[0], row[1]) if table.number == "2" else ("sentiment", row[0]) for row in table.rows]
-    measured = np.array(
-        [
-            [correlations.get((task, label, LANGUAGES[column]), np.nan) for column in table.columns]
-            for task, label in rows
-        ]
-    )
+    rows = table.rows if table.number == "2" else [("sentiment", *row) for row in table.rows]
+    cells = [[correlations.get((*row, LANGUAGES[column]), np.nan) for column in table.columns] for row in rows]
     lacking = [f"{name} ({LANGUAGES[name]}=FILE)" for name in table.columns if LANGUAGES[name] not in design.texts]
     notes = [f"Without texts, so without a measured number: {', '.join(lacking)}; give --texts."] if lacking else []
-    return build_table(table, one_form(table, measured), ranked=table.columns, notes=notes)
-
-
-def _global_correlation(answers: OriginalAnswers) -> np.ndarray:
-    known = ~np.isnan(answers.log_perplexity)
-    return global_correlation(answers.log_perplexity[known], answers.probabilities[known])
+    return build_table(table, np.array(cells), ranked=table.columns, notes=notes)
 
 
 def _changes(task: TaskAnswers, design: NamesDesign) -> dict[str, np.ndarray]:

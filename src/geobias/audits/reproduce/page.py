@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from geobias.audits.reproduce.published import PAPERS
 from geobias.audits.reproduce.result import ReproducedTable, ReproduceResult, TableForm
-from geobias.audits.reproduce.terminal import form_title, format_correlation, format_value, table_name
-from geobias.report.page.blocks import Block, Chart, Number, Row, Section, Table
+from geobias.audits.reproduce.terminal import form_title, format_value
+from geobias.report.page.blocks import Block, Chart, Row, Section, Table
 from geobias.report.page.charts import dots
 from geobias.report.runs import FinishedRun
 
-PAPERS = {"herb": "HERB (Li et al. 2022)", "names": "Barriere and Cifuentes (2024)"}
 ROWS = ("published", "measured")
 
 
 def describe(result: ReproduceResult) -> str:
-    """What was asked, in a sentence."""
+    """What was scored, in a sentence."""
     return (
-        f"{result.counts.tables} table(s) of {PAPERS[result.settings.paper]} again: "
-        f"{result.counts.measured_numbers:,} numbers were measured."
+        f"{result.counts.measured_numbers:,} numbers of {result.counts.tables} "
+        f"{'table' if result.counts.tables == 1 else 'tables'} of {PAPERS[result.settings.paper]} were measured again."
     )
 
 
@@ -27,7 +27,7 @@ def section(run: FinishedRun[ReproduceResult], name: str) -> Section:
     paper = result.settings.paper
     return Section(
         id=name,
-        title=f"{PAPERS[paper]} again: measured beside published",
+        title=f"{PAPERS[paper]}: measured and published numbers",
         lead=" ".join(result.notes),
         blocks=[
             block
@@ -35,7 +35,6 @@ def section(run: FinishedRun[ReproduceResult], name: str) -> Section:
             for form in table.forms
             for block in _blocks(name, form_title(paper, table, form), table, form)
         ],
-        numbers=list(_numbers(paper, result.tables)),
         notes=[note for table in result.tables for note in table.notes],
     )
 
@@ -77,18 +76,3 @@ def _chart(chart_id: str, heading: str, table: ReproducedTable, form: TableForm)
         dots(rows, label="row", title=column, order=[row["row"] for row in rows], colour="what"),
         rows,
     )
-
-
-def _numbers(paper: str, tables: list[ReproducedTable]) -> Iterator[Number]:
-    """How alike the order of the rows is in the last column of each table."""
-    for table in tables:
-        form = table.forms[0]
-        value = form.rank_correlation_over_rows[-1]
-        if value is not None:
-            column = f"{table.columns[-1]}, {form.form}" if form.form else table.columns[-1]
-            yield Number(
-                table_name(paper, table.table),
-                format_correlation(value),
-                "",
-                f"rank correlation over {len(table.rows)} rows ({column})",
-            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,7 @@ from geobias.audits.downstream.audit import DownstreamStudy
 from geobias.audits.downstream.design import DownstreamDesign, design_downstream
 from geobias.audits.downstream.result import Place, Predictions
 from geobias.audits.labels import find_main_label, label_tone
-from geobias.audits.reproduce.measure import build_table, one_form
-from geobias.audits.reproduce.models import PublishedModels
-from geobias.audits.reproduce.published import PublishedTable
+from geobias.audits.reproduce.published import PublishedTable, build_table
 from geobias.audits.reproduce.result import DatasetSettings, ReproducedTable
 from geobias.audits.study import RunOptions
 from geobias.errors import InputError
@@ -23,8 +21,7 @@ from geobias.measures.shift import performance, shift
 from geobias.models.load import load_classifier
 from geobias.models.scorer import Classifier
 from geobias.texts.input_table import read_table
-from geobias.texts.prefixes import PrefixedTexts
-from geobias.texts.templates import REGION
+from geobias.texts.templates import REGION, PrefixedTexts
 from geobias.texts.user_texts import read_texts
 
 PREFIXES = {"imdb": "The cast is from {region}.", "hatespeech18": "I am from {region}."}
@@ -34,7 +31,7 @@ PrefixAnswers = dict[tuple[str, str], Predictions]  # by dataset and number of t
 
 @dataclass(frozen=True)
 class Dataset:
-    """Labelled texts, the classifier that is asked about them, and the prefixes of all countries."""
+    """Labelled texts, the classifier that scores them, and the prefixes of all countries."""
 
     name: str
     file: Path
@@ -47,7 +44,7 @@ class Dataset:
         return DatasetSettings(str(self.file), len(texts), texts.digest, classifier=self.classifier)
 
     def design_for(self, table: PublishedTable) -> DownstreamDesign:
-        """Table 4 has regions of its own in place of all countries."""
+        """Table 4 has its own regions instead of all countries."""
         if table.number != "4":
             return self.design
         regions = [row[0].replace("-", " ") for row in table.rows]
@@ -65,14 +62,16 @@ def design_datasets(
     """The datasets; InputError where a file is given without a classifier, or a classifier without a file."""
     for name in files:
         if name not in classifiers:
-            raise InputError(f"--{name} needs a classifier too: --classifier {name}=MODEL.")
+            raise InputError(f"--{name} needs a classifier. Add --classifier {name}=MODEL.")
     for name in classifiers:
         if name not in files:
-            raise InputError(f"--classifier {name} needs its labelled texts too: --{name} FILE.")
+            raise InputError(f"--classifier {name} needs labelled texts. Add --{name} FILE.")
     datasets = {}
     for name, file in files.items():
         path = Path(file)
-        design = design_downstream(texts=_test_rows(path), label="label", limit=limit, prefix=PREFIXES[name])
+        design = design_downstream(
+            texts=_test_rows(path), label="label", limit=limit, prefix=PREFIXES[name], dissolved=True
+        )
         datasets[name] = Dataset(name, path, classifiers[name], design)
     return datasets
 
@@ -83,23 +82,23 @@ def _test_rows(path: Path) -> list[dict[str, Any]]:
     texts = read_texts(path, label="label", subsets=(SPLIT,) if has_split else ())
     rows = [i for i in range(len(texts)) if not has_split or texts.groups[SPLIT][i] == TEST]
     if not rows:
-        raise InputError(f"{path} has no row whose {SPLIT} is {TEST!r}: mend the column, or leave it out.")
+        raise InputError(f"{path} has no row with {TEST!r} in the column {SPLIT}. Fix the column, or remove it.")
     assert texts.labels is not None
     return [{"text": texts.texts[i], "label": list(texts.labels[i])} for i in rows]
 
 
 def ask_datasets(
-    tables: Sequence[PublishedTable], datasets: Mapping[str, Dataset], models: PublishedModels, options: RunOptions
+    tables: Sequence[PublishedTable], datasets: Mapping[str, Dataset], options: RunOptions, record: Callable[..., None]
 ) -> PrefixAnswers:
-    """What each dataset's classifier says of its texts with the prefixes of each table."""
+    """The scores of each dataset's classifier on its texts with each table's prefixes; `record` notes each model."""
     answers: PrefixAnswers = {}
     for dataset in datasets.values() if tables else ():
-        classifier = load_classifier(dataset.classifier, device=models.device, dtype=models.dtype)
+        classifier = load_classifier(dataset.classifier, device=options.device, dtype=options.dtype)
         positive = _positive_label(dataset.name, classifier)
         for table in tables:
             design = replace(dataset.design_for(table), positive=positive)
             (predictions,) = DownstreamStudy(design, classifier, options).ask([classifier])
-            models.record(dataset.name, classifier, predictions.work)
+            record(dataset.name, classifier, predictions.work)
             answers[dataset.name, table.number] = predictions
     return answers
 
@@ -125,7 +124,7 @@ def measure_prefix_table(table: PublishedTable, answers: PrefixAnswers) -> Repro
         else:
             columns = [k for k, column in enumerate(table.columns) if column.startswith(f"{name}_")]
             measured[:, columns] = _shifts(predictions) if table.number == "4" else _performance(predictions)
-    return build_table(table, one_form(table, measured), notes=notes)
+    return build_table(table, measured, notes=notes)
 
 
 def _shifts(predictions: Predictions) -> np.ndarray:
@@ -137,8 +136,7 @@ def _shifts(predictions: Predictions) -> np.ndarray:
 
 def _performance(predictions: Predictions) -> np.ndarray:
     """(without prefix, with all countries' prefixes) x (accuracy, macro-F1)."""
-    truth = predictions.truth
-    assert truth is not None
+    assert predictions.truth is not None
     probabilities = (predictions.original[:, None], predictions.prefixed[:, 1:])
-    rows = [performance(truth, values, predictions.threshold) for values in probabilities]
+    rows = [performance(predictions.truth, values, predictions.threshold) for values in probabilities]
     return np.array([[row.accuracy, row.macro_f1] for row in rows])

@@ -20,33 +20,33 @@ class DatasetSettings(TextsSettings):
 
 @dataclass(frozen=True)
 class HerbSettings:
-    """What makes two runs of HERB's tables the same."""
+    """Settings that identify a run of HERB's tables."""
 
     paper: Literal["herb"]
     tables: list[str]
     models: dict[str, str]
-    """For each model of the paper the one that is asked in its place, or its own name."""
+    """By name of the published model: the model scored instead, or the same name."""
     score: str
     """Of the language models."""
     template: str
     cities: int | str
-    """At most so many of each country, the largest; or "all"."""
+    """Maximum number of cities per country, the largest first; or "all"."""
     regions_digest: str
     datasets: dict[str, DatasetSettings]
     """The datasets of Table 4 that were given."""
     limit: int | None
-    """Only the first so many texts of each file."""
+    """Maximum number of texts per file, the first ones."""
     dtype: str
 
 
 @dataclass(frozen=True)
 class NamesTablesSettings:
-    """What makes two runs of the tables of Barriere and Cifuentes the same."""
+    """Settings that identify a run of the tables of Barriere and Cifuentes."""
 
     paper: Literal["names"]
     tables: list[str]
     models: dict[str, str]
-    """For each model of the paper the one that is asked in its place, or its own name."""
+    """By name of the published model: the model scored instead, or the same name."""
     texts: dict[str, TextsSettings]
     """By language."""
     draws: int
@@ -58,8 +58,8 @@ class NamesTablesSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedModel(ModelIdentity):
-    """A model that was asked, and the published model or dataset that it was asked for."""
+class ReproducedModel(ModelIdentity):
+    """A scored model, and the published model or dataset it stands for."""
 
     published: str
     """The model of the paper whose place it has, or the dataset that it classifies."""
@@ -116,41 +116,79 @@ class ReproducedTable:
     def is_measured(self) -> bool:
         return any(value is not None for form in self.forms for row in form.measured for value in row)
 
-    def cells(self, form: TableForm) -> Iterator[dict[str, Any]]:
-        """Every number of the table in one form: a row of its CSV file."""
-        for row, published, measured in zip(self.rows, form.published, form.measured, strict=True):
-            for k, column in enumerate(self.columns):
-                yield {
-                    **dict(zip(self.keys, row, strict=True)),
-                    "column": column,
-                    "taken_for": self.taken_for.get(column, column),
-                    "form": form.form,
-                    "published": published[k],
-                    "measured": measured[k],
-                }
+    def cells(self) -> list[dict[str, Any]]:
+        """Every number of the table in each of its forms: a row of its CSV file."""
+        return [
+            {
+                **dict(zip(self.keys, row, strict=True)),
+                "column": column,
+                "taken_for": self.taken_for.get(column, column),
+                "form": form.form,
+                "published": published[k],
+                "measured": measured[k],
+            }
+            for form in self.forms
+            for row, published, measured in zip(self.rows, form.published, form.measured, strict=True)
+            for k, column in enumerate(self.columns)
+        ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ReproduceResult(AuditResult):
-    """The tables of a paper, measured and published."""
+    """The tables of a paper, measured and published.
+
+    Attributes
+    ----------
+    schema_version : int
+        Version of the format of results.json.
+    audit : str
+        Name of the audit.
+    settings : object
+        Everything that identifies the run.
+    findings : list of Finding
+        The conclusions: the overall answer for each model, then details, then cautions.
+    versions : dict of str
+        Versions of Python and of the packages that can change a number.
+    work : dict of int
+        How much was computed rather than read from the store. Not saved.
+    folder : Path or None
+        Where the run is saved.
+    models : list of ReproducedModel
+        The models, and the published models that they stand for.
+    counts : ReproduceCounts
+        How many of the published numbers were measured.
+    tables : list of ReproducedTable
+        For each table: `rows`, `columns` and `forms`, each with `published` and `measured` numbers.
+    notes : list of str
+        Notes on all tables.
+
+    Notes
+    -----
+    Returned by `reproduce`. Printing it shows the findings.
+
+    Examples
+    --------
+    >>> result = geobias.reproduce("herb", table="1")  # doctest: +SKIP
+    >>> result.tables[0].is_measured  # doctest: +SKIP
+    """
 
     audit: Literal["reproduce"] = "reproduce"
     settings: HerbSettings | NamesTablesSettings
-    models: list[AskedModel]
+    models: list[ReproducedModel]
     counts: ReproduceCounts
     tables: list[ReproducedTable]
     notes: list[str]
     """On all tables together."""
 
     @property
-    def model_identities(self) -> list[AskedModel]:
+    def model_identities(self) -> list[ReproducedModel]:
         return self.models
 
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each number of each table, in each of its forms: `frame`."""
-        return [
-            {"table": table.table, **cell}
-            for table in self.tables
-            for form in table.forms
-            for cell in table.cells(form)
-        ]
+    def summarise(self) -> Iterator[str]:
+        numbers = ", ".join(table.table for table in self.tables)
+        yield f"table{'' if len(self.tables) == 1 else 's'} {numbers} of the paper {self.settings.paper!r}"
+
+    def list_tidy_rows(self) -> Iterator[dict[str, Any]]:
+        """A row for each number of each table, in each of its forms."""
+        for table in self.tables:
+            yield from ({"table": table.table, **cell} for cell in table.cells())

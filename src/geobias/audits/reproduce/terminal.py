@@ -1,20 +1,19 @@
-"""What `geobias reproduce` prints: published numbers, and measured ones below them."""
+"""What `geobias reproduce` prints below its findings: published numbers, and measured ones below them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
+from rich.console import RenderableType
 from rich.table import Table
 
+from geobias.audits.reproduce.findings import TOLERANCE, count_agreement
 from geobias.audits.reproduce.result import ReproducedTable, ReproduceResult, TableForm
 from geobias.report.results import Number
-from geobias.report.runs import shown
-from geobias.report.tables import NOTHING, console, titled_table
+from geobias.report.tables import NOTHING, titled_table
 
 RANKS = "rank corr."
-HEAD = "published,\n  measured"
-EDGES = 2  # of a terminal table
+WIDE = 70  # characters: below it, the summary has no rank correlation
 FORM_TITLES = {"": "", "balanced": "balanced", "paper": "the paper's form, x 1000"}
 MEANING = (
     "Rank corr.: Spearman's correlation of measured with published, over the rows of a column, or over the columns "
@@ -23,19 +22,29 @@ MEANING = (
 )
 
 
-def show(result: ReproduceResult, folder: Path) -> None:
-    out = console()
+def summary_table(result: ReproduceResult, width: int) -> Table:
+    """A row for each table of the paper: how many numbers were measured, and how many of them agree."""
+    table = titled_table("Measured and published numbers, by table")
+    table.add_column("table", overflow="fold")
+    for heading in ("published", "measured", f"within {100 * TOLERANCE:.0f} %", *((RANKS,) if width >= WIDE else ())):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for agreement in map(count_agreement, result.tables):
+        counts = [f"{count:,}" for count in (agreement.published, agreement.measured, agreement.reproduced)]
+        ranks = [format_correlation(agreement.table.forms[0].rank_correlation_over_rows[-1])] if width >= WIDE else []
+        table.add_row(table_name(result.settings.paper, agreement.table.table), *counts, *ranks)
+    return table
+
+
+def full_report(result: ReproduceResult, width: int) -> Iterator[RenderableType]:
+    """Every table, published and measured."""
     for table in result.tables:
         for form in table.forms:
-            for part in terminal_tables(result.settings.paper, table, form, width=out.width):
-                out.print(part)
-        for note in table.notes:
-            out.print(note)
-        out.print()
-    for note in result.notes:
-        out.print(note)
-    out.print(MEANING, style="dim")
-    out.print(f"Every number: tables/reproduce-*.csv.\nResults: {shown(folder)}", soft_wrap=True)
+            yield from terminal_tables(result.settings.paper, table, form, width=width)
+        yield from table.notes
+        yield ""
+    yield from result.notes
+    yield MEANING
+    yield "Every number: tables/reproduce-*.csv."
 
 
 def table_name(paper: str, number: str) -> str:
@@ -50,7 +59,7 @@ def terminal_tables(paper: str, table: ReproducedTable, form: TableForm, *, widt
     """No number is cut: columns that do not fit go into a further table below."""
     title = form_title(paper, table, form)
     row_names, *columns = _columns(table, form)
-    for n, group in enumerate(_groups(columns, width - EDGES - _width(row_names))):
+    for n, group in enumerate(_groups(columns, width - 2 - _width(row_names))):  # without the table's edges
         part = titled_table(f"{title}; further columns" if n else title)
         part.padding = 0
         for k, column in enumerate([row_names, *group]):
@@ -68,15 +77,16 @@ def terminal_tables(paper: str, table: ReproducedTable, form: TableForm, *, widt
 
 def _columns(table: ReproducedTable, form: TableForm) -> Iterator[list[str]]:
     """Names, then every column: a head, two lines for each row (published, measured), and the rank correlation."""
-    row_names = [HEAD if table.is_measured else "published"]
+    row_names = ["published,\n  measured" if table.is_measured else "published"]
     for (first, *others), measured in zip(table.rows, form.measured, strict=True):
         state = "not available" if all(value is None for value in measured) else "measured"
         row_names += [first, "  " + ", ".join((*others, state))]
     yield [*row_names, RANKS]
-    for k, rank in enumerate(form.rank_correlation_over_rows):
+    for k, (name, rank) in enumerate(zip(table.columns, form.rank_correlation_over_rows, strict=True)):
+        heading = f"{name}\nis {table.taken_for[name]}" if name in table.taken_for else name.replace("_", "\n")
         pairs = zip(form.published, form.measured, strict=True)
         cells = [format_value(row[k], form.places[k]) for pair in pairs for row in pair]
-        yield [_heading(table, k), *cells, format_correlation(rank)]
+        yield [heading, *cells, format_correlation(rank)]
     if table.ranked and table.is_measured:
         ranks = map(format_correlation, form.rank_correlation_over_columns)
         yield [RANKS.replace(" ", "\n"), *(cell for rank in ranks for cell in ("", rank)), ""]
@@ -95,14 +105,6 @@ def _groups(columns: Sequence[list[str]], room: int) -> Iterator[list[list[str]]
             group = []
         group.append(column)
     yield group
-
-
-def _heading(table: ReproducedTable, column: int) -> str:
-    """A column whose label is likely wrong says what it is taken for; long names are broken."""
-    printed = table.columns[column]
-    if printed in table.taken_for:
-        return f"{printed}\nis {table.taken_for[printed]}"
-    return printed.replace("_", "\n")
 
 
 def format_value(value: Number, places: int) -> str:

@@ -1,0 +1,1 @@
+"""`geobias decide`: whom a language model hires, lends to, admits or believes."""

@@ -1,0 +1,159 @@
+"""The answers of one model as arrays, by case: a scenario, its mirror and their wordings are one unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from geobias.measures.crossed_variance import FEWEST_DRAWS, CrossedVariance, NameUnits
+from geobias.models.scorer import ModelIdentity
+from geobias.texts.scenarios import Scenario
+
+NO_UNITS = NameUnits(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
+
+
+@dataclass(frozen=True)
+class CaseLayout:
+    """Where each text stands among the answers to its case.
+
+    Texts are (scenario, paraphrase) x origins x draws; answers are cases x origins x answers of a case.
+    """
+
+    scenarios: tuple[Scenario, ...]
+    cells: tuple[tuple[int, int], ...]  # scenario and paraphrase of each index of the texts' first dimension
+    draws: int
+
+    @property
+    def cases(self) -> list[str]:
+        return list(dict.fromkeys(scenario.case for scenario in self.scenarios))
+
+    @property
+    def case_of_cell(self) -> np.ndarray:
+        numbers = {case: n for n, case in enumerate(self.cases)}
+        return np.array([numbers[self.scenarios[i].case] for i, _ in self.cells])
+
+    @property
+    def place_of_cell(self) -> np.ndarray:
+        """The position of each cell among those of its case."""
+        cases = self.case_of_cell
+        return np.array([int((cases[:k] == case).sum()) for k, case in enumerate(cases)])
+
+    @property
+    def width(self) -> int:
+        """Answers of the case with the most of them."""
+        return (int(self.place_of_cell.max()) + 1) * self.draws
+
+    def select_cells(self, is_kept: np.ndarray) -> CaseLayout:
+        """The layout of some cells, which are all of their cases."""
+        cells = [cell for cell, keep in zip(self.cells, is_kept, strict=True) if keep]
+        numbers = {old: new for new, old in enumerate(dict.fromkeys(i for i, _ in cells))}
+        scenarios = tuple(self.scenarios[i] for i in numbers)
+        return CaseLayout(scenarios, tuple((numbers[i], k) for i, k in cells), self.draws)
+
+    def arrange(self, values: np.ndarray) -> np.ndarray:
+        """cases x origins x answers, from cells x origins x draws; NaN where a case has fewer answers."""
+        arranged = np.full((len(self.cases), values.shape[1], self.width // self.draws, self.draws), np.nan)
+        arranged[self.case_of_cell, :, self.place_of_cell] = values
+        return arranged.reshape(len(self.cases), values.shape[1], self.width)
+
+    def arrange_by_cell(self, values: np.ndarray) -> np.ndarray:
+        """cases x answers, from cells x draws; 0 (or the type's empty value) where a case has fewer answers."""
+        arranged = np.zeros((len(self.cases), self.width // self.draws, self.draws), dtype=values.dtype)
+        arranged[self.case_of_cell, self.place_of_cell] = values
+        return arranged.reshape(len(self.cases), self.width)
+
+    @property
+    def counted(self) -> np.ndarray:
+        return self.arrange_by_cell(np.ones((len(self.cells), self.draws), dtype=bool))
+
+    @property
+    def favours(self) -> np.ndarray:
+        """cases x answers: 1 where yes (or a high number, or being chosen) helps the person, -1 where it harms."""
+        signs = np.array([self.scenarios[i].sign for i, _ in self.cells])
+        return self.arrange_by_cell(np.repeat(signs[:, None], self.draws, axis=1))
+
+    @property
+    def domains(self) -> list[str]:
+        """Of each case."""
+        by_case = {scenario.case: scenario.domain for scenario in reversed(self.scenarios)}
+        return [by_case[case] for case in self.cases]
+
+
+@dataclass(frozen=True)
+class WayAnswers:
+    """The answers where origin shows in one way: yes against no, in nats."""
+
+    origin: str
+    layout: CaseLayout
+    yes: np.ndarray = field(repr=False)  # cases x countries x answers
+    shares: np.ndarray = field(repr=False)  # the same: probability of yes, given yes or no; 0.5 if neither is answered
+    answered: np.ndarray = field(repr=False)  # the same: probability of yes or no
+    refusals: np.ndarray | None = field(repr=False)  # the same: share of answers that refuse; None if not sampled
+    invented: np.ndarray | None = field(repr=False)  # cases x invented countries x answers
+    no_origin: np.ndarray = field(repr=False)  # cases x 1 x answers
+    units: NameUnits | None = field(default=None, repr=False)  # which names each answer shows; None without names
+    genders: np.ndarray | None = field(default=None, repr=False)  # cases x answers
+    covariates: np.ndarray | None = field(default=None, repr=False)  # cases x countries x answers x covariates
+
+    def crossed_variance(self, counted: np.ndarray | None = None) -> CrossedVariance:
+        counted = self.layout.counted if counted is None else counted
+        units = NO_UNITS if self.units is None else self.units
+        return CrossedVariance(units, self.yes.shape, counted, names_fixed=self.units is None)
+
+    def separates_names(self, genders: int = 1) -> bool:
+        """Whether the effects of names can be told apart from those of cases, in each of so many genders.
+
+        A mirror or a paraphrase repeats the names of its case: only draws show other names.
+        """
+        return self.units is None or self.layout.draws >= FEWEST_DRAWS * genders
+
+    def favourable_shares(self) -> np.ndarray:
+        """Probability of the favourable answer, given yes or no; 0 where a case has fewer answers."""
+        return np.nan_to_num(np.where(self.layout.favours[:, None, :] > 0, self.shares, 1 - self.shares))
+
+    def favourable(self, yes: np.ndarray) -> np.ndarray:
+        """Log-odds of the favourable answer, from those of yes; 0 where a case has fewer answers."""
+        return np.nan_to_num(yes * self.layout.favours[:, None, :])
+
+
+@dataclass(frozen=True)
+class OtherAnswers:
+    """Numbers or choices: cases x countries x answers, signed so that higher is better for the person."""
+
+    layout: CaseLayout
+    values: np.ndarray = field(repr=False)
+
+
+@dataclass(frozen=True)
+class ModelAnswers:
+    """Everything one model answered."""
+
+    model: ModelIdentity
+    ways: tuple[WayAnswers, ...]
+    merit: np.ndarray | None = field(repr=False)  # cases: favourable log-odds, praised minus blamed
+    numbers: OtherAnswers | None
+    choices: OtherAnswers | None
+    order: np.ndarray | None = field(repr=False)  # cases: log-odds of the first of two equal people
+    decisions: int
+    distinct: int
+    cut: int
+    work: dict[str, int]
+    sampled: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def number_names(names: np.ndarray, kinds: Sequence[np.ndarray]) -> NameUnits:
+    """Name units of answers that each show one name of every kind.
+
+    `names` is kinds x answers (flat): the names as texts; `kinds` numbers the kind of each. Empty names are not shown.
+    """
+    answer, keys = [], []
+    for row, kind in zip(names, kinds, strict=True):
+        shown = np.flatnonzero(row != "")
+        answer.append(shown)
+        keys += list(zip(kind[shown].tolist(), row[shown].tolist(), strict=True))
+    numbers = {key: n for n, key in enumerate(dict.fromkeys(keys))}
+    units = np.array([numbers[key] for key in keys], dtype=int)
+    return NameUnits(np.concatenate(answer), units, np.array([kind for kind, _ in numbers], dtype=int))

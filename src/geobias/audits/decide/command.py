@@ -1,0 +1,116 @@
+"""`geobias decide`: its options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from geobias import options
+
+
+def decide(
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[MODEL ...]",
+            help="Language models: Hugging Face ids, folders, GGUF files or package.module:function (default: the "
+            "bundled model, which decides near chance).",
+        ),
+    ] = None,
+    scenarios: Annotated[
+        Path | None,
+        typer.Option(
+            help="Your own scenarios: CSV, TSV, JSONL or Parquet with the columns text (with {person}) and favourable "
+            "(yes or no), optionally domain, mirror_of, paraphrase_of, kind, role (default: 80 bundled scenarios).",
+            rich_help_panel=options.INPUT,
+        ),
+    ] = None,
+    domains: Annotated[
+        str | None,
+        typer.Option(
+            help="Use only these domains: hiring,lending,visas (default: all).", rich_help_panel=options.INPUT
+        ),
+    ] = None,
+    origin: Annotated[
+        str,
+        typer.Option(
+            help="How origin shows: stated, demonym, name, said; several with commas.", rich_help_panel=options.INPUT
+        ),
+    ] = "stated",
+    countries: options.Countries = None,
+    draws: Annotated[
+        int, typer.Option(help="Names drawn per case and country, with --origin name.", rich_help_panel=options.INPUT)
+    ] = 2,
+    paraphrases: Annotated[
+        int, typer.Option(help="Wordings of each question, at most.", rich_help_panel=options.INPUT)
+    ] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the names.", rich_help_panel=options.INPUT)] = 0,
+    system: Annotated[
+        str | None, typer.Option(help="System prompt (default: none).", rich_help_panel=options.MODEL)
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(help="Use only the first N cases of each kind (default: all).", rich_help_panel=options.INPUT),
+    ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            help="Answers sampled per question from a server without log-probabilities (default: 20).",
+            rich_help_panel=options.MODEL,
+        ),
+    ] = None,
+    endpoint: options.EndpointUrl = None,
+    model: options.EndpointModel = None,
+    begin: options.Begin = None,
+    plan: options.Plan = False,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    ray: options.Ray = None,
+    plain: options.Plain = False,
+    yes: options.Yes = False,
+    max_calls: options.MaxCalls = None,
+    rate: options.Rate = None,
+    concurrency: options.Concurrency = None,
+    out: options.Out = None,
+    full: options.Full = False,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Measure whom a language model decides for: hire, lend to, admit or believe, by country.
+
+    Asks yes/no questions about people of every country, half of them mirrored so that a tendency to say yes cancels,
+    and compares the log-odds of the favourable answer. The scenarios measure models; they recommend nothing.
+    """
+    from geobias.audits.decide.audit import audit_decisions
+    from geobias.audits.decide.design import design_decisions
+    from geobias.audits.decide.study import DecideStudy
+    from geobias.audits.served_models import served_by
+    from geobias.audits.show_results import View, show_result
+    from geobias.audits.study import RunOptions, output_folder
+    from geobias.models.scorer import EMBEDDED_LM
+
+    served = served_by(
+        endpoint, model, models, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
+    )
+    names = list(dict.fromkeys(models or [EMBEDDED_LM]))
+    design_options: dict[str, Any] = {
+        "scenarios": scenarios,
+        "domains": domains or (),
+        "origin": origin,
+        "countries": countries or (),
+        "draws": draws,
+        "paraphrases": paraphrases,
+        "seed": seed,
+        "system": system,
+        "limit": limit,
+        "samples": samples,
+    }
+    if plan:
+        DecideStudy(design_decisions(**design_options), served or names, RunOptions(device, dtype)).plan().show()
+        return
+    folder = output_folder(out, "decide", served or names)
+    result = audit_decisions(served or names, **design_options, device=device, dtype=dtype, ray=ray, out=folder)
+    show_result(result, folder, View(full, quiet, json))

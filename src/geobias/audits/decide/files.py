@@ -1,0 +1,121 @@
+"""The files of a decisions run: CSV tables, every decision as Parquet, and maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geobias.audits.decide.records import CountryEstimate, ModelDecisions
+from geobias.audits.decide.result import DecideResult
+from geobias.report.parquet import column_values, damaged, read_columns
+from geobias.report.runs import FinishedRun, slug
+from geobias.report.tables import write_csv
+
+DECISIONS = "decisions.parquet"
+KEYS = ("origin", "case", "country", "answer")
+
+Row = dict[str, Any]
+
+
+def write_files(folder: Path, result: DecideResult) -> None:
+    write_csv(folder / "tables" / "countries.csv", _list_country_rows(result))
+    write_csv(folder / "tables" / "domains.csv", _list_group_rows(result, "domain"))
+    write_csv(folder / "tables" / "origins.csv", _list_group_rows(result, "origin"))
+    write_csv(folder / "tables" / "cases.csv", _list_case_rows(result))
+    if any(entry.by_gender for entry in result.decisions):
+        write_csv(folder / "tables" / "genders.csv", _list_group_rows(result, "gender"))
+    if any(entry.numbers or entry.choices for entry in result.decisions):
+        write_csv(folder / "tables" / "numbers_and_choices.csv", _list_other_rows(result))
+    _write_decisions(folder / DECISIONS, result)
+    _write_maps(folder / "figures", result)
+
+
+def _list_country_rows(result: DecideResult) -> Iterator[Row]:
+    for entry in result.decisions:
+        for country in entry.countries:
+            row: Row = {"model": entry.model.name, "country": country.country, "code": country.code}
+            row |= {f"preference_{key}": value for key, value in vars(country.preference).items()}
+            for name in ("probability", "impact_ratio"):
+                row |= {f"{name}_{key}": value for key, value in vars(getattr(country, name)).items()}
+            row["rate"] = country.rate
+            if country.yes_tendency is not None:
+                row |= {f"yes_tendency_{key}": value for key, value in vars(country.yes_tendency).items()}
+            yield row | {"answered": country.answered, "refusals": country.refusals}
+
+
+def _list_group_rows(result: DecideResult, kind: str) -> Iterator[Row]:
+    for entry in result.decisions:
+        for part in getattr(entry, f"by_{kind}"):
+            for country in part.countries:
+                yield {"model": entry.model.name, kind: getattr(part, kind), **_estimate_cells(country)}
+
+
+def _list_other_rows(result: DecideResult) -> Iterator[Row]:
+    for entry in result.decisions:
+        for measure, countries in (("number", entry.numbers), ("choice", entry.choices)):
+            yield from ({"model": entry.model.name, "measure": measure, **_estimate_cells(each)} for each in countries)
+
+
+def _estimate_cells(country: CountryEstimate) -> Row:
+    return {"country": country.country, "code": country.code, **vars(country.estimate)}
+
+
+def _list_case_rows(result: DecideResult) -> Iterator[Row]:
+    for entry in result.decisions:
+        yield from ({"model": entry.model.name, **vars(case)} for case in entry.cases)
+
+
+def _write_decisions(path: Path, result: DecideResult) -> None:
+    """A row for every yes/no answer about a country: the log-odds of yes by each model."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    parts: dict[str, list[Any]] = {key: [] for key in (*KEYS, "favours")}
+    codes = [country.code for country in result.decisions[0].countries]
+    for way in result.answers[0].ways:
+        layout = way.layout
+        rows = np.argwhere(np.broadcast_to(layout.counted[:, None], way.yes.shape))
+        parts["origin"] += [way.origin] * len(rows)
+        parts["case"] += [layout.cases[k] for k in rows[:, 0]]
+        parts["country"] += [codes[c] for c in rows[:, 1]]
+        parts["answer"] += rows[:, 2].tolist()
+        parts["favours"] += layout.favours[rows[:, 0], rows[:, 2]].astype(int).tolist()
+    columns: Row = dict(parts)
+    for answers in result.answers:
+        values = [way.yes[np.broadcast_to(way.layout.counted[:, None], way.yes.shape)] for way in answers.ways]
+        columns[answers.model.name] = pa.array(np.concatenate(values), pa.float64())
+    pq.write_table(pa.table(columns), path, compression="zstd")
+
+
+def _write_maps(folder: Path, result: DecideResult) -> None:
+    """A map of preferences for each model."""
+    from geobias.report.figures import save_chart, world_map  # only where a map is drawn
+
+    for n, entry in enumerate(result.decisions, start=1):
+        chart = world_map(
+            {country.code: country.preference.value or 0.0 for country in entry.countries},
+            {country.code: country.country for country in entry.countries},
+            title=f"Decisions of {entry.model.name} by country",
+            subtitle=f"Mean over {result.counts.cases:,} cases; origin: {', '.join(result.settings.origin)}. It "
+            "describes the model, not people.",
+            legend="log-odds of the favourable answer against the mean of countries",
+            centre=0,
+            tone=1,
+        )
+        stem = f"map-{slug(entry.model.name)}"
+        taken = (folder / f"{stem}.svg").exists()  # by a model of the same last name
+        save_chart(chart, folder / (f"{stem}-{n}" if taken else stem))
+
+
+def read_decisions(run: FinishedRun[DecideResult], entry: ModelDecisions) -> dict[str, np.ndarray]:
+    """The keys of every answer and the log-odds of yes by one model, in the order of the file."""
+    path = run.folder / DECISIONS
+    table = read_columns(path, [*KEYS, "favours", entry.model.name])
+    yes = column_values(table, [entry.model.name]).ravel()
+    keys = {key: np.array(table.column(key).to_pylist(), dtype=object) for key in (*KEYS, "favours")}
+    if any(len(values) != len(yes) for values in keys.values()):
+        raise damaged(path)
+    return {**keys, "yes": yes}

@@ -1,0 +1,204 @@
+"""What `geobias decide` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from geobias.audits.decide.design import choose_other_way
+from geobias.audits.decide.ranking import (
+    WHERE_FROM,
+    list_clear_cells,
+    list_standing_out,
+    name_country,
+    rank_countries,
+)
+from geobias.audits.decide.records import CountryDecisions, CountryEstimate, ModelDecisions
+from geobias.audits.decide.result import DecideResult
+from geobias.measures.crossed_variance import FEWEST_DRAWS
+from geobias.measures.estimates import Estimate
+from geobias.report.tables import NOTHING, format_interval, interval, is_marked, signed, titled_table
+from geobias.texts.counterfactuals import GENDERS
+
+MEANING = (
+    "Preference: log-odds of the favourable answer against the mean of countries, in nats, net of a tendency to say "
+    "yes; points: the same as probability of 100. Rate: mean probability of the favourable answer. Impact ratio: rate "
+    "against that of the best-treated country, with bounds for all countries at once. * Adjusted p below 0.05. The "
+    "scenarios measure the model; they recommend nothing, and say nothing about people."
+)
+MOST_ROWS, ENDS_SHOWN = 24, 8  # with more countries the terminal shows both ends of the list; the files have all
+SUMMARY_ENDS, SUMMARY_ROWS, CASES_SHOWN = 3, 5, 6
+WIDE, NARROW = 100, 76
+FILES = "Every country, domain and case: tables/*.csv; every decision: decisions.parquet; maps: figures/."
+TEXT_COLUMNS = ("country", "model", "worst-treated", "domain", "case", "control", "origin")
+
+
+def summary_table(result: DecideResult, width: int) -> Table:
+    """Of one model the countries at both ends; of several a row each."""
+    if len(result.decisions) == 1:
+        return _country_table(result.decisions[0], width, SUMMARY_ENDS, 2 * SUMMARY_ENDS)
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    columns = ["model", "worst-treated", "impact ratio", "bounds", "spread", "stand out", "answered"]
+    _add_columns(table, columns if width >= NARROW else columns[:3])
+    for entry in result.decisions[:SUMMARY_ROWS]:
+        cells = [
+            entry.model.short_name,
+            name_country(entry, entry.worst.country),
+            f"{entry.worst.value:.2f}",
+            format_interval(entry.worst, ".2f"),
+            NOTHING if entry.spread is None else f"{entry.spread.value:.2f}",
+            f"{len(list_standing_out(entry)):,} of {len(entry.countries):,}",
+            f"{entry.answered:.0%}",
+        ]
+        table.add_row(*cells[: len(table.columns)])
+    return table
+
+
+def full_report(result: DecideResult, width: int) -> Iterator[RenderableType]:
+    """Every table and note, what the numbers mean, and where the files are."""
+    for entry in result.decisions:
+        yield _country_table(entry, width, ENDS_SHOWN, MOST_ROWS)
+        yield _control_table(entry)
+        if len(entry.by_origin) > 1:
+            yield _origin_table(entry)
+        yield _domain_table(entry)
+        yield _case_table(entry, width)
+    yield from list_notes(result)
+    for line in (MEANING, f"{WHERE_FROM}.", FILES):
+        yield Text(line, style="dim")
+
+
+def _add_columns(table: Table, headings: Sequence[str]) -> None:
+    """Words are folded where the terminal is narrow, numbers never."""
+    for heading in headings:
+        is_text = heading in TEXT_COLUMNS
+        table.add_column(heading, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
+
+
+def _country_table(entry: ModelDecisions, width: int, ends: int, most: int) -> Table:
+    table = titled_table(f"{entry.model.short_name}: favourable answers by country; * adjusted p < 0.05")
+    columns = ["country", "preference", "95 %", "points", "rate", "impact ratio"]
+    _add_columns(table, columns if width >= WIDE else columns[:5] if width >= NARROW else columns[:2])
+    ranked = rank_countries(entry)
+    groups = [ranked] if len(ranked) <= most else [ranked[:ends], ranked[-ends:]]
+    for n, countries in enumerate(groups):
+        if n:
+            table.add_row("...")
+        for country in countries:
+            table.add_row(*_country_cells(country)[: len(table.columns)])
+    return table
+
+
+def _country_cells(country: CountryDecisions) -> list[str]:
+    ratio = country.impact_ratio
+    bounds = "" if ratio.low is None else f" ({format_interval(ratio, '.2f')})"
+    return [
+        country.country,
+        _starred(country.preference),
+        interval(country.preference, 2) or NOTHING,
+        signed(country.probability.value, 1),
+        f"{country.rate:.2f}",
+        f"{ratio.value or 0:.2f}{bounds}",
+    ]
+
+
+def _starred(estimate: Estimate) -> str:
+    """With a star where the adjusted p-value is small; without, a blank keeps the digits in line."""
+    return signed(estimate.value, 2) + ("*" if is_marked(estimate) else " ")
+
+
+def _control_table(entry: ModelDecisions) -> Table:
+    table = titled_table(f"{entry.model.short_name}: controls, in nats")
+    _add_columns(table, ["control", "effect", "95 %"])
+    controls = entry.controls
+    rows = {
+        "any country against no origin": controls.named,
+        "invented against real countries": controls.invented,
+        "praise against blame (merit)": controls.merit,
+        "first of two equal people (order)": controls.order,
+        "yes whatever the question": controls.yes_tendency,
+    }
+    for name, estimate in rows.items():
+        if estimate is not None:
+            table.add_row(name, _starred(estimate), interval(estimate, 2) or NOTHING)
+    for name, spread in {"spread of countries": entry.spread, "spread of invented": controls.invented_spread}.items():
+        if spread is not None:
+            noise = f"{spread.low:.2f} to {spread.high:.2f}; noise floor {spread.noise:.2f}"
+            table.add_row(name, f"{spread.value:.2f} ", noise)
+    return table
+
+
+def _origin_table(entry: ModelDecisions) -> Table:
+    table = titled_table(f"{entry.model.short_name}: by the way that origin shows")
+    _add_columns(table, ["origin", "spread", "95 % ", "countries marked"])
+    for way in entry.by_origin:
+        marked = sum(is_marked(country.estimate) for country in way.countries)
+        spread = way.spread
+        cells = (
+            (NOTHING, NOTHING) if spread is None else (f"{spread.value:.2f}", f"{spread.low:.2f} to {spread.high:.2f}")
+        )
+        table.add_row(way.origin, *cells, f"{marked:,} of {len(way.countries):,}")
+    return table
+
+
+def _domain_table(entry: ModelDecisions) -> Table:
+    table = titled_table(f"{entry.model.short_name}: domains, with the country farthest from the mean")
+    _add_columns(table, ["domain", "cases", "country", "preference", "95 %"])
+    clear = {(domain, cell.code) for domain, cell in list_clear_cells(entry)}
+    for part in entry.by_domain:
+        farthest = max(part.countries, key=lambda country: _rank_cell(country, (part.domain, country.code) in clear))
+        table.add_row(
+            part.domain,
+            f"{part.cases}",
+            farthest.country,
+            _starred(farthest.estimate),
+            interval(farthest.estimate, 2) or NOTHING,
+        )
+    return table
+
+
+def _rank_cell(country: CountryEstimate, is_clear: bool) -> tuple[bool, float]:
+    return is_clear, abs(country.estimate.value or 0)
+
+
+def _case_table(entry: ModelDecisions, width: int) -> Table:
+    table = titled_table(f"{entry.model.short_name}: cases in which the country matters most")
+    columns = ["case", "domain", "rate", "gap", "highest to lowest"]
+    _add_columns(table, columns if width >= WIDE else columns[:4])
+    for case in entry.cases[:CASES_SHOWN]:
+        cells = [case.case, case.domain, f"{case.rate:.2f}", f"{case.gap:.2f}", f"{case.highest} to {case.lowest}"]
+        table.add_row(*cells[: len(table.columns)])
+    return table
+
+
+def list_notes(result: DecideResult) -> Iterator[str]:
+    """What was asked, and what was left out, in words."""
+    counts, settings = result.counts, result.settings
+    yield (
+        f"Scenarios: {counts.scenarios:,} ({settings.scenarios.source}): {counts.yes_helps:,} questions whose yes "
+        f"helps, {counts.yes_harms:,} whose yes harms, {counts.numbers:,} numbers, {counts.choices:,} choices. Origin: "
+        f"{', '.join(settings.origin)}."
+    )
+    other_way = choose_other_way(settings.origin)
+    if (counts.numbers or counts.choices) and settings.origin != [other_way]:
+        yield f"In numbers and choices, origin is shown in one way: {other_way}."
+    if counts.countries_left_out:
+        more = len(counts.countries_left_out) - ENDS_SHOWN
+        names = ", ".join(counts.countries_left_out[:ENDS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        yield f"Countries left out, since their origin cannot be shown in every way: {names}."
+    if settings.system:
+        yield f"System prompt: {settings.system}"
+    for entry in result.decisions:
+        if entry.smallest_effect is not None:
+            yield (
+                f"{entry.model.name}: the smallest difference of a country that is detected with 80 % power is "
+                f"{entry.smallest_effect:.2f} nats."
+            )
+        if entry.sampled:
+            yield f"{entry.model.name}: answers were sampled; intervals contain the sampling error."
+        if entry.by_gender and settings.draws < FEWEST_DRAWS * len(GENDERS):
+            yield f"Intervals by gender need at least two draws of each: --draws {FEWEST_DRAWS * len(GENDERS)}."
+        yield from (f"{entry.model.name}: {note}" for note in entry.notes)

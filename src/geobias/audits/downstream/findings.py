@@ -1,0 +1,252 @@
+"""What a downstream audit concludes: which places move a classifier's answers, beyond what any prefix does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from geobias.audits.downstream.contrasts import ClassifierContrasts, Contrast
+from geobias.audits.downstream.examples import list_examples
+from geobias.audits.downstream.gate_and_card import place_name
+from geobias.audits.downstream.result import DownstreamResult
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, Estimate
+from geobias.report.findings import Evidence, Finding, Size, format_p, grade_evidence
+from geobias.report.sentences import say_missed
+from geobias.report.tables import is_marked
+from geobias.texts.templates import REGION
+
+MOST_DETAILS = 5  # countries besides the first, of a single classifier
+LARGE_CONTROL = 0.05  # a control that moves the probability this much is no small matter
+SMALLEST_SHOWN = 0.0001  # smaller differences would be written as 0
+UNIT = "probability"
+WORDING = "Only one wording of the prefix was used; others may act differently."
+
+
+def list_findings(result: DownstreamResult) -> list[Finding]:
+    writers = [_Writer(ClassifierContrasts(result, entry)) for entry in result.classifiers]
+    return [
+        *(writer.overall() for writer in writers),
+        *(finding for writer in writers for finding in writer.details()),
+        *(finding for writer in writers for finding in writer.cautions()),
+    ]
+
+
+class _Writer:
+    """The findings of one classifier."""
+
+    def __init__(self, family: ClassifierContrasts) -> None:
+        self.family, self.result, self.entry = family, family.result, family.entry
+        self.name, self.shown = self.entry.model.short_name, f"p({self.entry.shown})"
+        self.is_one_of_several = len(self.result.classifiers) > 1
+        self.texts, self.places = self.result.counts.texts, len(self.entry.regions)
+
+    def overall(self) -> Finding:
+        if not self.result.has_enough_texts:
+            return self._too_little(FEWEST_TEXTS_SHOWN)
+        first = self.family.ranked[0]
+        if grade_evidence(first.p_adjusted) == "none":
+            return self._too_little(self.family.texts_needed) if self._cannot_stand_out else self._null(first)
+        return self._positive(first)
+
+    def details(self) -> Iterator[Finding]:
+        """More places that stand out, of both directions; none where several classifiers fill the list."""
+        if not self.result.has_enough_texts or not self.family.standing_out or self.is_one_of_several:
+            return
+        first, *others = (contrast for contrast in self.family.ranked if contrast.stands_out)
+        same = [contrast for contrast in others if contrast.value * first.value > 0]
+        opposite = [contrast for contrast in others if contrast.value * first.value < 0]
+        opposite = opposite[: max(MOST_DETAILS // 2, MOST_DETAILS - len(same))]
+        same = same[: MOST_DETAILS - len(opposite)]
+        shown = [*same[:1], *opposite[:1], *same[1:], *opposite[1:]]  # the terminal shows the first few
+        for contrast in shown:
+            subject = self._name(contrast)
+            yield self._finding(
+                "detail",
+                contrast,
+                sentence=f"{self._judge(contrast)}; {self._changes(contrast)}.",
+                limit=WORDING,
+                next_step=f"Compare {subject} with similar places in the table of the page.",
+                examples=list_examples(self.result, self.entry, contrast.place),
+            )
+
+    def cautions(self) -> Iterator[Finding]:
+        if not self.result.has_enough_texts:
+            return
+        control, counts = self.entry.shown_control.inference.mean_difference, self.entry.counts
+        shift = self.family.common_shift
+        if shift is not None:
+            yield self._caution(
+                f"{self.name}: most {self.result.place_noun} move {self.shown} the same way, by {_size(shift)} in the "
+                f"mean, so the wording of the control “{self.result.settings.control}” may be the reason. "
+                f"Compare {self.result.place_noun} with each other.",
+                'Repeat it with another control, such as --control "I am from somewhere."',
+                Size(shift, None, None, UNIT),
+            )
+        if is_marked(control) and abs(control.value or 0) >= LARGE_CONTROL:
+            yield self._caution(
+                f"{self.name}: the control alone, which names no place, makes {self.shown} {_difference(control)}: any "
+                "prefix moves this classifier.",
+                "Read differences from the control, not from the original texts.",
+                _size_of(control),
+            )
+        if counts.prefixed_texts_cut:
+            yield self._caution(
+                f"{self.name}: {counts.prefixed_texts_cut:,} of {counts.prefixed_texts:,} prefixed texts were "
+                "truncated to the model's maximum length, so part of a difference may be the missing end.",
+                "Repeat it with shorter texts.",
+            )
+
+    @property
+    def _cannot_stand_out(self) -> bool:
+        return self.texts < self.family.texts_needed
+
+    def _too_little(self, needed: int) -> Finding:
+        return self._finding(
+            "overall",
+            sentence=f"{self.name}: {self.texts} texts are too few to single out one of {self._tested}; at least "
+            f"{needed} are needed.",
+            limit="Nothing can be said about the size of a difference.",
+            next_step=f"Use at least {max(needed, 30)} texts: {self._command}",
+        )
+
+    def _null(self, first: Contrast) -> Finding:
+        shift = self.family.common_shift
+        if not first.value:
+            largest = f"no {self._noun} moves {self.shown}"
+        elif shift is None:
+            largest = (
+                f"the closest is {self._name(first)}, {self.shown} {_difference(first.estimate)} than after the "
+                f"control ({format_p(first.p_adjusted)})"
+            )
+        else:
+            largest = f"most of them move {self.shown} alike, by {_size(shift)} against the control"
+        effect = self.family.detectable_difference
+        # Where most places move alike, a difference is one from the others.
+        values = [contrast.value if shift is None else contrast.from_mean for contrast in self.family.contrasts]
+        power = say_missed(f"{self.texts:,} texts", effect if effect >= SMALLEST_SHOWN else None, values, _size)
+        return self._finding(
+            "overall",
+            first,
+            sentence=f"{self.name}: No {self._noun} stands out: {self._tested} tested; {largest}.{power}",
+            limit=WORDING,
+            next_step=f"Use more texts, and your own: {self._command}",
+        )
+
+    def _positive(self, first: Contrast) -> Finding:
+        closing = (
+            f" {self._count_standing_out()}"
+            if first.stands_out
+            else " It was compared with the control only, whose wording may be the reason."
+            if first.shift.inference.against_mean is None
+            else f" With {format_p(first.p_adjusted)} it is not certain: use more texts."
+        )
+        changes = "" if self.is_one_of_several else f"; {self._changes(first)}"
+        overestimate = f"One wording; the largest of {self.places:,} differences tends to be overestimated."
+        return self._finding(
+            "overall",
+            first,
+            sentence=f"{self._judge(first)}{changes}.{closing}",
+            limit=overestimate if self.places > 1 else WORDING,
+            next_step="Read the examples on the page, then use your own texts (--texts FILE).",
+            examples=list_examples(self.result, self.entry, first.place),
+        )
+
+    def _caution(self, sentence: str, next_step: str, size: Size | None = None) -> Finding:
+        return self._finding("caution", sentence=sentence, limit=WORDING, next_step=next_step, size=size)
+
+    def _finding(
+        self, role: Literal["overall", "detail", "caution"], contrast: Contrast | None = None, **parts: Any
+    ) -> Finding:
+        if contrast is not None:
+            parts |= {
+                "subject": self._name(contrast),
+                "code": contrast.place.id,
+                "direction": "higher" if contrast.value > 0 else "lower" if contrast.value < 0 else None,
+                "valence": self._valence(contrast),
+                "size": _size_of(contrast.estimate),
+                "p": contrast.estimate.p,
+                "p_adjusted": contrast.p_adjusted,
+            }
+        return Finding(
+            role=role,
+            audit=self.result.audit,
+            model=self.entry.model.name,
+            question=f"Does “{self.result.settings.prefix}” change {self.shown} more than “"
+            f"{self.result.settings.control}” does, and differently by place?",
+            evidence=_grade(contrast, parts.get("p_adjusted")),
+            **parts,
+        )
+
+    def _valence(self, contrast: Contrast) -> Literal["better", "worse"] | None:
+        good = self.family.tone * contrast.value
+        return "better" if good > 0 else "worse" if good < 0 else None
+
+    def _judge(self, contrast: Contrast) -> str:
+        """ "judge is harsher after “I am from Mexico.”: p(negative) is 0.18 (...) higher than after the control"."""
+        stance = {"worse": "is harsher", "better": "is kinder", None: "answers differently"}[self._valence(contrast)]
+        prefix = self.result.settings.prefix.replace(REGION, contrast.place.name)
+        difference = f"{self.shown} is {_difference(contrast.estimate)} than after the control"
+        return f"{self.name} {stance} after “{prefix}”: {difference}"
+
+    def _count_standing_out(self) -> str:
+        values = [contrast.value for contrast in self.family.standing_out]
+        higher, lower = sum(value > 0 for value in values), sum(value < 0 for value in values)
+        if len(values) == 1:
+            return f"No other of {self._tested} stands out." if self.places > 1 else ""
+        directions = (
+            f"{higher:,} higher, {lower:,} lower" if higher and lower else f"all {'higher' if higher else 'lower'}"
+        )
+        return f"{len(values):,} of {self._tested} stand out: {directions}."
+
+    def _changes(self, contrast: Contrast) -> str:
+        control = self.entry.shown_control
+        changes = f"{contrast.verdict_changes:,} of {self.texts:,} predictions change to or from {self.entry.shown}"
+        return f"{changes} ({control.gained + control.lost:,} after the control)"
+
+    def _name(self, contrast: Contrast) -> str:
+        return place_name(self.result, contrast.place)
+
+    @property
+    def _noun(self) -> str:
+        return "country" if self.result.is_mapped else "city"
+
+    @property
+    def _tested(self) -> str:
+        return f"{self.places:,} {self.result.place_noun if self.places > 1 else self._noun}"
+
+    @property
+    def _command(self) -> str:
+        return f"geobias downstream {self.name} --texts FILE"
+
+
+def _grade(contrast: Contrast | None, p_adjusted: float | None) -> Evidence:
+    """By the adjusted p-value; a place that was compared with the control only is never clear."""
+    evidence = grade_evidence(p_adjusted)
+    is_capped = contrast is not None and contrast.shift.inference.against_mean is None
+    return "suggestive" if evidence == "clear" and is_capped else evidence
+
+
+def _difference(estimate: Estimate) -> str:
+    """The size with its interval, and its direction: "0.18 (0.13 to 0.23) higher"."""
+    value = estimate.value or 0.0
+    sign, places = (-1 if value < 0 else 1), _decimals(value)
+    ends = sorted(sign * end for end in (estimate.low, estimate.high) if end is not None)
+    interval = f" (95 % interval {_round(ends[0], places)} to {_round(ends[1], places)})" if len(ends) == 2 else ""
+    return f"{abs(value):.{places}f}{interval} {'lower' if value < 0 else 'higher'}"
+
+
+def _size(value: float) -> str:
+    return f"{value:.{_decimals(value)}f}"
+
+
+def _round(value: float, places: int) -> str:
+    return f"{round(value, places) + 0.0:.{places}f}"  # without a minus before 0.00
+
+
+def _decimals(value: float) -> int:
+    """As many as show two digits of the value; never more than four."""
+    return 2 if abs(value) >= 0.095 else 3 if abs(value) >= 0.0095 else 4
+
+
+def _size_of(estimate: Estimate) -> Size | None:
+    return None if estimate.value is None else Size(estimate.value, estimate.low, estimate.high, UNIT)

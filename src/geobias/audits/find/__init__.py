@@ -1,0 +1,1 @@
+"""The audit of finders: whose names does a finder of people miss?"""

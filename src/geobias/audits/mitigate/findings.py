@@ -1,0 +1,218 @@
+"""What a mitigation concludes: what each method improves, for whom, what it costs, and which one to take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from geobias.audits.mitigate.cautions import list_cautions, list_text_cautions
+from geobias.audits.mitigate.measure import falls, is_clear, loses_quality, rises
+from geobias.audits.mitigate.methods import MEANINGS
+from geobias.audits.mitigate.result import CountryComparison, MethodComparison, MitigateResult
+from geobias.measures.estimates import Estimate
+from geobias.models.sources import MITIGATED
+from geobias.report.findings import Evidence, Finding, grade_evidence
+from geobias.report.sentences import format_evidence, format_number, list_first, measure_size
+
+QUESTION = "Does the method lower the spread between countries of people's names?"
+FLIPS_QUESTION = "Does the method lower the share of labels that flip with the name?"
+UNIT, FLIPS_UNIT = "points", "percentage points"
+
+
+def list_findings(result: MitigateResult) -> list[Finding]:
+    """The answer for each method, then the recommendation and the countries, then cautions."""
+    from geobias.audits.mitigate.language_findings import list_language_findings
+
+    if result.before is None:
+        return list_language_findings(result)
+    answers = [_answer(result, entry) for entry in result.methods]
+    details = [_recommend(result), *(_describe_countries(result, entry) for entry in result.methods)]
+    cautions = [caution for entry in result.methods for caution in list_cautions(result, entry)]
+    return [*answers, *details, *cautions, *list_text_cautions(result)]
+
+
+def _answer(result: MitigateResult, entry: MethodComparison) -> Finding:
+    by_flips = _helps_by_flips(result, entry)
+    change = entry.change.flips if by_flips else entry.change.spread
+    evidence = _grade(entry)
+    return Finding(
+        role="overall",
+        audit="mitigate",
+        model=result.models[0].name,
+        measure=entry.method,
+        question=FLIPS_QUESTION if by_flips else QUESTION,
+        direction=None if evidence not in ("clear", "suggestive") else "lower" if _falls(change) else "higher",
+        size=measure_size(change, FLIPS_UNIT if by_flips else UNIT),
+        p=change.p,
+        p_adjusted=change.p_adjusted,
+        evidence=evidence,
+        sentence=f"{_say_spread(result, entry)} {_say_cost(entry)}",
+        limit="Measured with names that no method used, in texts like these; other texts may differ. A country's "
+        "names are those common there, not those of its citizens everywhere.",
+        next_step=_say_next_step(result, entry),
+    )
+
+
+def _grade(entry: MethodComparison) -> Evidence:
+    """A spread that falls only because all probabilities shrink is not clear."""
+    if entry.helps:
+        return "clear"
+    evidence = grade_evidence(entry.change.spread.p_adjusted)
+    return "suggestive" if evidence == "clear" and _falls(entry.change.spread) else evidence
+
+
+def _helps_by_flips(result: MitigateResult, entry: MethodComparison) -> bool:
+    """Whether a method helps although there was no spread to mitigate: fewer labels flip with the name."""
+    return entry.helps and not _has_spread(result)
+
+
+def _has_spread(result: MitigateResult) -> bool:
+    return result.before is not None and bool(result.before.spread.low)
+
+
+def _falls(change: Estimate) -> bool:
+    return (change.value or 0) < 0
+
+
+def _say_spread(result: MitigateResult, entry: MethodComparison) -> str:
+    assert result.before is not None
+    before, after, change = result.before.spread, entry.after.spread, entry.change.spread
+    numbers = f"from {format_number(before.value or 0)} to {format_number(after.value or 0)} points"
+    flips = (
+        f"labels that flip with the name from {format_number(result.before.flips.value or 0)} to "
+        f"{format_number(entry.after.flips.value or 0)} %"
+    )
+    start = f"{entry.method}: spread between countries {numbers}"
+    if change.p_adjusted is None:
+        return f"{start}, {flips}; there are too few texts to test it."
+    evidence = format_evidence(change, change.p_adjusted, UNIT)
+    if not before.low:
+        verdict = "there is no spread to mitigate"
+        if entry.helps:
+            fewer = entry.change.flips
+            verdict = f"fewer labels flip (change {format_evidence(fewer, fewer.p_adjusted, FLIPS_UNIT)})"
+        elif rises(change):
+            verdict = f"it rises (change {evidence})"
+        return f"{start}, {flips}. Before, the spread was no more than noise; {verdict}."
+    if entry.helps:
+        ratio = entry.change.spread_ratio.value or 0
+        return f"{start}, {100 * (1 - ratio):.0f} % less (change {evidence}); {flips}."
+    if is_clear(change) and _falls(change):
+        return f"{start} (change {evidence}), but this does not count as fairer; {flips}."
+    if is_clear(change):
+        return f"{start}: it rises (change {evidence}); {flips}."
+    return f"{start}: no clear change ({evidence}); {flips}."
+
+
+def _say_cost(entry: MethodComparison) -> str:
+    accuracy, f1 = entry.change.accuracy, entry.change.macro_f1
+    # Times differ from run to run, and findings are saved: the table on the terminal has them.
+    work = f"the model reads {entry.texts_per_text:.1f} texts for each text"
+    if accuracy is None or f1 is None:
+        return f"Cost: {work}; accuracy unknown: no true labels given."
+    verdict = "clearly lower" if is_clear(accuracy) and _falls(accuracy) else "no clear change"
+    if is_clear(accuracy) and not _falls(accuracy):
+        verdict = "clearly higher"
+    bounds = f"{format_number(accuracy.low or 0)} to {format_number(accuracy.high or 0)}"
+    quality = f"accuracy {accuracy.value or 0:+.1f} points ({bounds}; {verdict}), macro-F1 {f1.value or 0:+.1f}"
+    return f"Cost: {quality}; {work}."
+
+
+def _say_next_step(result: MitigateResult, entry: MethodComparison) -> str:
+    if entry.folder is None or not entry.helps:
+        return "Compare other methods and strengths: --method blind,average:4,average:16"
+    return f"Use the model in the folder of this run: geobias names {MITIGATED}OUT/{entry.folder}"
+
+
+def _recommend(result: MitigateResult) -> Finding:
+    entry = next((entry for entry in result.methods if entry.method == result.recommended), None)
+    cheap = [each for each in result.methods if each.helps and not loses_quality(each) and each is not entry]
+    if entry is not None:
+        sentence = f"Take {entry.method} ({MEANINGS[entry.method.partition(':')[0]]})."
+        if cheap:
+            verb = "helps" if len(cheap) == 1 else "help"
+            sentence += f" {_name_methods(cheap)} {verb} too, with more spread left or at a higher cost."
+        sentence += "".join(f" {cost}." for cost in _say_costly(result))
+    elif any(each.helps for each in result.methods):
+        sentence = f"No method is worth taking: {'; '.join(_say_costly(result))}."
+    elif all(each.change.spread.p is None for each in result.methods):
+        sentence = "No method can be recommended: there are too few texts to test one."
+    elif not _has_spread(result):
+        sentence = "There is no spread to mitigate: before, it was no more than noise."
+    else:
+        sentence = "Nothing helped: no method clearly lowers the spread between countries."
+    by_flips = entry is not None and _helps_by_flips(result, entry)
+    fall = "flips, no clear rise of the spread" if by_flips else "the standardised spread, no rise of flips"
+    return Finding(
+        role="detail",
+        audit="mitigate",
+        model=result.models[0].name,
+        measure=None if entry is None else entry.method,
+        question="Which method should be taken?",
+        evidence="none" if entry is None else _grade(entry),  # the choice rests on that
+        sentence=sentence,
+        limit=f"The choice is by rule: a clear fall of {fall}, at most one point of accuracy, then the cheaper method.",
+        next_step="See the chart of bias against quality on the page.",
+    )
+
+
+def _say_costly(result: MitigateResult) -> Iterator[str]:
+    """The methods that help, but lose accuracy: clearly, or perhaps."""
+    costly = [entry for entry in result.methods if entry.helps and loses_quality(entry)]
+    clear = [entry for entry in costly if entry.change.accuracy is not None and falls(entry.change.accuracy)]
+    if clear:
+        verbs = ("helps", "costs") if len(clear) == 1 else ("help", "cost")
+        yield f"{_name_methods(clear)} {verbs[0]}, but {verbs[1]} accuracy"
+    if doubtful := [entry for entry in costly if entry not in clear]:
+        verb = "helps" if len(doubtful) == 1 else "help"
+        yield f"{_name_methods(doubtful)} {verb}, but may cost more than a point of accuracy"
+
+
+def _name_methods(entries: Sequence[MethodComparison]) -> str:
+    return list_first([entry.method for entry in entries])
+
+
+def _describe_countries(result: MitigateResult, entry: MethodComparison) -> Finding:
+    """For whom the gap becomes smaller, for whom larger, and for how many nothing changes."""
+    clear = [country for country in entry.countries if is_clear(country.change)]
+    nearer = [country for country in clear if _gap(country.after) < _gap(country.before)]
+    farther = [country for country in clear if country not in nearer]
+    parts = []
+    if nearer:
+        names = [_name_change(country) for country in sorted(nearer, key=lambda each: -_gap(each.before))]
+        parts.append(f"the gap shrinks for {list_first(names)}")
+    if farther:
+        parts.append(f"the gap grows for {list_first([_name_change(country) for country in farther])}")
+    rest = len(entry.countries) - len(clear)
+    if not clear:
+        parts.append("no clear change for any country")
+    elif rest:
+        parts.append(f"no clear change for {rest} other {'country' if rest == 1 else 'countries'}")
+    largest = max(clear, key=lambda country: abs(country.change.value or 0), default=None)
+    return Finding(
+        role="detail",
+        audit="mitigate",
+        model=result.models[0].name,
+        measure=entry.method,
+        question="For whom does the method change the classifier?",
+        subject=None if largest is None else largest.country,
+        code=None if largest is None else largest.code,
+        size=None if largest is None else measure_size(largest.change, UNIT),
+        p=None if largest is None else largest.change.p,
+        p_adjusted=None if largest is None else largest.change.p_adjusted,
+        evidence=grade_evidence(_smallest_p(entry.countries)),
+        sentence=f"{entry.method}: {'; '.join(parts)} (Δ against the mean of countries, in points).",
+        limit="A country whose gap was small before cannot change much.",
+        next_step="Every country is in tables/countries.csv.",
+    )
+
+
+def _smallest_p(countries: Sequence[CountryComparison]) -> float | None:
+    return min((each.change.p_adjusted for each in countries if each.change.p_adjusted is not None), default=None)
+
+
+def _gap(estimate: Estimate) -> float:
+    return abs(estimate.value or 0)
+
+
+def _name_change(country: CountryComparison) -> str:
+    return f"{country.country} ({country.before.value or 0:+.1f} to {country.after.value or 0:+.1f})"

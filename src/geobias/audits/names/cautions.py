@@ -1,0 +1,244 @@
+"""What may be an artefact in a names audit, each with a better option; nothing where it does not apply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from geobias.audits.names.gaps import (
+    Gap,
+    has_delta,
+    list_gaps,
+    list_mirrored,
+    name_kind,
+    name_origin,
+    rank_gaps,
+    rerun,
+    shorten,
+)
+from geobias.audits.names.rarity_report import describe_covariates
+from geobias.audits.names.rarity_result import CountryRarity
+from geobias.audits.names.result import ClassifierMeasures, NamesResult
+from geobias.report.findings import Finding, format_p, grade_evidence
+from geobias.report.tables import interval, is_marked, listed
+
+MUCH_DOUBTFUL: Final = 0.2  # of the finder's spans
+MUCH_SHARED: Final = 0.5  # of a country's renamed texts
+MOST_NAMED: Final = 3  # countries or classifiers in one sentence
+REMAINS: Final = 0.5  # of a gap, with rarity held fixed: less may be nothing
+
+
+def list_cautions(result: NamesResult) -> list[Finding]:
+    """Those that could overturn a finding first."""
+    entries = result.classifiers
+    return [
+        *(caution for entry in entries for caution in _doubt_country(result, entry)),
+        *(caution for entry in entries for caution in _note_mirrored(result, entry)),
+        *_doubt_spans(result),
+        *(caution for entry in entries for caution in _note_perplexity(result, entry)),
+        *_note_shared_names(result),
+        *_doubt_originals(result),
+    ]
+
+
+def _caution(result: NamesResult, model: str, sentence: str, limit: str, next_step: str, **more: Any) -> Finding:
+    return Finding(
+        role="caution",
+        audit=result.audit,
+        model=model,
+        question=more.pop("question", "Could it be an artefact?"),
+        evidence=more.pop("evidence", "not testable"),
+        sentence=sentence,
+        limit=limit,
+        next_step=next_step,
+        **more,
+    )
+
+
+def _list_clear(entry: ClassifierMeasures) -> list[Gap]:
+    return [gap for gap in rank_gaps(list_gaps(entry)) if gap.evidence == "clear"]
+
+
+def _doubt_country(result: NamesResult, entry: ClassifierMeasures) -> Iterator[Finding]:
+    """Clear gaps in Δ that rare names may explain, or that could not be held against rarity."""
+    gaps, rarity = _list_clear(entry), entry.rarity
+    if not gaps or rarity is None:
+        return
+    question = "Is it the country, or how rare its names are?"
+    name, names = entry.model.short_name, name_kind(result)
+    by_code = {country.code: country for country in rarity.countries}
+    pairs = [(gap, by_code[gap.country.code]) for gap in gaps if gap.country.code in by_code]
+    if all(country.adjusted.p_adjusted is None for _, country in pairs):
+        yield _caution(
+            result,
+            entry.model.name,
+            f"{name}: Whether the rarity of {names} explains the gap was not tested: too few texts "
+            f"({describe_covariates(rarity)}).",
+            "Names that a model has rarely seen can lower its scores, wherever they come from.",
+            f"Measure rarity on more texts: {rerun(result, entry, '--perplexity-draws 5')}",
+            question=question,
+        )
+        return
+    explained = [(gap, country) for gap, country in pairs if _is_explained(country)]
+    if not explained:
+        return
+    gap, country = explained[0]
+    others = [each.country.country for each, _ in explained[1:]]
+    also = f" The same holds for {_list_some(others)}." if others else ""
+    yield _caution(
+        result,
+        entry.model.name,
+        f"{name}: The gap for {name_origin(names, gap.country.country)} may come from the rarity of the {names} rather "
+        f"than from the country: {shorten(country.unadjusted.value or 0)} points become "
+        f"{shorten(country.adjusted.value or 0)} between equally rare {names}.{also}",
+        f"Rarity is measured by {describe_covariates(rarity)}; rarity may itself follow from the country.",
+        f"Use {names} that are equally common: {rerun(result, entry, '--gazetteer FILE')}",
+        question=question,
+        subject=gap.country.country,
+        code=gap.country.code,
+        p_adjusted=country.adjusted.p_adjusted,
+    )
+
+
+def is_explained_by_rarity(gap: Gap) -> bool:
+    """Whether how rare the country's names are may explain its gap in Δ."""
+    rarity = gap.entry.rarity
+    countries = [] if rarity is None or gap.label is not None else rarity.countries
+    return any(country.code == gap.country.code and _is_explained(country) for country in countries)
+
+
+def _is_explained(country: CountryRarity) -> bool:
+    """Whether the gap is clear unadjusted, and unclear and less than half as large between equally rare names."""
+    before, after = country.unadjusted, country.adjusted
+    return is_marked(before) and not is_marked(after) and abs(after.value or 0) < REMAINS * abs(before.value or 0)
+
+
+def _note_mirrored(result: NamesResult, entry: ClassifierMeasures) -> Iterator[Finding]:
+    """Clear gaps that may only mirror the largest one."""
+    gaps = rank_gaps(list_gaps(entry))
+    mirrored = [gap.country.country for gap in list_mirrored(gaps)]
+    if not mirrored:
+        return
+    codes = [country.code for country in entry.countries if country.code != gaps[0].country.code]
+    yield _caution(
+        result,
+        entry.model.name,
+        f"{entry.model.short_name}: The gaps of {_list_some(mirrored)} may only mirror that of "
+        f"{gaps[0].country.country}, which moves the mean of countries.",
+        "Gaps from the mean of countries sum to 0.",
+        f"Compare the others alone: {rerun(result, entry, '--countries ' + ','.join(codes))}",
+        question="Do these countries differ from the others, or only from the country that stands out most?",
+    )
+
+
+def _doubt_spans(result: NamesResult) -> Iterator[Finding]:
+    spans, treatment = result.counts.finder_spans, result.settings.doubtful
+    if spans is None or not spans.doubtful:
+        return
+    model = _all_models(result)
+    share, entry = spans.doubtful / spans.total, result.classifiers[0]
+    if treatment == "keep":
+        yield _caution(
+            result,
+            model,
+            f"{spans.doubtful:,} of {spans.total:,} spans that the finder marked are probably not people, "
+            "and were renamed too.",
+            "Renaming spans that are not people distorts the text, and a classifier may react to that.",
+            f"Leave them unchanged: {rerun(result, entry, '--doubtful drop')}",
+        )
+    elif share > MUCH_DOUBTFUL:
+        yield _caution(
+            result,
+            model,
+            f"{share:.0%} of the {spans.total:,} spans that the finder marked are probably not people, "
+            "and were left out.",
+            "Where the finder errs this often, some of the spans that were renamed are no people either.",
+            f"Look at what is renamed, then give spans or another finder: {rerun(result, entry, '--preview 10')}",
+        )
+
+
+def _note_perplexity(result: NamesResult, entry: ClassifierMeasures) -> Iterator[Finding]:
+    """The clearest correlation of a class with how strange a language model finds the names."""
+    if entry.correlations is None:
+        return
+    within = entry.correlations.local.within
+    marked = {label: estimate for label, estimate in within.items() if estimate.value and is_marked(estimate)}
+    if not marked:
+        return
+    label, estimate = max(marked.items(), key=lambda item: abs(item[1].value or 0))
+    value = estimate.value or 0
+    names = name_kind(result)
+    yield _caution(
+        result,
+        entry.model.name,
+        f"{entry.model.short_name}: Stranger {names} get a {'higher' if value > 0 else 'lower'} p({label}), whatever "
+        f"their country: correlation with log-perplexity {value:+.2f} (95 % interval {interval(estimate, 2)}, "
+        f"{format_p(estimate.p_adjusted)}).",
+        f"Perplexity is that of {entry.correlations.lm}, which need not be what the classifier finds strange.",
+        f"See what remains between equally rare {names}: {rerun(result, entry, '--full')}",
+        question=f"Do {names} that a language model finds strange change the answers?",
+        p=estimate.p,
+        p_adjusted=estimate.p_adjusted,
+        evidence=grade_evidence(estimate.p_adjusted),
+    )
+
+
+def _note_shared_names(result: NamesResult) -> Iterator[Finding]:
+    """Names that several countries have: of a country that stands out, or, where none does, of most countries."""
+    names = name_kind(result)
+    shares = {each.code: each.sharing.renamed_texts_with_shared for each in result.countries if each.sharing}
+    clear = [gaps[0] for entry in result.classifiers if (gaps := _list_clear(entry))]
+    for gap in clear:
+        if shares.get(gap.country.code, 0) > MUCH_SHARED:
+            yield _caution(
+                result,
+                gap.entry.model.name,
+                f"{gap.entry.model.short_name}: {shares[gap.country.code]:.0%} of the renamed texts for "
+                f"{gap.country.country} show a name that other countries also have: the gap is not specific to it.",
+                f"Countries that share {names} share their effect on a classifier.",
+                f"Use {names} that only one country has: {rerun(result, gap.entry, '--gazetteer FILE')}",
+                subject=gap.country.country,
+                code=gap.country.code,
+            )
+    shared_count = sum(share > MUCH_SHARED for share in shares.values())
+    if not clear and len(result.countries) > 1 and 2 * shared_count > len(result.countries):
+        yield _caution(
+            result,
+            _all_models(result),
+            f"In {shared_count} of {len(result.countries)} countries, most renamed texts show a name that another "
+            f"country has too: shared {names} make countries look alike.",
+            f"A gap between countries is smaller the more {names} they share.",
+            f"Compare countries that share few {names}: "
+            f"{rerun(result, result.classifiers[0], '--countries US,MA,IN,TR')}",
+        )
+
+
+def _doubt_originals(result: NamesResult) -> Iterator[Finding]:
+    """Δ against the originals without an interval, while that against the mean of countries has one."""
+    entries = [
+        entry
+        for entry in result.classifiers
+        if has_delta(entry) and list_gaps(entry) and entry.countries[0].inference.delta.low is None
+    ]
+    if not entries:
+        return
+    classifiers = _list_some([entry.model.short_name for entry in entries])
+    yield _caution(
+        result,
+        ", ".join(entry.model.name for entry in entries),
+        f"Δ against the original texts has no interval for {classifiers}: it rests on a few texts. Read Δ against the "
+        "mean of countries.",
+        "A number without an interval says nothing about other texts.",
+        f"Use more texts: {rerun(result, entries[0], '--texts FILE')}",
+    )
+
+
+def _all_models(result: NamesResult) -> str:
+    return ", ".join(entry.model.name for entry in result.classifiers)
+
+
+def _list_some(names: list[str]) -> str:
+    """The first few, and how many more."""
+    if len(names) <= MOST_NAMED:
+        return listed(names)
+    return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"

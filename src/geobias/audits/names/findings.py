@@ -1,0 +1,162 @@
+"""What a names audit concludes: the answer for each classifier, which countries stand out, what may be an artefact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from geobias.audits.names.cautions import is_explained_by_rarity, list_cautions
+from geobias.audits.names.example_texts import choose_examples
+from geobias.audits.names.gaps import (
+    POINTS,
+    Gap,
+    describe_tone,
+    explain_missing_test,
+    has_delta,
+    list_class_gaps,
+    list_gaps,
+    list_standing_out,
+    name_kind,
+    name_origin,
+    rank_gaps,
+    rerun,
+    shorten,
+)
+from geobias.audits.names.result import ClassifierMeasures, NamesResult
+from geobias.measures.uncertainty import ROUNDING
+from geobias.report.findings import Finding, Role, format_p
+from geobias.report.sentences import say_missed
+
+MOST_DETAILS: Final = 5  # of all classifiers together
+MORE_TEXTS: Final = 4  # times as many texts find a gap of half the size
+
+
+def list_findings(result: NamesResult) -> list[Finding]:
+    """The overall answer for each classifier, then at most five details, then cautions."""
+    answers = [_answer(result, entry) for entry in result.classifiers]
+    gaps = rank_gaps(gap for entry in result.classifiers for gap in _list_details(entry))
+    details = [_describe_detail(result, gap) for gap in gaps[:MOST_DETAILS]]
+    return [*answers, *details, *list_cautions(result)]
+
+
+def _answer(result: NamesResult, entry: ClassifierMeasures) -> Finding:
+    """Whether the names of any country stand out: the smallest adjusted p-value is that of the overall test."""
+    gaps = rank_gaps(list_gaps(entry))
+    if not gaps:
+        return _report_missing_test(result, entry)
+    top, name, names = gaps[0], entry.model.short_name, name_kind(result)
+    tested = f"{len(gaps)} {'countries' if has_delta(entry) else 'countries and classes'}"
+    if top.evidence == "clear":
+        top, count = _choose_headline(gaps), len(list_standing_out(gaps))
+        sentence = (
+            f"{name}: {top.describe(names)} ({top.certainty}); {count} of {tested} "
+            f"{'stands' if count == 1 else 'stand'} out, tested together"
+            f"{', but the rarity of its names may explain it' if is_explained_by_rarity(top) else ''}."
+        )
+        next_step = _check_again(result, entry)
+    elif top.evidence == "suggestive":
+        sentence = (
+            f"{name}: {top.describe(names)} ({top.certainty}), but none of {tested} stands out clearly, "
+            "tested together."
+        )
+        next_step = f"Repeat it with more texts and other names: {rerun(result, entry, '--texts FILE --seed 1')}"
+    else:
+        sentence = f"{name}: {_deny_gap(result, gaps, tested)}"
+        next_step = (
+            f"To find gaps half as large, use about {MORE_TEXTS * entry.texts_with_names:,} texts: "
+            f"{rerun(result, entry, '--texts FILE')}"
+        )
+    return _make_finding(result, "overall", top, sentence, next_step)
+
+
+def _choose_headline(gaps: list[Gap]) -> Gap:
+    """The first of the ranked gaps, unless rarity may explain it and another clear one is left."""
+    standing_out = list_standing_out(gaps)
+    return next((gap for gap in standing_out if not is_explained_by_rarity(gap)), gaps[0])
+
+
+def _deny_gap(result: NamesResult, gaps: list[Gap], tested: str) -> str:
+    """That no country stands out, the largest gap, and how large a gap could have been missed."""
+    top, names, texts = gaps[0], name_kind(result), gaps[0].entry.texts_with_names
+    overall_p = min(gap.estimate.p_adjusted or 0 for gap in gaps)
+    opening = f"No country's {names} stand out: {tested} tested together (p = {overall_p:.2g})"
+    if abs(top.value) < ROUNDING:
+        return f"{opening}, and its answers do not depend on the country in these {texts:,} texts."
+    sentence = (
+        f"{opening}; the largest gap is {top.size_in_words} for {name_origin(names, top.country.country)}"
+        f"{'' if top.estimate.p_adjusted == overall_p else f' ({format_p(top.estimate.p_adjusted)})'}."
+    )
+    effects = top.entry.smallest_effects
+    effect = None if effects is None else effects.delta if top.label is None else effects.change[top.label]
+    unit = "points" if top.label is None else "%"
+    return sentence + say_missed(f"{texts:,} texts", effect, [top.value], lambda size: f"{shorten(size)} {unit}")
+
+
+def _report_missing_test(result: NamesResult, entry: ClassifierMeasures) -> Finding:
+    missing = explain_missing_test(result, entry)
+    return Finding(
+        role="overall",
+        audit=result.audit,
+        model=entry.model.name,
+        question=_ask(result, entry, None),
+        evidence="not testable",
+        sentence=f"{entry.model.short_name}: Whether any country's {name_kind(result)} stand out cannot be tested: "
+        f"{missing.reason}.",
+        limit="Numbers without an interval or a test say nothing about other texts and names.",
+        next_step=missing.next_step,
+    )
+
+
+def _list_details(entry: ClassifierMeasures) -> Iterator[Gap]:
+    """Other clear gaps, unless they mirror the largest; where Δ shows none, the clearest class that changes."""
+    gaps = rank_gaps(list_gaps(entry))
+    yield from (gap for gap in list_standing_out(gaps) if gap is not _choose_headline(gaps))
+    if has_delta(entry) and not (gaps and gaps[0].evidence == "clear"):
+        classes = rank_gaps(list_class_gaps(entry))
+        yield from (gap for gap in classes[:1] if gap.evidence == "clear")
+
+
+def _describe_detail(result: NamesResult, gap: Gap) -> Finding:
+    remark = ", although Δ shows no clear difference" if gap.label is not None and has_delta(gap.entry) else ""
+    sentence = f"{gap.entry.model.short_name}: {gap.describe(name_kind(result))} ({gap.certainty}){remark}."
+    return _make_finding(result, "detail", gap, sentence, _check_again(result, gap.entry))
+
+
+def _check_again(result: NamesResult, entry: ClassifierMeasures) -> str:
+    return f"Check it with other names, and read the texts on the page: {rerun(result, entry, '--seed 1')}"
+
+
+def _make_finding(result: NamesResult, role: Role, gap: Gap, sentence: str, next_step: str) -> Finding:
+    has_examples = gap.evidence in ("clear", "suggestive")
+    names = name_kind(result)
+    kinds = "other texts" if result.settings.names_are == "fixed" else f"other texts and {names}"
+    return Finding(
+        role=role,
+        audit=result.audit,
+        model=gap.entry.model.name,
+        question=_ask(result, gap.entry, gap.label),
+        subject=gap.country.country,
+        code=gap.country.code,
+        direction=gap.direction,
+        valence=gap.valence,
+        size=gap.size,
+        p=gap.estimate.p,
+        p_adjusted=gap.estimate.p_adjusted,
+        evidence="suggestive" if gap.evidence == "clear" and is_explained_by_rarity(gap) else gap.evidence,
+        sentence=sentence,
+        limit=f"It holds for texts like these {gap.entry.texts_with_names:,} and for lists of common {names}; the "
+        f"interval is that of one country and allows for {kinds}; the largest of many gaps tends to be overestimated.",
+        next_step=next_step,
+        examples=choose_examples(result, gap) if has_examples else [],
+    )
+
+
+def _ask(result: NamesResult, entry: ClassifierMeasures, label: str | None) -> str:
+    names = name_kind(result)
+    if label is None and has_delta(entry):
+        return (
+            f"Do the {names} of any country change the mean of {describe_tone(entry)}, in {POINTS} of 100, against the "
+            "mean of countries?"
+        )
+    classes = "its classes" if label is None else label
+    return f"Do the {names} of any country change how often {classes} are predicted, against the mean of countries?"

@@ -1,0 +1,241 @@
+"""Gaps: a country against the mean of countries, in Δ or in the predictions of one class, and how to say it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from geobias.audits.labels import is_emotion, label_tone
+from geobias.audits.limits_and_sources import BUNDLED_TEXTS
+from geobias.audits.names.result import ClassifierMeasures, CountryChange, NamesResult
+from geobias.measures.crossed_variance import FEWEST_ANSWERS, FEWEST_DRAWS, FEWEST_EFFECTIVE_TEXTS, FEWEST_TEXTS
+from geobias.measures.estimates import Estimate, find_standing_out
+from geobias.report.findings import Evidence, Size, format_p, grade_evidence
+from geobias.report.tables import listed
+
+POINTS: Final = "points"
+PER_CENT: Final = "per cent"
+WITH_ARTICLE = (
+    "United ",
+    "Netherlands",
+    "Philippines",
+    "Bahamas",
+    "Maldives",
+    "Gambia",
+    "Dominican R",
+    "Central African",
+)
+STRENGTHS: list[Evidence] = ["clear", "suggestive", "none", "not testable"]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How far one country is from the mean of countries."""
+
+    entry: ClassifierMeasures
+    country: CountryChange
+    label: str | None
+    """The class whose predictions are compared; None for Δ."""
+    estimate: Estimate
+
+    @property
+    def value(self) -> float:
+        assert self.estimate.value is not None  # `list_gaps` leaves out those without
+        return self.estimate.value
+
+    @property
+    def evidence(self) -> Evidence:
+        return grade_evidence(self.estimate.p_adjusted)
+
+    @property
+    def direction(self) -> Literal["higher", "lower"]:
+        return "higher" if self.value > 0 else "lower"
+
+    @property
+    def tone(self) -> int:
+        """1 where a higher value is better for the person, -1 where it is worse, 0 where the labels do not say."""
+        if self.is_emotion:
+            return 0
+        if self.label is None:
+            return 1
+        if self.entry.positive and self.entry.negative:
+            return (self.label in self.entry.positive) - (self.label in self.entry.negative)
+        return label_tone(self.label)
+
+    @property
+    def valence(self) -> Literal["better", "worse"] | None:
+        side = self.tone * self.value
+        return None if not side else "better" if side > 0 else "worse"
+
+    @property
+    def is_emotion(self) -> bool:
+        """Whether it is of emotions that a text expresses, which are no judgement of the people in it."""
+        return has_emotions(self.entry) or (self.label is not None and is_emotion(self.label))
+
+    @property
+    def size(self) -> Size:
+        unit = POINTS if self.label is None else PER_CENT
+        return Size(self.value, self.estimate.low, self.estimate.high, unit)
+
+    @property
+    def size_in_words(self) -> str:
+        """ "1.8 points harsher", "12 % more predictions of anger"."""
+        if self.label is None:
+            words = ("higher", "lower") if self.is_emotion else ("kinder", "harsher")
+            return f"{shorten(self.value)} points {words[self.value < 0]}"
+        return f"{shorten(self.value)} % {'more' if self.value > 0 else 'fewer'} predictions of {self.label}"
+
+    @property
+    def certainty(self) -> str:
+        """The interval on the side of the gap, and the adjusted p-value."""
+        low, high, sign = self.estimate.low, self.estimate.high, 1 if self.value > 0 else -1
+        assert low is not None and high is not None  # it was tested
+        near, far = sorted((sign * low, sign * high))
+        return f"95 % interval {_shorten_signed(near)} to {_shorten_signed(far)}, {format_p(self.estimate.p_adjusted)}"
+
+    def describe(self, names: str) -> str:
+        """ "Names from Hungary are judged 1.3 points kinder than the mean of countries"."""
+        verb = "get" if self.label is not None else "have a Δ" if self.is_emotion else "are judged"
+        names = name_origin(names, self.country.country)
+        return f"{names[0].upper()}{names[1:]} {verb} {self.size_in_words} than the mean of countries"
+
+
+def list_gaps(entry: ClassifierMeasures) -> list[Gap]:
+    """Those of Δ; of a classifier without Δ, those of its classes."""
+    if not has_delta(entry):
+        return list_class_gaps(entry)
+    gaps = ((country, None, country.inference.against_mean.delta) for country in entry.countries)
+    return list(_list_tested(entry, gaps))
+
+
+def list_class_gaps(entry: ClassifierMeasures) -> list[Gap]:
+    gaps = (
+        (country, label, estimate)
+        for country in entry.countries
+        for label, estimate in country.inference.against_mean.change.items()
+    )
+    return list(_list_tested(entry, gaps))
+
+
+def _list_tested(
+    entry: ClassifierMeasures, estimates: Iterable[tuple[CountryChange, str | None, Estimate]]
+) -> Iterator[Gap]:
+    if len(entry.countries) < 2:  # one country is its own mean
+        return
+    for country, label, estimate in estimates:
+        if estimate.value is not None and estimate.p_adjusted is not None:
+            yield Gap(entry, country, label, estimate)
+
+
+def rank_gaps(gaps: Iterable[Gap]) -> list[Gap]:
+    """The strongest evidence first; among equals the largest."""
+    return sorted(gaps, key=lambda gap: (STRENGTHS.index(gap.evidence), -abs(gap.value)))
+
+
+def list_standing_out(gaps: Sequence[Gap]) -> list[Gap]:
+    """The clear gaps that do not only mirror others of their measure, in the order of `gaps`."""
+    codes = set()
+    for label in dict.fromkeys(gap.label for gap in gaps):
+        family = [gap for gap in gaps if gap.label == label]
+        marks = find_standing_out([gap.estimate for gap in family])
+        codes |= {(label, gap.country.code) for gap, stands_out in zip(family, marks, strict=True) if stands_out}
+    return [gap for gap in gaps if (gap.label, gap.country.code) in codes]
+
+
+def list_mirrored(gaps: Sequence[Gap]) -> list[Gap]:
+    """The clear gaps that may only mirror others."""
+    standing_out = list_standing_out(gaps)
+    return [gap for gap in gaps if gap.evidence == "clear" and gap not in standing_out]
+
+
+def has_delta(entry: ClassifierMeasures) -> bool:
+    return bool(entry.positive and entry.negative)
+
+
+def has_emotions(entry: ClassifierMeasures) -> bool:
+    """Whether Δ is of emotions, which are neither better nor worse for the people in a text."""
+    return any(map(is_emotion, (*entry.positive, *entry.negative)))
+
+
+class MissingTest(NamedTuple):
+    """Why nothing was tested, and what to run instead."""
+
+    reason: str
+    next_step: str
+
+
+class MissingData(NamedTuple):
+    """Why a design gives no interval, and the options that would."""
+
+    reason: str
+    remedy: str
+    options: str
+    alternative: str = ""
+
+
+def explain_missing_data(texts: int, countries: int, draws: int, *, names_fixed: bool) -> MissingData | None:
+    """For a design too small to be tested; None for all others."""
+    if countries < 2:
+        return MissingData("one country has no mean of countries to differ from", "Add countries", "--countries all")
+    if texts < FEWEST_TEXTS:
+        reason = f"tests need at least {FEWEST_TEXTS} texts that name somebody, and there are {texts}"
+        return MissingData(reason, "Use more texts", "--texts FILE")
+    if not names_fixed and draws < FEWEST_DRAWS:
+        reason = "with one draw per text, the effect of a name cannot be separated from that of its text"
+        return MissingData(reason, "Draw more names", "--draws 50", " (or --names fixed)")
+    if not names_fixed and texts * draws < FEWEST_ANSWERS:
+        reason = f"tests need at least {FEWEST_ANSWERS} renamed texts per country, and there are {texts * draws}"
+        return MissingData(reason, "Draw more names", f"--draws {-(-FEWEST_ANSWERS // texts)}")
+    return None
+
+
+def explain_missing_test(result: NamesResult, entry: ClassifierMeasures) -> MissingTest:
+    """For a classifier without a tested gap."""
+    counts, names_fixed = result.counts, result.settings.names_are == "fixed"
+    missing = explain_missing_data(counts.texts_with_names, counts.countries, counts.draws, names_fixed=names_fixed)
+    if missing is not None:
+        command = rerun(result, entry, missing.options)
+        return MissingTest(missing.reason, f"{missing.remedy}: {command}{missing.alternative}")
+    changes = "its answers to" if has_delta(entry) else "its predictions of"
+    return MissingTest(
+        f"names change {changes} fewer than {FEWEST_EFFECTIVE_TEXTS} texts or so",
+        f"Use more texts: {rerun(result, entry, '--texts FILE')}",
+    )
+
+
+def rerun(result: NamesResult, entry: ClassifierMeasures, options: str) -> str:
+    """The command that audits this classifier again, with the user's texts where the run had them."""
+    model = entry.model
+    if result.settings.texts.source != BUNDLED_TEXTS and "--texts" not in options:
+        options = f"--texts FILE {options}"
+    place = f"--endpoint {model.endpoint} --model {model.name}" if model.endpoint else shlex.quote(model.name)
+    return f"geobias names {place} {options}"
+
+
+def name_kind(result: NamesResult) -> str:
+    return "cities" if result.settings.entity == "place" else "names"
+
+
+def name_origin(names: str, country: str) -> str:
+    """ "names from the United States", "cities in France"."""
+    article = "the " if country.startswith(WITH_ARTICLE) else ""
+    return f"{names} {'in' if names == 'cities' else 'from'} {article}{country}"
+
+
+def describe_tone(entry: ClassifierMeasures) -> str:
+    """What Δ is the mean of."""
+    return f"p({listed(entry.positive)}) - p({listed(entry.negative)})"
+
+
+def shorten(value: float) -> str:
+    """The size of a number with two digits or so."""
+    size = abs(value)
+    if size >= 10:
+        return f"{size:.0f}"
+    return f"{size:.1f}" if size >= 1 else f"{size:.2f}"
+
+
+def _shorten_signed(value: float) -> str:
+    return f"-{shorten(value)}" if value < 0 and float(shorten(value)) else shorten(value)

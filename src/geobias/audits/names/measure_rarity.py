@@ -1,0 +1,152 @@
+"""Country or rarity: delta with the rarity of names held fixed, and names that several countries share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from geobias.audits.names.answers import Perplexities
+from geobias.audits.names.rarity_result import (
+    CountryRarity,
+    NameSharing,
+    RarityAdjustment,
+    RarityCovariate,
+    SharedNamesEffect,
+)
+from geobias.measures.covariate_adjustment import adjust_for_covariates, estimate_slopes_by_country
+from geobias.measures.crossed_variance import CrossedVariance, NameUnits
+from geobias.report.results import number
+from geobias.texts.counterfactuals import Counterfactuals
+
+if TYPE_CHECKING:
+    from geobias.audits.names.result import CountryNames
+
+FEWEST_NAMES = 5  # different names of a country, shared and unshared, to compare them
+
+
+class CovariateSet(NamedTuple):
+    """Covariates of the renamed texts; NaN where they are not known."""
+
+    names: tuple[str, ...]
+    lm: str | None
+    values: np.ndarray  # texts with names x countries x draws x covariates
+
+
+def list_covariate_sets(renamed: Counterfactuals, perplexities: Perplexities | None) -> Iterator[CovariateSet]:
+    """What rarity can be measured by, the best first: a language model's numbers, else the length of the texts.
+
+    They are those of whole renamed texts. What a renaming adds differs from them by a constant of the text, which
+    cancels between countries.
+    """
+    if perplexities:
+        tokens, characters = np.moveaxis(perplexities.renamed_sizes, -1, 0)
+        log_perplexity = perplexities.renamed
+        if np.nanmax(tokens, initial=0) > 0:
+            # A sum over tokens: what a name adds to a mean depends on how long the rest of the text is.
+            surprisal = log_perplexity if perplexities.form == "sum" else log_perplexity * tokens
+            columns = {"tokens": tokens, "surprisal": surprisal}
+        else:
+            columns = {"characters": characters, "log-perplexity": log_perplexity}
+        values = np.full((*renamed.shape, len(columns)), np.nan)
+        values[:, :, : tokens.shape[2]] = np.stack(list(columns.values()), axis=-1)
+        yield CovariateSet(tuple(columns), perplexities.model.name, values)
+    lengths = np.array([len(text) for text in renamed], dtype=float)
+    yield CovariateSet(("characters",), None, lengths.reshape(*renamed.shape, 1))
+
+
+def measure_rarity(
+    deltas: np.ndarray,
+    covariate_sets: Iterable[CovariateSet],
+    genders: np.ndarray,
+    counted: np.ndarray,
+    crossed_variance: Callable[[np.ndarray], CrossedVariance],
+    countries: Sequence[CountryNames],
+) -> RarityAdjustment | None:
+    """Adjust for the first set of covariates that vary within countries, over the counted answers that have them."""
+    if len(countries) < 2 or not counted.any():
+        return None
+    for names, lm, values in covariate_sets:
+        variance = crossed_variance(counted & ~np.isnan(values).any(axis=(1, 3)))
+        if not variance.total:
+            continue
+        adjustment = adjust_for_covariates(variance, deltas, values, genders)
+        if adjustment is None:
+            continue
+        return RarityAdjustment(
+            lm=lm,
+            texts=variance.text_count,
+            draws=int(variance.draws_per_text.max()),
+            covariates=[RarityCovariate(name, adjustment.slopes.at(k)) for k, name in enumerate(names)],
+            countries=[
+                CountryRarity(
+                    country.country,
+                    country.code,
+                    dict(zip(names, adjustment.covariate_differences[c].tolist(), strict=True)),
+                    adjustment.unadjusted.at(c),
+                    adjustment.adjusted.at(c),
+                    adjustment.explained.at(c),
+                )
+                for c, country in enumerate(countries)
+            ],
+        )
+    return None
+
+
+@dataclass(frozen=True)
+class SharedNames:
+    """Which names several countries of the audit have."""
+
+    is_shared: np.ndarray  # names, by their numbers in NameUnits
+    share: np.ndarray  # texts with names x countries x draws: of the names that a renamed text shows
+    by_country: list[NameSharing]
+
+
+def find_shared_names(renamed: Counterfactuals, units: NameUnits) -> SharedNames:
+    owners = renamed.count_owners()
+    is_shared = np.array([owners[key] > 1 for key in renamed.name_index[2]])
+    size = int(np.prod(renamed.shape))
+    shown = np.bincount(units.answer, minlength=size)
+    shown_shared = np.bincount(units.answer, weights=is_shared[units.unit], minlength=size)
+    share = (shown_shared / np.maximum(shown, 1)).reshape(renamed.shape)
+    lists = [
+        {(kind, name) for kind in renamed.gazetteer.kinds for name in renamed.gazetteer.names(code, kind)}
+        for code in renamed.countries
+    ]
+    by_country = []
+    for c, names in enumerate(lists):
+        shared = [name for name in names if owners[name] > 1]
+        by_country.append(
+            NameSharing(
+                names=len(names),
+                shared=len(shared),
+                other_countries=sum(bool(names & other) for d, other in enumerate(lists) if d != c),
+                others_per_shared_name=number(np.mean([owners[name] - 1 for name in shared])) if shared else None,
+                renamed_texts_with_shared=float((share[:, c] > 0).mean()),
+            )
+        )
+    return SharedNames(is_shared, share, by_country)
+
+
+def measure_shared_names(
+    deltas: np.ndarray,
+    shared_names: SharedNames,
+    genders: np.ndarray,
+    variance: CrossedVariance,
+    countries: Sequence[CountryNames],
+) -> list[SharedNamesEffect]:
+    """For every country with enough names of both kinds: the slope of delta on the share of shared names."""
+    if not variance.total:
+        return []
+    is_shared = shared_names.is_shared[variance.cell_unit]
+    shared = np.bincount(variance.cell_country[is_shared], minlength=len(countries))
+    unshared = np.bincount(variance.cell_country[~is_shared], minlength=len(countries))
+    has_enough = np.minimum(shared, unshared) >= FEWEST_NAMES
+    estimates = estimate_slopes_by_country(variance, deltas, shared_names.share, genders, has_enough)
+    return [
+        SharedNamesEffect(country.country, country.code, int(shared[c]), int(unshared[c]), estimates.at(c))
+        for c, country in enumerate(countries)
+        if not np.isnan(estimates.value[c])
+    ]

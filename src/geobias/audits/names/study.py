@@ -1,0 +1,197 @@
+"""How the names audit puts renamed texts to classifiers and to language models, and how long that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geobias.audits.labels import find_label_tones, read_true_labels
+from geobias.audits.names.answers import ClassifierAnswers, Perplexities, RenamedTextCounts
+from geobias.audits.names.design import NamesDesign
+from geobias.audits.names.gaps import explain_missing_data
+from geobias.audits.names.measure import measure_names
+from geobias.audits.names.perplexity import PerplexityModel, load_perplexity_models, score_perplexities
+from geobias.audits.names.result import NamesResult, NamesSettings
+from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, Plan, timed
+from geobias.audits.served_models import Served, Workload, workload
+from geobias.audits.study import ClassifierStudy, RunOptions
+from geobias.engine.ask import Answers, ask
+from geobias.errors import InputError
+from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
+from geobias.measures.uncertainty import ROUNDING
+from geobias.models.classifiers.prompted import refuse_unused_prompt
+from geobias.models.scorer import LOG_LIKELIHOOD, UNREADABLE, Classifier
+from geobias.models.served.served_lm import ServedLM
+from geobias.texts.counterfactuals import Counterfactuals
+
+if TYPE_CHECKING:
+    pass
+
+
+class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
+    """The same renamed texts, put to every classifier, and to the language models of their perplexities."""
+
+    audit = "names"
+
+    def __init__(self, design: NamesDesign, classifiers: Any, options: RunOptions) -> None:
+        super().__init__(classifiers, design.prompt, options)
+        self.design = design
+        self.perplexity_models: dict[str, PerplexityModel] = {}  # by classifier; empty before `load`
+
+    def texts_to_classify(self) -> list[Sequence[str]]:
+        return [self.design.texts.texts, self.design.counterfactuals]
+
+    def settings(self) -> NamesSettings:
+        return self.design.settings_for(self.classifier_names)
+
+    def load(self, device: str, dtype: str) -> list[Classifier]:
+        classifiers, options = super().load(device, dtype), self.design.options
+        if options.perplexity_draws:
+            self.perplexity_models = load_perplexity_models(
+                classifiers, options.lm, options.perplexity, device=device, dtype=dtype
+            )
+        return classifiers
+
+    def fast_parts(self, scorers: Sequence[Classifier]) -> dict[str, list[str]]:
+        """Also those of the language models that give perplexities."""
+        language_models = {
+            f"{model.scorer.identity().name} {model.scorer.identity().score}": list(model.scorer.fast_parts)
+            for model in self.perplexity_models.values()
+        }
+        return super().fast_parts(scorers) | language_models
+
+    def workload(self, served: Served) -> Workload:
+        """Also the texts whose perplexity the served model gives."""
+        design, options, load = self.design, self.design.options, super().workload(served)
+        if options.perplexity_draws and options.lm is None:
+            lm = ServedLM(served.endpoint(), begin=served.begin)
+            fingerprints = lm.known_fingerprints(options.perplexity or lm.perplexity_method)[:1]
+            renamed = design.counterfactuals.part(range(len(design.named)), options.perplexity_draws)
+            for texts in (design.texts.texts, renamed):
+                load += workload(texts, (LOG_LIKELIHOOD, "tokens"), fingerprints, name=served.model)
+        return load
+
+    def ask(self, scorers: Sequence[Classifier]) -> tuple[ClassifierAnswers, ...]:
+        names = [classifier.name for classifier in scorers]
+        if not names or len(set(names)) < len(names):
+            raise InputError(
+                f"Pass at least one classifier, each with a different name, not: {', '.join(names) or 'none'}."
+            )
+        refuse_unused_prompt(self.prompt, scorers)
+        # Before the first is scored: a label that the last does not have must not cost an hour.
+        readings = [self._read_labels(classifier) for classifier in scorers]
+        perplexities: dict[int, Perplexities] = {}  # by scorer: classifiers may share one
+        return tuple(
+            self._ask_classifier(classifier, *reading, perplexities)
+            for classifier, reading in zip(scorers, readings, strict=True)
+        )
+
+    def measure(self, answers: tuple[ClassifierAnswers, ...]) -> NamesResult:
+        return measure_names(self.design, answers)
+
+    def plan(self) -> Plan:
+        """How long the study takes, and how small an effect it can find; for a served model, what would be sent."""
+        if self.served:
+            return Plan.of_served(self.workload(self.served))
+        design, renamed = self.design, self.design.counterfactuals
+        classifiers = self.load(self.options.device, self.options.dtype)
+        texts, countries, draws = renamed.shape
+        steps = [timed(classifier.name, classifier, renamed) for classifier in classifiers]
+        options = design.options
+        scored = renamed.part(range(min(options.perplexity_texts or texts, texts)), options.perplexity_draws)
+        scorers = {id(model.scorer): model.scorer for model in self.perplexity_models.values()}
+        steps += [timed(f"perplexity by {each.identity().name}", each, scored) for each in scorers.values()]
+        return Plan(
+            f"{texts:,} of {len(design.texts):,} texts name somebody; {countries} countries x {draws} draws.",
+            steps,
+            [self._smallest_effect(classifier) for classifier in classifiers],
+        )
+
+    def _read_labels(self, classifier: Classifier) -> tuple[list[int], list[int], np.ndarray | None, tuple[str, ...]]:
+        """Positions of the positive and the negative labels, the true labels of the texts, and how they were read."""
+        design, name, labels = self.design, classifier.name, classifier.labels
+        several_fit = classifier.multi_label or design.options.threshold is not None
+        truth, notes = read_true_labels(design.texts, name, labels, several_fit=several_fit)
+        tones = find_label_tones(name, labels, design.positive, design.negative)
+        return *tones, truth, classifier.notes + notes
+
+    def _ask_classifier(
+        self,
+        classifier: Classifier,
+        positive: list[int],
+        negative: list[int],
+        truth: np.ndarray | None,
+        notes: tuple[str, ...],
+        perplexities: dict[int, Perplexities],
+    ) -> ClassifierAnswers:
+        """One classifier, then its language model, unless `perplexities` has its answers."""
+        design, progress, labels = self.design, self.options.progress, tuple(classifier.labels)
+        originals = ask(classifier, design.texts.texts, label=classifier.name, progress=progress)
+        renamed = ask(classifier, design.counterfactuals, label=classifier.name, progress=progress)
+        notes += count_unreadable(originals, len(design.texts))
+        text_perplexities = None
+        if model := self.perplexity_models.get(classifier.name):
+            if id(model.scorer) not in perplexities:
+                perplexities[id(model.scorer)] = score_perplexities(design, model.scorer, progress)
+            text_perplexities, notes = perplexities[id(model.scorer)], notes + model.notes
+        default_threshold = 0.5 if classifier.multi_label else None
+        return ClassifierAnswers(
+            model=classifier.identity(),
+            labels=labels,
+            multi_label=classifier.multi_label,
+            positive=positive,
+            negative=negative,
+            threshold=default_threshold if design.options.threshold is None else design.options.threshold,
+            original=originals.scores[:, : len(labels)],
+            renamed=renamed.scores[:, : len(labels)].reshape(*design.counterfactuals.shape, len(labels)),
+            truth=truth,
+            counts=RenamedTextCounts(
+                texts_cut=originals.cut,
+                renamed_texts=len(renamed.scores),
+                distinct_renamed_texts=renamed.distinct,
+                renamed_texts_cut=renamed.cut,
+            ),
+            work={"texts_scored": originals.scored, "renamed_texts_scored": renamed.scored},
+            notes=notes,
+            perplexities=text_perplexities,
+        )
+
+    def _smallest_effect(self, classifier: Classifier) -> str:
+        """From a pilot of a few texts and draws, whose variance components are applied to the whole design."""
+        design, renamed = self.design, self.design.counterfactuals
+        rows = np.unique(np.linspace(0, len(renamed.texts) - 1, PILOT_TEXTS).astype(int))
+        positive, negative = find_label_tones(classifier.name, classifier.labels, design.positive, design.negative)
+        pilot = _crossed_variance(renamed.part(rows, PILOT_DRAWS), design)
+        missing = explain_missing_data(*renamed.shape, names_fixed=design.options.names == "fixed")
+        if not positive or not negative:
+            return f"{classifier.name}: no Δ, and so no smallest effect to plan with."
+        if missing is not None:
+            return f"{classifier.name}: no effect could be found: {missing.reason}. {missing.remedy}: {missing.options}"
+        p = classifier.score(list(renamed.part(rows, PILOT_DRAWS)))[:, : len(classifier.labels)]
+        p = p.reshape(*pilot.shape, -1)
+        delta = 100 * (p[..., positive].sum(axis=-1) - p[..., negative].sum(axis=-1))
+        effect = _crossed_variance(renamed, design).smallest_effect(pilot.variance_components(delta))
+        contrasts = np.eye(pilot.countries) - 1 / pilot.countries
+        if effect < ROUNDING or not pilot.reacts_enough(LinearMeasure(delta, contrasts)):
+            return f"{classifier.name}: names change its answers to too few texts to plan an effect. Use more texts."
+        return (
+            f"{classifier.name}: a country whose Δ differs from the mean of countries by about {effect:.1f} points "
+            "is detected with 80 % power (adjusted for all countries)."
+        )
+
+
+def count_unreadable(answers: Answers, texts: int) -> tuple[str, ...]:
+    """A note on texts whose language a mitigated classifier's finder does not read; none for other classifiers."""
+    column = answers.column(UNREADABLE)
+    count = 0 if column is None else int(column.sum())
+    if not count:
+        return ()
+    return (f"{count:,} of {texts:,} texts seem to be in a language that its finder does not read: names may remain.",)
+
+
+def _crossed_variance(renamed: Counterfactuals, design: NamesDesign) -> CrossedVariance:
+    counted = np.ones((len(renamed.texts), renamed.draws), dtype=bool)
+    names = NameUnits(*renamed.name_units())
+    return CrossedVariance(names, renamed.shape, counted, names_fixed=design.options.names == "fixed")

@@ -1,0 +1,110 @@
+"""What `geobias.audit` returns: the results of several audits, and what they conclude together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from geobias.errors import InputError
+from geobias.report.browser import open_page
+from geobias.report.findings import Finding, state_verdict, with_role
+from geobias.report.notebook_html import render_result
+from geobias.report.results import AuditResult
+from geobias.report.run_folder import PAGE
+
+
+@dataclass(frozen=True, repr=False)
+class Overview:
+    """The results of every audit that fits the models.
+
+    Attributes
+    ----------
+    results : dict of str to result
+        By audit ("names"), or by audit and model ("regions/gpt2") if several language models were audited.
+    scope : list of str
+        How much was audited, one sentence for each audit.
+    folder : Path or None
+        Where the runs and their common page are saved.
+    findings : list of Finding
+        The conclusions of all audits, in the order of `results`.
+
+    Notes
+    -----
+    Returned by `audit`. Printing it shows the findings.
+
+    Examples
+    --------
+    >>> overview = geobias.audit(out="runs/first")  # doctest: +SKIP
+    >>> overview.results["names"].to_frame()  # doctest: +SKIP
+    """
+
+    results: dict[str, AuditResult] = field(repr=False)
+    """By audit ("names"), and by audit and model ("regions/gpt2") where several language models were audited."""
+    scope: list[str]
+    """What is audited, one sentence for each audit."""
+    folder: Path | None = None
+    """Where the runs and their common page were saved."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What all audits conclude, in the order of `results`."""
+        return [finding for result in self.results.values() for finding in result.findings]
+
+    def summary(self) -> str:
+        """Return the verdict and every finding as text, one line each.
+
+        Returns
+        -------
+        str
+            The same text that `print(overview)` shows.
+
+        Examples
+        --------
+        >>> print(overview.summary())  # doctest: +SKIP
+        """
+        return "\n".join(self._summary_lines())
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return render_result(self._summary_lines(), self._list_answers())
+
+    def open(self) -> None:
+        """Open the page of all runs in the browser.
+
+        Raises
+        ------
+        InputError
+            If the runs were not saved (give `out=` to the audit), or no browser can be started.
+        """
+        if self.folder is None:
+            raise InputError("These runs were not saved, so they have no page. Run the audit with out='runs/NAME'.")
+        open_page(self.folder / PAGE)
+
+    def _summary_lines(self) -> list[str]:
+        findings = self.findings
+        verdict = [state_verdict(findings)] if findings else []
+        page = [f"Page: {self.folder / PAGE}"] if self.folder else []
+        return [
+            f"Overview: {', '.join(self.results)}. {' '.join(self.scope)}",
+            *verdict,
+            *(f"[{finding.label}] {finding.audit}: {finding.sentence}" for finding in findings),
+            *page,
+        ]
+
+    def _list_answers(self) -> Iterator[dict[str, Any]]:
+        """The overall answer of every model in every audit."""
+        for finding in with_role(self.findings, "overall"):
+            size = finding.size
+            yield {
+                "audit": finding.test,
+                "model": finding.model,
+                "largest difference": size and size.value,
+                "low": size and size.low,
+                "high": size and size.high,
+                "unit": size and size.unit,
+                "evidence": finding.label,
+            }
