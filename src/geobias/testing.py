@@ -1,4 +1,4 @@
-"""Gates inside a test suite: `assert_gate` of a result or of a run's folder."""
+"""Gates in a test suite: `assert_gate` checks a result or the folder of a run."""
 
 from __future__ import annotations
 
@@ -10,9 +10,32 @@ from geobias.report.results import AuditResult
 
 
 def assert_gate(run: AuditResult | str | Path, *rules: str) -> None:
-    """Fail, with the table of all judgements as the message, unless every rule holds (docs/gate.md).
+    """Fail a test unless every rule holds for a finished run.
 
-    `run` is what an audit returned or the folder that it left; a rule is such as "names.sentiment.delta.worst < 2.0".
+    Each rule is checked at the worse end of the 95 % interval of its number, as by `geobias gate`.
+
+    Parameters
+    ----------
+    run : result, str or Path
+        The result of an audit, or the folder of a finished run.
+    *rules : str
+        Rules such as "findings.clear <= 0" or "names.sentiment.delta.worst < 2.0".
+
+    Raises
+    ------
+    AssertionError
+        If a rule does not hold. The message is the table of all rules with their numbers.
+    geobias.InputError
+        If a rule or the run cannot be read.
+
+    Examples
+    --------
+    >>> import geobias
+    >>> from geobias.testing import assert_gate
+    >>> result = geobias.audit_names(
+    ...     "embedded/sentiment", limit=20, countries=["FR", "MA", "US"], draws=4, perplexity_draws=0, progress=False
+    ... )
+    >>> assert_gate(result, "names.sentiment.delta.worst < 30")
     """
     report = gate(run, rules)
     if not report.passed:

@@ -1,0 +1,52 @@
+"""Answers that another tool collected, as models for the audits.
+
+Inspect and lm-evaluation-harness put the texts to a model; the audit then reads the answers from a table. So its
+numbers are those of the command line for the same answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from geobias.errors import InputError
+from geobias.models.scorer import LOG_LIKELIHOOD, Classifier, Scorer, probability_columns
+
+
+class RecordedScorer(Scorer):
+    """Log-likelihoods of texts, as a language model."""
+
+    columns = (LOG_LIKELIHOOD,)
+
+    def __init__(self, name: str, log_likelihoods: Mapping[str, float]) -> None:
+        self.name, self.log_likelihoods = name, log_likelihoods
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        _refuse_missing(self.name, texts, self.log_likelihoods)
+        return np.array([[self.log_likelihoods[text]] for text in texts])
+
+
+class RecordedClassifier(Classifier):
+    """A label for each text, as a classifier whose probabilities are 0 and 1."""
+
+    is_prompted = True
+    notes: tuple[str, ...]
+
+    def __init__(self, name: str, labels: Sequence[str], answers: Mapping[str, str], notes: Sequence[str] = ()) -> None:
+        self.name, self.labels, self.answers = name, tuple(labels), answers
+        self.columns = probability_columns(self.labels)
+        self.notes = tuple(notes)
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        _refuse_missing(self.name, texts, self.answers)
+        return np.array([[*(float(self.answers[text] == label) for label in self.labels), 0.0] for text in texts])
+
+
+def _refuse_missing(name: str, texts: Sequence[str], answers: Mapping[str, object]) -> None:
+    missing = [text for text in texts if text not in answers]
+    if missing:
+        raise InputError(
+            f"{name} has no answer to {len(missing):,} text(s), such as {missing[0][:60]!r}. Run the task on all "
+            "of its samples, without a limit."
+        )
