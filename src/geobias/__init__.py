@@ -7,79 +7,128 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from geobias.audits.compare.audit import compare
     from geobias.audits.compare.result import CompareResult
+    from geobias.audits.decide.audit import audit_decisions
+    from geobias.audits.decide.result import DecideResult
     from geobias.audits.downstream.audit import audit_downstream
     from geobias.audits.downstream.result import DownstreamResult
     from geobias.audits.drift.audit import audit_drift
     from geobias.audits.drift.result import DriftResult
+    from geobias.audits.evidence.bundle import write_evidence
+    from geobias.audits.evidence.manifest import verify_evidence
+    from geobias.audits.evidence.registration import register_rules
+    from geobias.audits.find.audit import audit_finders
+    from geobias.audits.find.result import FindResult
     from geobias.audits.finetune.audit import audit_finetune
     from geobias.audits.finetune.result import FinetuneResult
+    from geobias.audits.finished_runs import card, write_report
     from geobias.audits.gate.audit import GateReport, gate
+    from geobias.audits.mitigate.audit import mitigate
+    from geobias.audits.mitigate.result import MitigateResult
     from geobias.audits.names.audit import audit_names
     from geobias.audits.names.result import NamesResult
+    from geobias.audits.overview.audit import audit
+    from geobias.audits.overview.result import Overview
     from geobias.audits.regions.audit import audit_regions
     from geobias.audits.regions.result import RegionsResult
     from geobias.audits.reproduce.audit import reproduce
     from geobias.audits.reproduce.result import ReproduceResult
     from geobias.errors import GeobiasError, InputError
     from geobias.models.load import load, load_classifier
+    from geobias.models.mitigated.saved import save_mitigated
+    from geobias.models.mitigated.wrappers import AveragingClassifier, BlindClassifier
     from geobias.models.scorer import Scorer
     from geobias.models.served.chat_classifier import ServedClassifier
     from geobias.models.served.endpoint import Endpoint
     from geobias.models.served.served_lm import ServedLM
+    from geobias.report.findings import Finding
 
 __version__ = "0.1.0"
 
 _MODULES = {  # where each public name is defined
+    "AveragingClassifier": "geobias.models.mitigated.wrappers",
+    "BlindClassifier": "geobias.models.mitigated.wrappers",
     "CompareResult": "geobias.audits.compare.result",
+    "DecideResult": "geobias.audits.decide.result",
     "DownstreamResult": "geobias.audits.downstream.result",
     "DriftResult": "geobias.audits.drift.result",
     "Endpoint": "geobias.models.served.endpoint",
+    "FindResult": "geobias.audits.find.result",
+    "Finding": "geobias.report.findings",
     "FinetuneResult": "geobias.audits.finetune.result",
     "GateReport": "geobias.audits.gate.audit",
     "GeobiasError": "geobias.errors",
     "InputError": "geobias.errors",
+    "MitigateResult": "geobias.audits.mitigate.result",
     "NamesResult": "geobias.audits.names.result",
+    "Overview": "geobias.audits.overview.result",
     "RegionsResult": "geobias.audits.regions.result",
     "ReproduceResult": "geobias.audits.reproduce.result",
     "Scorer": "geobias.models.scorer",
     "ServedClassifier": "geobias.models.served.chat_classifier",
     "ServedLM": "geobias.models.served.served_lm",
+    "audit": "geobias.audits.overview.audit",
+    "audit_decisions": "geobias.audits.decide.audit",
     "audit_downstream": "geobias.audits.downstream.audit",
     "audit_drift": "geobias.audits.drift.audit",
+    "audit_finders": "geobias.audits.find.audit",
     "audit_finetune": "geobias.audits.finetune.audit",
     "audit_names": "geobias.audits.names.audit",
     "audit_regions": "geobias.audits.regions.audit",
+    "card": "geobias.audits.finished_runs",
     "compare": "geobias.audits.compare.audit",
     "gate": "geobias.audits.gate.audit",
     "load": "geobias.models.load",
     "load_classifier": "geobias.models.load",
+    "mitigate": "geobias.audits.mitigate.audit",
+    "register_rules": "geobias.audits.evidence.registration",
     "reproduce": "geobias.audits.reproduce.audit",
+    "save_mitigated": "geobias.models.mitigated.saved",
+    "verify_evidence": "geobias.audits.evidence.manifest",
+    "write_evidence": "geobias.audits.evidence.bundle",
+    "write_report": "geobias.audits.finished_runs",
 }
 __all__ = [
+    "AveragingClassifier",
+    "BlindClassifier",
     "CompareResult",
+    "DecideResult",
     "DownstreamResult",
     "DriftResult",
     "Endpoint",
+    "FindResult",
+    "Finding",
     "FinetuneResult",
     "GateReport",
     "GeobiasError",
     "InputError",
+    "MitigateResult",
     "NamesResult",
+    "Overview",
     "RegionsResult",
     "ReproduceResult",
     "Scorer",
     "ServedClassifier",
     "ServedLM",
+    "audit",
+    "audit_decisions",
     "audit_downstream",
     "audit_drift",
+    "audit_finders",
     "audit_finetune",
     "audit_names",
     "audit_regions",
+    "card",
     "compare",
     "gate",
     "load",
     "load_classifier",
+    "mitigate",
+    "register_rules",
     "reproduce",
+    "save_mitigated",
+    "verify_evidence",
+    "write_evidence",
+    "write_report",
 ]
 
 

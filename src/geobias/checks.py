@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -10,6 +9,8 @@ from geobias.errors import InputError
 
 LONGEST_NAME = 1_000  # characters of a word, a region or a person's name
 SHOWN = 60  # characters of a user's text that an error repeats
+MOST_LISTED = 20  # valid values that an error lists
+LETTERS_PER_EDIT = 4  # letters of a misspelt name for which a suggestion may differ by one more edit
 HIGHEST_SEED = 2**32 - 1  # what every random number generator here accepts
 MOST_ROWS = 1_000_000_000  # texts of a file, or texts that one run scores: the scores alone take 8 GB for each label
 MOST_EPOCHS, LARGEST_BATCH = 10_000, 10_000  # of a training
@@ -33,7 +34,7 @@ def check_probability(option: str, value: float | None) -> None:
 def check_size(count: int, what: str, remedy: str) -> None:
     """Refuse a run of more texts than any machine scores."""
     if count > MOST_ROWS:
-        raise InputError(f"This run would score {count:,} {what}, and {MOST_ROWS:,} is the limit: {remedy}.")
+        raise InputError(f"This run would score {count:,} {what}; the limit is {MOST_ROWS:,}. {remedy}.")
 
 
 def find_unusable_character(text: str) -> str | None:
@@ -48,49 +49,82 @@ def find_unusable_character(text: str) -> str | None:
 
 def check_characters(text: str, what: str) -> None:
     """Refuse a text with an unusable character; `what` begins the sentence."""
-    problem = find_unusable_character(text)
-    if problem:
+    if problem := find_unusable_character(text):
         raise InputError(f"{what} has {problem}: remove it.")
 
 
 def check_name(name: str, where: str) -> None:
     """Refuse a name that is too long or has control characters; `where` says which file and line, or which list."""
+    subject = f"{where}: {shorten(name)!r}"
     if len(name) > LONGEST_NAME:
         raise InputError(
-            f"{where}: {shorten(name)!r} has {len(name):,} characters, and {LONGEST_NAME:,} is the limit for a name: "
-            "shorten it."
+            f"{subject} has {len(name):,} characters; the limit for a name is {LONGEST_NAME:,}. Shorten it."
         )
-    check_characters(name, f"{where}: {shorten(name)!r}")
-    control = _CONTROL.search(name)
-    if control:
-        raise InputError(
-            f"{where}: {shorten(name)!r} has a control character at position {control.start()} "
-            f"(U+{ord(control[0]):04X}): remove it."
-        )
+    check_characters(name, subject)
+    if control := _CONTROL.search(name):
+        code = f"U+{ord(control[0]):04X}"
+        raise InputError(f"{subject} has a control character at position {control.start()} ({code}): remove it.")
 
 
 def check_path(path: str) -> None:
     """Refuse a path that results.json could not name, or that no system takes."""
-    if "\0" in path:
-        raise InputError(f"The path '{escape(shorten(path))}' has a NUL character: remove it.")
     if _UNUSABLE.search(path):
-        raise InputError(f"The path '{escape(shorten(path))}' is not valid UTF-8: rename it.")
+        problem = "has a NUL character: remove it" if "\0" in path else "is not valid UTF-8: rename it"
+        raise InputError(f"The path '{escape(shorten(path))}' {problem}.")
 
 
 def escape(text: str) -> str:
     """The text with control characters and undecodable bytes spelled out, so that any terminal can show it."""
-    return _UNPRINTABLE.sub(lambda match: _spell(ord(match[0])), text)
+
+    def spell(match: re.Match[str]) -> str:
+        code = ord(match[0])
+        if 0xDC80 <= code <= 0xDCFF:  # how Python holds a byte of a file name that is not UTF-8
+            code -= 0xDC00
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+    return _UNPRINTABLE.sub(spell, text)
 
 
-def _spell(code: int) -> str:
-    if 0xDC80 <= code <= 0xDCFF:  # how Python holds a byte of a file name that is not UTF-8
-        code -= 0xDC00
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+def suggest(text: str, known: Iterable[str], *, most: int = 1) -> list[str]:
+    """The names nearest to a misspelt one, at most `most` that are equally near: one edit for every four letters.
+
+    Shorter texts get no suggestion: one edit turns a code into many others.
+    """
+    limit = len(text) // LETTERS_PER_EDIT
+    distances = {name: _edit_distance(text, name, limit) for name in known} if limit else {}
+    nearest = min(distances.values(), default=limit + 1)
+    return [name for name, distance in distances.items() if distance == nearest <= limit][:most]
 
 
-def suggest(text: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> list[str]:
-    """The names nearest to a misspelt one, nearest first, at most `most`; difflib's similarity reaches `cutoff`."""
-    return difflib.get_close_matches(text, list(known), n=most, cutoff=cutoff)
+def describe_choices(value: str, valid: Iterable[str], label: str = "Choose from") -> str:
+    """End the error about an unknown value: the nearest valid value, if one is near, and the list of valid values."""
+    names = list(valid)
+    originals = {name.casefold(): name for name in names}
+    near = suggest(value.casefold(), originals)
+    hint = f"Did you mean {originals[near[0]]!r}? " if near else ""
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    return f"{hint}{label}: {', '.join(map(shorten, names[:MOST_LISTED])) or 'none'}{more}."
+
+
+def _edit_distance(first: str, second: str, limit: int) -> int:
+    """Insertions, deletions, substitutions and swaps of neighbours that turn one text into the other.
+
+    Above `limit` the number is not exact: the search stops early.
+    """
+    if abs(len(first) - len(second)) > limit:
+        return limit + 1
+    before_last, last = [0], list(range(len(second) + 1))
+    for i, letter in enumerate(first, start=1):
+        row = [i]
+        for k, other in enumerate(second, start=1):
+            cost = min(last[k] + 1, row[k - 1] + 1, last[k - 1] + (letter != other))
+            if i > 1 and k > 1 and letter == second[k - 2] and first[i - 2] == other:
+                cost = min(cost, before_last[k - 2] + 1)
+            row.append(cost)
+        if min(row) > limit and min(last) > limit:
+            return limit + 1
+        before_last, last = last, row
+    return last[-1]
 
 
 def shorten(text: str, limit: int = SHOWN) -> str:

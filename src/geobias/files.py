@@ -7,7 +7,7 @@ import re
 import stat
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
@@ -27,9 +27,9 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
         raise InputError(
-            f"Cannot write {path}: {reason}. Free some space, or choose another place with --out or GEOBIAS_CACHE."
+            f"Cannot write {path}: {error.strerror or error}. Free disk space, or choose another folder with --out or "
+            "GEOBIAS_CACHE."
         ) from error
 
 
@@ -46,7 +46,7 @@ def read_bytes(path: Path, title: str) -> bytes:
         check_kind(path, title)
         return path.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{title} does not exist.") from None
+        raise InputError(f"{title} does not exist. Check the path.") from None
     except OSError as error:
         raise InputError(f"{title} cannot be read: {error.strerror or error}.") from None
 
@@ -55,9 +55,9 @@ def check_kind(path: Path, title: str) -> None:
     """Refuse folders, and devices: /dev/zero never ends. Pipes, as a shell makes them for <(command), are fine."""
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
-        raise InputError(f"{title} is a folder: give one file.")
+        raise InputError(f"{title} is a folder. Pass a file.")
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        raise InputError(f"{title} is a device: give a file.")
+        raise InputError(f"{title} is a device. Pass a file.")
 
 
 def decode_text(content: bytes, title: str) -> str:
@@ -65,7 +65,7 @@ def decode_text(content: bytes, title: str) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{title} is not UTF-8 text (byte {error.start}): save it as UTF-8 and try again.") from None
+        raise InputError(f"{title} is not UTF-8 text (byte {error.start}). Save it as UTF-8.") from None
     if not text.strip():
         raise InputError(f"{title} is empty.")
     return text
@@ -88,6 +88,13 @@ def write_whole(path: Path, content: bytes) -> None:
         raise
 
 
+def save_file(path: Path, content: bytes) -> None:
+    """`write_whole`, in a folder that may not be there yet; a failure names the file and the remedy."""
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content)
+
+
 def remove_temporary_files(folder: Path) -> None:
     """Delete what killed processes left of files on their way. Nobody else may be writing this folder."""
     for file in folder.iterdir() if folder.is_dir() else ():
@@ -100,11 +107,9 @@ def check_replaceable(path: Path, is_ours: Callable[[str], bool]) -> None:
     if not os.path.lexists(path):
         return
     if not path.is_file():
-        raise InputError(f"{path} is not a file: give the name of one.")
-    try:
+        raise InputError(f"{path} is not a file. Choose another name.")
+    with suppress(OSError, ValueError):
         content = path.read_text(encoding="utf-8")
-        may_replace = not content or is_ours(content)
-    except (OSError, ValueError):
-        may_replace = False
-    if not may_replace:
-        raise InputError(f"{path} exists, and geobias did not write it: choose another name, or move it elsewhere.")
+        if not content or is_ours(content):
+            return
+    raise InputError(f"{path} exists and was not written by geobias. Choose another name, or move the file.")

@@ -1,7 +1,7 @@
 """The command line: parse, call a command, say what went wrong.
 
-Exit codes: 0 done, 1 a gate failed, 2 bad input, 3 failed while running, 130 interrupted; 143 and 129: stopped by
-SIGTERM and SIGHUP.
+Exit codes: 0 done, 1 a gate failed or a bundle was changed, 2 bad input, 3 failed while running, 130 interrupted; 143
+and 129: stopped by SIGTERM and SIGHUP.
 
 The options of a command are in the `command` module of its audit; what it does is imported when it runs, so that
 `geobias --help` answers at once.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated
 
 import typer
@@ -22,41 +22,75 @@ from geobias.audits.country_map.command import world_map
 from geobias.audits.country_space.command import space
 from geobias.audits.gate.command import gate
 from geobias.audits.overview.command import audit
-from geobias.audits.registry import AUDITS
+from geobias.audits.registry import AUDITS, BUNDLED
 from geobias.cli.arguments import check_arguments, explain_error, format_error
 from geobias.cli.early_exit import INTERRUPTED, StopSignals, refuse_early_exit
+from geobias.cli.evidence import evidence, register, verify
+from geobias.cli.explain import explain
+from geobias.cli.exports import export, push_card
 from geobias.cli.finished_runs import card, open_page, report
-from geobias.cli.models_and_cache import cache, models
-from geobias.cli.schema import schema
-from geobias.errors import GeobiasError
+from geobias.cli.models_cache_schema import cache, models, schema
+from geobias.cli.usage_errors import explain_usage_error
+from geobias.errors import GeobiasError, InputError
 
 app = typer.Typer(
     name="geobias",
-    help="Audit language models and text classifiers for bias by place and nationality.",
-    no_args_is_help=True,
+    help="Audit language models and text classifiers for bias by place and nationality.\n\n"
+    "Start with `geobias audit` for the bundled models, or `geobias audit MODEL` for yours. Then run `geobias open` to "
+    "see the findings in your browser.",
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
-# Commands that measure nothing of their own: they run audits, or read finished runs.
-OTHER_COMMANDS: dict[str, Callable[..., None]] = {
-    "report": report,
-    "open": open_page,
-    "card": card,
-    "gate": gate,
-    "map": world_map,
-    "space": space,
-    "schema": schema,
-    "models": models,
-    "cache": cache,
+AUDITS_PANEL, RUNS_PANEL = "Audits", "Finished runs"
+# Commands that are no audits, by their group in `geobias --help`.
+OTHER_COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
+    RUNS_PANEL: {
+        "open": open_page,
+        "report": report,
+        "gate": gate,
+        "card": card,
+        "register": register,
+        "evidence": evidence,
+        "verify": verify,
+        "push-card": push_card,
+        "export": export,
+        "map": world_map,
+        "space": space,
+    },
+    "Other": {"explain": explain, "models": models, "cache": cache, "schema": schema},
 }
 
 
 def register_commands() -> None:
-    """`geobias audit`, then the command of every audit in the registry, then all others."""
-    commands = {"audit": audit}
-    commands |= {row.name: row.load("command", row.name) for row in AUDITS}
-    for name, command in (commands | OTHER_COMMANDS).items():
-        app.command(name)(refuse_early_exit(command))
+    """Register `geobias audit`, then the command of every audit in the registry, then all others."""
+    audits = dict(_load_commands())
+    finished_runs = {"compare": audits.pop("compare"), **OTHER_COMMANDS[RUNS_PANEL]}
+    panels = {AUDITS_PANEL: {"audit": audit, **audits}, **OTHER_COMMANDS, RUNS_PANEL: finished_runs}
+    for panel, commands in panels.items():
+        for name, command in commands.items():
+            app.command(name, help=_join_lines(command.__doc__ or ""), rich_help_panel=panel)(
+                refuse_early_exit(command)
+            )
+
+
+def _load_commands() -> Iterator[tuple[str, Callable[..., None]]]:
+    """The command of every audit. One of another package that cannot be loaded must not break all others."""
+    names = {"audit", *(name for commands in OTHER_COMMANDS.values() for name in commands)}
+    for row in list(AUDITS):
+        try:
+            if row.name in names:
+                raise InputError("geobias has a command of this name")
+            yield row.name, row.load("command", row.name)
+        except Exception as error:
+            if row.name in BUNDLED:
+                raise
+            AUDITS.remove(row)
+            reason = " ".join(str(error).split())
+            print(f"geobias: The audit {row.name!r} of another package cannot be loaded: {reason}", file=sys.stderr)
+
+
+def _join_lines(text: str) -> str:
+    """Paragraphs without the line breaks of the source: the terminal breaks lines where they end."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 register_commands()
@@ -64,11 +98,15 @@ register_commands()
 
 @app.callback(invoke_without_command=True)
 def root(
-    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:
     if version:
         typer.echo(f"geobias {__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(InputError.exit_code)
 
 
 def main() -> None:
@@ -83,8 +121,10 @@ def main() -> None:
     try:
         with signals:
             check_arguments(sys.argv[1:])
-            app()
-    except SystemExit as error:  # how Typer ends every command: done, wrong usage, or interrupted
+            # The name also for `python -m geobias.cli`: shell completion is bound to it. Not standalone: Typer would
+            # print usage errors in a box.
+            sys.exit(app(prog_name="geobias", standalone_mode=False) or 0)
+    except SystemExit as error:  # done, a gate failed, or interrupted
         if error.code == INTERRUPTED or (error.code and signals.received):
             signals.exit()
         raise
@@ -94,6 +134,7 @@ def main() -> None:
         if "--debug" in sys.argv:
             raise
         known = error if isinstance(error, GeobiasError) else explain_error(error)
-        message = str(known) if known else f"failed: {type(error).__name__}: {error} (--debug shows where)"
+        known = known or explain_usage_error(error, sys.argv[1:])
+        message = str(known) if known else f"failed: {type(error).__name__}: {error} (--debug shows the traceback)"
         print(format_error(message), file=sys.stderr)
         sys.exit(known.exit_code if known else GeobiasError.exit_code)

@@ -10,13 +10,14 @@ from geobias.checks import escape, find_unusable_character, shorten, shorten_mid
 from geobias.errors import InputError
 
 LONGEST_ARGUMENT = 4096  # characters; the longest path that Linux takes
-LONGEST_PATH = 1024  # bytes; the longest that macOS takes, and a run adds folders of its own
+LONGEST_PATH = 1024  # bytes; the longest that macOS takes, and a run adds folders
 LONGEST_FILE_NAME = 255  # bytes, on every usual file system
 LONGEST_LINE = 600  # characters of an error
 # Options whose values are sentences, lists or column names. All other values are numbers, or name a file or a model.
 TEXT_OPTIONS = frozenset(
-    "--ablate --begin --column --continents --control --countries --endpoint --label --labels --levels --negative "
-    "--positive --prefix --prompt --rule --score --spans --subset --template --topic --without --word".split()
+    "--ablate --begin --column --continents --control --countries --domains --endpoint --label --labels --levels "
+    "--method --negative --origin --positive --prefix --prompt --rule --score --spans --subset --system --template "
+    "--topic --without --word".split()
 )
 
 
@@ -36,17 +37,17 @@ def check_arguments(arguments: Sequence[str]) -> None:
         if "\0" in argument:
             raise InputError(f"The argument {shown} has a NUL character: remove it.")
         if find_unusable_character(argument):
-            remedy = "type it in UTF-8" if option in TEXT_OPTIONS else "rename the file or folder"
-            raise InputError(f"The argument {shown} is not valid UTF-8: {remedy}.")
+            remedy = "Type it in UTF-8" if option in TEXT_OPTIONS else "Rename the file or folder"
+            raise InputError(f"The argument {shown} is not valid UTF-8. {remedy}.")
         if len(argument) > LONGEST_ARGUMENT:
             raise InputError(
-                f"The argument {shown} has {len(argument):,} characters, and {LONGEST_ARGUMENT:,} is the limit: "
-                "shorten it (a long prompt may stand in a file)."
+                f"The argument {shown} has {len(argument):,} characters; the limit is {LONGEST_ARGUMENT:,}. "
+                "Shorten it, or put a long prompt into a file."
             )
         if option not in TEXT_OPTIONS:
             if not value.strip():
                 place = option if option.startswith("--") else "An argument"
-                raise InputError(f"{place} is empty: leave it out, or check the variable that it comes from.")
+                raise InputError(f"{place} is empty. Remove it, or check the shell variable that it comes from.")
             _check_name(value)
 
 
@@ -55,23 +56,23 @@ def _check_name(name: str) -> None:
     longest = max(name.split("/"), key=lambda part: len(part.encode()))
     if len(longest.encode()) > LONGEST_FILE_NAME:
         raise InputError(
-            f"The name '{escape(shorten(longest))}' has {len(longest.encode()):,} bytes, and {LONGEST_FILE_NAME} is "
-            "the limit for files, folders and models: shorten it."
+            f"The name '{escape(shorten(longest))}' has {len(longest.encode()):,} bytes; the limit for "
+            f"files, folders and models is {LONGEST_FILE_NAME}. Shorten it."
         )
     if len(name.encode()) > LONGEST_PATH:
         raise InputError(
-            f"The path '{escape(shorten(name))}' has {len(name.encode()):,} bytes, and {LONGEST_PATH:,} is the limit: "
-            "choose a shorter one."
+            f"The path '{escape(shorten(name))}' has {len(name.encode()):,} bytes; the limit is {LONGEST_PATH:,}. "
+            "Choose a shorter path."
         )
     if name.startswith("~") and os.path.expanduser(name).startswith("~"):
-        raise InputError(f"There is no home folder for '{escape(shorten(name))}': write the path without ~.")
+        raise InputError(f"No home folder exists for '{escape(shorten(name))}'. Write the path without ~.")
 
 
 def explain_error(error: BaseException) -> InputError | None:
     """The input error behind an exception of the system: a path that got too long on the way. None for any other."""
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         name = shorten(os.path.basename(str(error.filename or "")))
-        return InputError(f"The path of {name!r} is too long for this system: choose a shorter one.")
+        return InputError(f"The path of {name!r} is too long for this system. Choose a shorter one.")
     return None
 
 

@@ -45,7 +45,7 @@ class StopSignals:
     def exit(self) -> NoReturn:
         """End the process after an interrupt, with one line and the usual exit code."""
         cause = f" by {self.received.name}" if self.received else ""
-        print(f"geobias: stopped{cause}; what was scored is kept: the same command resumes.", file=sys.stderr)
+        print(f"geobias: stopped{cause}. The scores so far are saved; run the same command to resume.", file=sys.stderr)
         sys.exit(128 + self.received if self.received else INTERRUPTED)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
@@ -54,16 +54,34 @@ class StopSignals:
             raise KeyboardInterrupt
 
 
+_mask = threading.local()  # the signals that a forking thread blocked before
+
+
+def _block_signals() -> None:
+    """Hold signals back while forking: one that reaches a child before its handlers are the default ones is lost.
+
+    A process pool that ends its processes by SIGTERM would then wait for that child forever.
+    """
+    _mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+
+
+def _unblock_signals() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, _mask.before)
+
+
 def _restore_default_handlers() -> None:
     """Let SIGTERM end a forked child at once: process pools rely on it, and a Python handler may run too late."""
     for number in STOP_SIGNALS:
         if isinstance(getattr(signal.getsignal(number), "__self__", None), StopSignals):
             with suppress(ValueError):  # not the main thread: then no Python handler runs either
                 signal.signal(number, signal.SIG_DFL)
+    _unblock_signals()
 
 
 if hasattr(os, "register_at_fork"):  # Windows does not fork
-    os.register_at_fork(after_in_child=_restore_default_handlers)
+    os.register_at_fork(
+        before=_block_signals, after_in_parent=_unblock_signals, after_in_child=_restore_default_handlers
+    )
 
 
 def refuse_early_exit(command: Callable[..., None]) -> Callable[..., None]:
@@ -75,8 +93,8 @@ def refuse_early_exit(command: Callable[..., None]) -> Callable[..., None]:
             command(**options)
         except (SystemExit, GeneratorExit) as error:
             raise GeobiasError(
-                f"Code that this command called ended the program ({type(error).__name__}: {error}) before there was a "
-                "result: remove the call of exit() from it."
+                f"A model or function called exit() before the command finished ({type(error).__name__}: {error}). "
+                "Remove that call."
             ) from error
 
     return run
