@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ CORPUS = [
 
 
 Run = Callable[..., tuple[int, str, str]]
+SCORE_ONLY = ("--paraphrases", "0", "--no-placebo")  # options of `geobias regions`: HERB's score and no more
 posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals, processes or limits")
 
 
@@ -89,6 +90,16 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("GEOBIAS_CACHE", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def forget_modules_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests write modules of the same name ("model.py"): none may find that of an earlier one."""
+    yield
+    folder = str(tmp_path_factory.getbasetemp())
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None) or "").startswith(folder):
+            del sys.modules[name]
 
 
 @pytest.fixture(autouse=True)

@@ -50,7 +50,7 @@ likelihood.fingerprint = judge.fingerprint = "1"
 TREE = "id,name,parent\nE,Earth,\nN,North,E\nS,South,E\nFR,France,N\nDE,Germany,N\nNG,Nigeria,S\nKE,Kenya,S\n"
 WORDS = "kind\nshy\nhonest\nlazy\nproud\nwise\nrude\nbrave\n"
 COMMANDS = {
-    "regions": ["regions", "model:likelihood", "--tree", "tree.csv"],
+    "regions": ["regions", "model:likelihood", "--tree", "tree.csv", "--paraphrases", "1"],
     "names": ["names", "model:judge", "--limit", "6", "--draws", "3", "--countries", "FR,MA", "--perplexity-draws=0"],
     "downstream": ["downstream", "model:judge", "--limit", "6", "--countries", "FR,DE,NG,KE"],
 }  # fmt: skip
@@ -82,7 +82,7 @@ class Workspace:
             process.kill()
             self.losses.append(f"hangs: {process.args!r}")
             return
-        lines = [line for line in err.splitlines() if "damaged" not in line and "leave this machine" not in line]
+        lines = [line for line in err.splitlines() if "damaged" not in line and "sends texts to" not in line]
         if process.returncode not in expected or len(lines) > 1 or "Traceback" in err:
             self.losses.append(f"exit code {process.returncode}, not {expected}: {err[-300:]}")
 
@@ -157,6 +157,7 @@ def faults_of_a_server(work: Workspace) -> None:
     with served("vllm") as toy:
         command = [
             "regions", "--tree", "tree.csv", "--words", "words.txt", "--endpoint", toy.url, "--model", "toy", "--yes",
+            "--paraphrases", "0", "--no-placebo",
         ]  # fmt: skip
         work.wait(work.start(*command, "--out", "calm", store="other"), 0)
         chosen = random.Random(work.rng.random())

@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from geobias.delimited import parse_lines, parse_named_rows, parse_rows
+from geobias.delimited import parse_lines, parse_named_rows, parse_rows, sniff_delimiter
 from geobias.errors import InputError
 
 
@@ -41,3 +41,22 @@ def test_long_cells_are_read_and_the_limit_is_put_back() -> None:
 
 def test_lines() -> None:
     assert parse_lines(" a \r\n\r\n\x85b\rc\u2028d", "T") == [(1, "a"), (3, "b"), (4, "c\u2028d")]
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter"),
+    [
+        ("text\na; b; c\n", ","),  # one column
+        ("text,n\na; b; c,1\n", ","),
+        ("text;n\na, b, c;1\n", ";"),
+        ("text\tn\na, b; c\t1\n", "\t"),
+        ('id,"a; b; c; d",n\n1,2,3\n', ","),  # more semicolons, but in quotes
+        ("id;first, second, third;n\n1;a;2\n", ";"),  # more commas, but the rows have none
+        ("text,n\na,1,2\n", ","),  # refused later, by its line
+        ('text;n\n"a\nb";1\n\nc;2\n', ";"),
+        ("\n\ntext;n\na;1\n", ";"),
+        ("", ","),
+    ],
+)
+def test_the_separator_is_sniffed(text: str, delimiter: str) -> None:
+    assert sniff_delimiter(text) == delimiter

@@ -12,6 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 PROJECT = Path(__file__).parent.parent
+LARGEST_WHEEL = 60_000_000  # bytes; it has 47 MB, and package indexes refuse more than 100
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +21,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(build, cwd=PROJECT, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
+    assert wheel.stat().st_size < LARGEST_WHEEL
     site = folder / "site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
@@ -56,7 +58,7 @@ inside = Path(geobias.__file__).parent
 for task in ("sentiment", "emotion", "hate", "offensive"):
     assert pipeline("text-classification", str(inside / "models/bundled/weights" / task))("What a day!")[0]["score"] > 0
 assert spacy.load(inside / "models/bundled/weights/entities")("Angela Merkel").ents
-assert (inside / "texts/data/tweets.jsonl").is_file()
+assert (inside / "texts/data/tweets.jsonl.xz").is_file()
 """,
     )
 
@@ -75,3 +77,26 @@ from geobias.audits.reproduce.published import choose_tables
 assert [len(choose_tables(paper)) for paper in ("herb", "names")] == [7, 4]
 """,
     )
+
+
+def test_a_smoke_audit_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    use(
+        installed,
+        f"""
+import sys
+from geobias.cli import main
+sys.argv = ["geobias", *"downstream embedded/hate --limit 6 --countries IE,MX --out".split(), {str(folder)!r}]
+try:
+    main()
+except SystemExit as stopped:
+    assert not stopped.code
+""",
+    )
+    assert (folder / "results.json").is_file() and (folder / "report.html").stat().st_size > 100_000
+
+
+def test_the_entry_points_are_there(installed: Path) -> None:
+    (file,) = installed.glob("geobias-*.dist-info/entry_points.txt")
+    text = file.read_text()
+    assert "geobias = geobias.cli:main" in text and "[pytest11]\ngeobias = geobias.pytest_plugin" in text

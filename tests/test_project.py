@@ -57,7 +57,7 @@ def test_names_say_what_they_hold() -> None:
     """Past participles and pronouns say nothing: a variable is named for its content (CONTRIBUTING.md)."""
     vague = {"found", "asked", "said", "chosen", "told", "judged", "given", "wanted", "some", "one", "how"}
     places = []
-    for file in sorted((PROJECT / "src").rglob("*.py")):
+    for file in sorted(file for folder in ("src", "bench", "recipes") for file in (PROJECT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 name = node.id
@@ -71,7 +71,7 @@ def test_names_say_what_they_hold() -> None:
 
 
 def test_no_file_is_longer_than_one_sitting() -> None:
-    lengths = {
-        file.name: len(file.read_text(encoding="utf-8").splitlines()) for file in (PROJECT / "src").rglob("*.py")
-    }
+    files = sorted((PROJECT / "src").rglob("*.py"))
+    lengths = {str(file.relative_to(PROJECT)): len(file.read_text(encoding="utf-8").splitlines()) for file in files}
+    assert len(lengths) == len(files)
     assert {name: lines for name, lines in lengths.items() if lines > 350} == {}

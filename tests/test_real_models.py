@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.models.bundled.catalogue import installed_file
 from geobias.models.language.causal import BETWEEN_TEXTS, CausalLM
+from geobias.models.sources import installed_file
 from geobias.texts.templates import Sentences
 from geobias.world.words import herb_words
-from tests.conftest import Run
+from tests.conftest import SCORE_ONLY, Run
 
 pytestmark = pytest.mark.models
 WORDS = [word.word for word in herb_words()]
@@ -105,7 +105,7 @@ def test_kept_beginnings_change_nothing_and_how_much_faster_they_are(smollm2: Ca
 def test_regions_of_smollm2(run: Run) -> None:
     code, out, _ = run("models")
     assert code == 0 and "smollm2" in out
-    code, out, err = run("regions", "smollm2", "--countries", "FR,DE,NG,KE", "--cities", "0", "--json")
+    code, out, err = run("regions", "smollm2", "--countries", "FR,DE,NG,KE", "--cities", "0", "--json", *SCORE_ONLY)
     assert code == 0, err
     found = json.loads(out)
     assert found["model"]["architecture"] == "LlamaForCausalLM" and found["regions"][0]["c_w"]["balanced"] > 0
@@ -146,10 +146,11 @@ def library_log_p(smollm2: CausalLM, text: str) -> float:
 def test_a_served_audit_goes_on_after_max_calls(run: Run, server: str) -> None:
     Path("words.txt").write_text("kind\nshy\n", encoding="utf-8")
     asked: Any = ("regions", "--endpoint", server, "--model", "smollm2", "--begin", BETWEEN_TEXTS, "--yes")
-    few = ("--words", "words.txt", "--countries", "FR,DE,KE", "--cities", "0", "--concurrency", "1", "--out", "out")
-    code, _, err = run(*asked, *few, "--max-calls", "30")
-    assert code == 2 and "the same command goes on" in err
-    code, _, err = run(*asked, *few)
+    few = ("--words", "words.txt", "--countries", "FR,DE,KE", "--cities", "0", "--concurrency", "1", *SCORE_ONLY)
+    asked = (*asked, *few, "--out", "out")
+    code, _, err = run(*asked, "--max-calls", "30")
+    assert code == 2 and "run the same command to resume" in err
+    code, _, err = run(*asked)
     assert code == 0, err
     results = json.loads(Path("out/results.json").read_text(encoding="utf-8"))
     assert results["model"]["endpoint"] == server and results["counts"]["sentences"] == 10

@@ -15,28 +15,32 @@ from geobias.cli import app
 
 # What only a terminal has: other things to do than the audit, how to print, and consent to what leaves the machine.
 # From Python a server is an `Endpoint`, given as the model, and `models.fast.use_plain()` is what --plain is.
-COMMAND_ONLY = {"plan", "preview", "plain", "json", "debug"}
+COMMAND_ONLY = {"plan", "preview", "plain", "full", "quiet", "json", "debug"}
 SERVER = {"endpoint", "model", "begin", "yes", "max_calls", "rate", "concurrency"}
-HAS_SERVER = {"regions", "names", "downstream"}
+HAS_SERVER = {"regions", "names", "downstream", "decide"}
 PYTHON_ONLY = {"progress"}
 # A command-line option that may be repeated has a singular name; the keyword that takes them all has a plural.
 SEVERAL = {"subset": "subsets", "template": "templates"}
 # Several models or classifiers on the command line, one or a list of them in Python.
 ARGUMENTS = {"regions": {"models": "model"}, "names": {"classifiers": "classifier"},
-             "downstream": {"classifiers": "classifier"}}  # fmt: skip
+             "downstream": {"classifiers": "classifier"}, "find": {"finders": "finder"}}  # fmt: skip
 # Without a classifier the command audits all bundled ones, the function the first of them. An option that may be
 # repeated has no default that it could show.
 OTHER_DEFAULTS = {
     ("names", "classifier"),
     ("downstream", "classifier"),
+    ("find", "finder"),
+    ("decide", "models"),
     ("regions", "templates"),
     ("drift", "templates"),
 }
 
-COMMANDS = [*(audit.name for audit in AUDITS), "gate"]
+COMMANDS = ["audit", *(audit.name for audit in AUDITS), "gate"]
 
 
 def public_function(name: str) -> Callable[..., Any]:
+    if name in ("find", "decide"):
+        return geobias.audit_finders if name == "find" else geobias.audit_decisions
     function: Callable[..., Any] = getattr(geobias, f"audit_{name}", None) or getattr(geobias, name)
     return function
 

@@ -36,7 +36,7 @@ def test_a_run_is_read_as_it_was_measured(folder: Path) -> None:
 
 def test_results_of_version_1_are_refused_with_what_to_do(folder: Path) -> None:
     change(folder, schema_version=1)
-    message = rf"results of version 1; this geobias reads version {SCHEMA_VERSION}: run the same audit again"
+    message = rf"results of version 1; this geobias reads version {SCHEMA_VERSION}\. Run the audit again"
     with pytest.raises(geobias.InputError, match=message):
         read_run(folder)
 
@@ -44,10 +44,10 @@ def test_results_of_version_1_are_refused_with_what_to_do(folder: Path) -> None:
 @pytest.mark.parametrize("fields", [{"classifiers": "many"}, {"counts": {"texts": 1}}, {"settings": None}])
 def test_damaged_results_are_refused(folder: Path, fields: dict[str, Any]) -> None:
     change(folder, **fields)
-    with pytest.raises(geobias.InputError, match=r"results\.json is damaged \(.+\): run the same audit again"):
+    with pytest.raises(geobias.InputError, match=r"results\.json is damaged \(.+\)\. Run the audit again"):
         read_run(folder)
 
 
 def test_a_run_of_another_audit_is_refused(folder: Path) -> None:
-    with pytest.raises(geobias.InputError, match="is a run of `geobias downstream`: one of `geobias names` is needed"):
+    with pytest.raises(geobias.InputError, match=r"is a run of `geobias downstream`\. Pass a run of `geobias names`"):
         read_run(folder, ["names"])

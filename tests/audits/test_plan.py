@@ -11,7 +11,7 @@ import pytest
 
 from geobias.audits.plan import Step, timed
 from geobias.models.scorer import Scorer
-from tests.conftest import Run
+from tests.conftest import SCORE_ONLY, Run
 
 
 @pytest.fixture
@@ -23,6 +23,10 @@ def noisy(texts):
     good = np.array([0.3 + sum(map(ord, text)) % 41 / 100 for text in texts])
     return np.column_stack([1 - good, good])
 noisy.labels = ["negative", "positive"]
+def moved_once(texts):
+    good = np.array([0.3 + sum(map(ord, text)) % 41 / 100 if "hot" in text else 0.5 for text in texts])
+    return np.column_stack([1 - good, good])
+moved_once.labels = ["negative", "positive"]
 def unnamed(texts):
     return np.full((len(texts), 2), 0.5)
 """,
@@ -49,13 +53,46 @@ def test_names(run: Run, here: Path, small_models: dict[str, Path]) -> None:
     assert code == 0 and "perplexity" not in more and points(more) < points(out)  # more texts find smaller effects
 
 
+@pytest.mark.parametrize(
+    ("countries", "limit", "draws", "reason"),
+    [
+        ("FR,DE,MA", "5", "50", "tests need at least 15 texts that name somebody, and there are 5"),
+        ("FR,DE", "14", "50", "tests need at least 15 texts that name somebody, and there are 14"),
+        ("FR,DE,MA", "20", "1", "with one draw per text"),
+        ("FR,DE,MA", "18", "2", "tests need at least 40 renamed texts per country, and there are 36"),
+    ],
+)
+def test_names_promise_no_effect_where_the_run_gives_no_interval(
+    run: Run, here: Path, countries: str, limit: str, draws: str, reason: str
+) -> None:
+    options = ("--countries", countries, "--limit", limit, "--draws", draws, "--perplexity-draws", "0")
+    code, out, err = run("names", "planned:noisy", *options, "--plan")
+    assert code == 0, err
+    shown = " ".join(out.split())
+    assert reason in shown and "4 times of 5" not in shown
+    code, out, err = run("names", "planned:noisy", *options, "--out", "small")
+    assert code == 0 and reason in " ".join(out.split()), err
+
+
+@pytest.mark.parametrize("hot_days", [0, 2])
+def test_names_that_move_few_texts_promise_no_effect(run: Run, here: Path, hot_days: int) -> None:
+    people = [f"Mary was at home on {'hot ' * (n < hot_days)}day {n}" for n in range(20)]
+    (here / "few.txt").write_text("\n".join(people), encoding="utf-8")
+    options = ("--texts", "few.txt", "--countries", "FR,DE,MA", "--draws", "8", "--perplexity-draws", "0", "--plan")
+    code, out, err = run("names", "planned:moved_once", *options)
+    assert code == 0 and "too few texts to plan an effect" in " ".join(out.split()), err
+
+
 @pytest.mark.slow
-def test_downstream_and_regions(run: Run, here: Path, small_models: dict[str, Path]) -> None:
+def test_downstream_and_regions(
+    run: Run, here: Path, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("geobias.audits.regions.audit.PILOT_SECONDS", 1e9)  # however busy the machine is
     code, out, err = run("downstream", "planned:noisy", "--limit", "10", "--continents", "EU", "--plan")
     assert code == 0, err
-    assert "against the control that would be found 4 times of 5" in " ".join(out.split())
+    assert "against the control that is detected with 80 % power" in " ".join(out.split())
     code, out, err = run("regions", small_models["bert"], "--cities", "0", "--countries", "FR,DE", "--score",
-                         "aul,conditional", "--plan")  # fmt: skip
+                         "aul,conditional", "--plan", *SCORE_ONLY)  # fmt: skip
     assert code == 0, err
     assert "regions, 112 words" in out and out.count("339") == 2  # Europe, France, Germany; and their names
     assert not (here / "runs").exists()

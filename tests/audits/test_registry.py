@@ -1,4 +1,4 @@
-"""One folder and one row of the registry make an audit: it is in the command line, the page, the card and the gate."""
+"""One folder and one row of the registry make an audit: command line, findings, page, card and gate."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import geobias
 from geobias import cli
 from geobias.audits.pages import read_run
 from geobias.audits.registry import AUDITS, Audit, audits_with, get_audit
+from geobias.audits.show_results import View, show_result
 from geobias.report.results import AuditResult
 
 LETTERS = Audit("letters", "LettersResult", package="tests.audits.letters")
@@ -37,16 +38,24 @@ def run(app: typer.Typer, *arguments: str) -> str:
     return result.output
 
 
-def test_a_new_audit_is_everywhere(app: typer.Typer, tmp_path: Path) -> None:
+def test_a_new_audit_is_everywhere(app: typer.Typer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     assert "letters" in run(app, "--help") and "Count the letters" in run(app, "letters", "--help")
-    assert "Chad" in run(app, "letters", "Chad", "France", "--out", str(folder))
+    out = run(app, "letters", "Chad", "France", "--out", str(folder))
+    sentence = "France has the longest of 2 names: 6 letters."
+    assert out.startswith("No test of bias was possible.\n") and sentence in out and "Chad" in out and "Page: " in out
+    for view, has_table in ((View(full=True), True), (View(quiet=True), False)):
+        show_result(read_run(folder).result, folder, view)
+        assert ("Chad" in capsys.readouterr().out) == has_table
     assert json.loads((folder / "results.json").read_text())["countries"][1] == {"country": "France", "letters": 6}
     assert (folder / "tables/letters.csv").read_text() == "country,letters\nChad,4\nFrance,6\n"
     assert "A longer name is not a larger country." in (folder / "report.html").read_text(encoding="utf-8")
-    assert "| Chad | 4 |" in run(app, "card", str(folder))
+    card = run(app, "card", str(folder))
+    assert "| Chad | 4 |" in card and f"- *not testable*: {sentence}" in card
     assert "all 1 passed" in run(app, "gate", str(folder), "--rule", "letters.Chad < 5")
     assert not geobias.gate(folder, "letters.France < 5").passed
+    report = geobias.gate(folder, "letters.findings.clear <= 0")
+    assert not report.passed and sentence in report.judgements[0].why  # what was not tested does not pass
     run(app, "report", str(folder))
     assert read_run(folder).result.rows()[0] == {"country": "Chad", "letters": 4}
 
@@ -57,14 +66,19 @@ def test_every_audit_of_the_registry_has_its_parts() -> None:
         for module, name in (
             ("command", audit.name),
             ("files", "write_files"),
+            ("findings", "list_findings"),
+            ("terminal", "summary_table"),
+            ("terminal", "full_report"),
             ("page", "describe"),
             ("page", "section"),
         ):
             assert callable(audit.load(module, name)), (audit.name, module, name)
     assert {"regions", "names", "downstream"} <= set(audits_with("compare", "compare_runs"))
-    assert {"regions", "names", "downstream", "finetune", "drift"} <= set(audits_with("gate_and_card", "gate_numbers"))
+    assert {"regions", "names", "downstream", "find", "finetune", "drift"} <= set(
+        audits_with("gate_and_card", "gate_numbers")
+    )
 
 
 def test_an_unknown_audit_is_refused() -> None:
-    with pytest.raises(geobias.InputError, match="no audit 'weather': there are regions, names"):
+    with pytest.raises(geobias.InputError, match=r"Unknown audit 'weather'\. Choose from: regions, names"):
         get_audit("weather")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from geobias.models.served.address import KEY_VARIABLE
-from tests.conftest import Run
+from geobias.models.served.endpoint import KEY_VARIABLE
+from tests.conftest import SCORE_ONLY, Run
 from tests.servers import served
 
 TREE = """id,name,parent
@@ -22,7 +22,7 @@ NG,Nigeria,S
 KE,Kenya,S
 """
 WORDS = "kind\nshy\nhonest\nlazy\nproud\nwise\nrude\nbrave\n"
-FEW = ("--tree", "tree.csv", "--words", "words.txt")
+FEW = ("--tree", "tree.csv", "--words", "words.txt", *SCORE_ONLY)
 KEY = "sk-very-secret-0123456789"
 
 
@@ -45,13 +45,13 @@ def test_regions_of_a_served_model(run: Run, monkeypatch: pytest.MonkeyPatch, tm
         code, _, said = run(*command, "--yes", "--out", "a")
         assert code == 0, said
         first = len(toy.calls)
-        assert f"The texts leave this machine: they go to {toy.url}, model toy. 54 texts" in said
+        assert f"This run sends texts to {toy.url}, model toy: 54 texts" in said
         code, _, said = run(*command, "--yes", "--out", "b")
-        assert "0 texts of about 0 tokens together (54 more are answered already)" in said
+        assert "0 texts with about 0 tokens in total (54 more are already stored)" in said
         assert len(toy.calls) - first == 6 < first  # the probe alone
     result = json.loads((tmp_path / "a" / "results.json").read_text())
     assert result["model"]["endpoint"] == toy.url
-    assert (result["model"]["name"], result["model"]["score"]) == ("toy", "mean")
+    assert (result["model"]["name"], result["model"]["score"]) == ("toy", "conditional")
     assert json.loads((tmp_path / "b" / "results.json").read_text()) == result
     for file in tmp_path.rglob("*"):
         assert not file.is_file() or KEY.encode() not in file.read_bytes()
@@ -62,12 +62,12 @@ def test_nothing_is_sent_without_consent(run: Run, monkeypatch: pytest.MonkeyPat
         command = ("regions", *FEW, "--endpoint", toy.url, "--model", "toy")
         monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
         code, _, said = run(*command)
-        assert code == 2 and "agree with --yes" in said
+        assert code == 2 and "Add --yes" in said
         monkeypatch.setattr("sys.stdin", Terminal("\n"))
         code, _, said = run(*command)
         assert code == 2 and "Send them? [y/N]" in said and "Nothing was sent." in said
         code, told, _ = run(*command, "--plan")
-        assert code == 0 and "Nothing is sent now" in told and "54 texts" in " ".join(told.split())
+        assert code == 0 and "Nothing is sent with --plan" in told and "54 texts" in " ".join(told.split())
         assert toy.calls == []
         monkeypatch.setattr("sys.stdin", Terminal("y\n"))
         code, _, _ = run(*command, "--max-calls", "3")
@@ -78,7 +78,7 @@ def test_no_more_calls_than_allowed_then_the_same_command_goes_on(run: Run) -> N
     with served("vllm") as toy:
         command = ("regions", *FEW, "--endpoint", toy.url, "--model", "toy", "--yes", "--out", "a")
         code, _, said = run(*command, "--max-calls", "8")
-        assert code == 2 and "answers so far are kept" in said and len(toy.calls) == 8
+        assert code == 2 and "answers so far are saved" in said and len(toy.calls) == 8
         code, _, said = run(*command)
         assert code == 0, said
         sentences = {text: n for text, n in toy.prompts().items() if text.startswith("People in ")}
@@ -89,7 +89,7 @@ def test_a_server_that_begins_no_texts_needs_begin(run: Run) -> None:
     with served("plain") as toy:
         command = ("regions", *FEW, "--endpoint", toy.url, "--model", "toy", "--yes")
         code, _, said = run(*command)
-        assert code == 2 and "give --begin" in said and not any("Nigeria" in text for text in toy.prompts())
+        assert code == 2 and "Set --begin" in said and not any("Nigeria" in text for text in toy.prompts())
         code, _, said = run(*command, "--begin", "<s>")
         assert code == 0, said
 
@@ -102,7 +102,7 @@ def test_a_server_that_begins_no_texts_needs_begin(run: Run) -> None:
         (("--yes",), "need --endpoint"),
         (("embedded/lm", "--endpoint", "http://localhost:1/v1", "--model", "toy"), "either --endpoint"),
         (("--endpoint", "http://u:hidden@x/v1", "--model", "toy", "--yes"), "GEOBIAS_API_KEY"),
-        (("--endpoint", "http//u:hidden@x/v1", "--model", "toy", "--yes"), "is no URL"),
+        (("--endpoint", "http//u:hidden@x/v1", "--model", "toy", "--yes"), "is not a URL"),
         (
             ("--endpoint", "http://localhost:1/v1", "--model", "toy", "--yes", "--concurrency", "0"),
             "--concurrency must",
@@ -131,15 +131,13 @@ def test_names_with_a_served_model(run: Run, tmp_path: Path, like: str) -> None:
         assert code == 2 and "--labels" in said and toy.calls == []
         labelled = (*asked, "--labels", "positive,negative")
         code, told, _ = run(*labelled, "--plan")
-        assert code == 0 and "Nothing is sent now" in told and toy.calls == []
+        assert code == 0 and "Nothing is sent with --plan" in told and toy.calls == []
         code, _, said = run(*labelled, "--yes")
         assert code == 0, said
-        assert "The texts leave this machine" in said
+        assert "This run sends texts" in said
         assert any("Mary fell again." in text for text in toy.prompts())
         code, told, _ = run(*labelled, "--plan")
-        assert "It would be: 0 texts of about 0 tokens together (15 more are answered already)" in " ".join(
-            told.split()
-        )
+        assert "would send 0 texts with about 0 tokens in total (15 more are already stored)" in " ".join(told.split())
     result = json.loads((tmp_path / "a" / "results.json").read_text())
     assert toy.url in json.dumps(result)
 
@@ -153,7 +151,7 @@ def test_perplexities_that_are_answered_are_not_counted_again(run: Run, tmp_path
         code, _, said = run(*command, "--perplexity-draws", "1", "--yes")
         assert code == 0, said
         _, told, _ = run(*command, "--perplexity-draws", "1", "--plan")
-        assert "It would be: 0 texts of about 0 tokens" in " ".join(told.split())
+        assert "would send 0 texts with about 0 tokens" in " ".join(told.split())
 
 
 @pytest.mark.parametrize("status", [400, 422])

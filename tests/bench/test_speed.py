@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bench.speed import results
-from bench.speed.measure import Memory, Shape, matrix_rate, needed, needed_for
+from bench.speed.measure import Memory, Shape, matrix_rate, operations, operations_for
 from bench.speed.models import Size, make
 from bench.speed.parts import measure
 from bench.speed.ways import agreement, disagreements, ways
@@ -94,11 +94,11 @@ def test_work_by_hand() -> None:
     through = 5 * 3072 + 1600
     read = 2 * 64 + 2 * 8 * 100
     encoding, everything = [Encoding(5)], [(0, 99)]
-    assert needed("aul", shape, encoding, everything) == [through + 3 * read]
+    assert operations("aul", shape, encoding, everything) == [through + 3 * read]
     # The last layer for one of the five positions: queries and all that comes after them are spared for four.
     to_one = through - 4 * (2 * (2 * 64 + 2 * 8 * 32) + 4 * 8 * 5)
-    assert needed("pll", shape, encoding, everything) == [3 * (to_one + read)]
-    assert needed("classify", shape, encoding, everything) == [to_one + 2 * 64 + 2 * 8 * 3]
+    assert operations("pll", shape, encoding, everything) == [3 * (to_one + read)]
+    assert operations("classify", shape, encoding, everything) == [to_one + 2 * 64 + 2 * 8 * 3]
 
 
 def test_what_neighbours_share_counts_once() -> None:
@@ -109,12 +109,12 @@ def test_what_neighbours_share_counts_once() -> None:
     texts[1].ids[3] = 8  # begins otherwise; the third begins as the first does
     before = 3 * 3072 + 64 * (1 + 2 + 3) + 1600
     further = 3072 + 64 * 4 + 1600
-    assert needed("causal", shape, texts, marks).tolist() == [before + further, further, 0, before + further]
+    assert operations("causal", shape, texts, marks).tolist() == [before + further, further, 0, before + further]
 
 
 def test_work_from_a_folder(folders: dict[str, Path]) -> None:
     for work, folder in folders.items():
-        cost = needed_for(work, folder, list(PARTS.texts(work)))
+        cost = operations_for(work, folder, list(PARTS.texts(work)))
         assert len(cost) == len(PARTS.texts(work)) and (cost >= 0).all() and cost.sum() > 0
 
 
@@ -126,7 +126,7 @@ def test_row_measures(folders: dict[str, Path]) -> None:
     found = row.pilot(0.01)
     assert found["size"] in way.sizes and found["texts"] % PARTS.unit("pll") == 0
     assert row.time(found["texts"], 0.01)["seconds"] > 0
-    assert row.used()["peak"] > 0
+    assert row.memory_use()["peak"] > 0
 
 
 def test_machine() -> None:
@@ -152,11 +152,11 @@ def test_results(tmp_path: Path) -> None:
         "dtype": "float32",
         "matrix_rate": 2e11,
         "needed": 2e9,
-        "differences": {"HERB's way": 0.0, "geobias": 2e-6},
+        "differences": {"HERB's method": 0.0, "geobias": 2e-6},
         "left_out": {"minicons": "No module named 'minicons'"},
         "profile": [["void gemm<float, 8>(int)", 0.9], ["aten::exp_", 0.06]],
         "rows": [
-            {"way": "HERB's way", "per_second": 20.0, "share": 0.2, **row},
+            {"way": "HERB's method", "per_second": 20.0, "share": 0.2, **row},
             {"way": "geobias", "per_second": 150.0, "share": 0.75, **row, "size": 0},
         ],
     }
@@ -179,12 +179,12 @@ def test_results(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps(run), encoding="utf-8")
     results.main([str(tmp_path / "run.json"), "--out", str(tmp_path / "RESULTS.md")])
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
-    assert "| HERB's way | 112 | 20.0 | 1.00 | 20.0 | 1,500 | 2,000 |" in page
+    assert "| HERB's method | 112 | 20.0 | 1.00 | 20.0 | 1,500 | 2,000 |" in page
     assert "| geobias |  | 150 | 7.50 | 75.0 | 1,500 | 2,000 |" in page
-    assert "geobias: 7.50 x HERB's way." in page
+    assert "geobias: 7.50 x HERB's method." in page
     assert "Where the time of geobias goes: `gemm` 90 %, `aten::exp_` 6 %." in page
     assert "| AUL of templates | embedded/lm | 100 | 105 | -5.0 % time |" in page
-    assert "## What bounds it" in page
+    assert "## What limits the speed" in page
     assert "Left out: minicons (No module named 'minicons')." in page
     assert "## A machine, 2 threads" in page and "torch 2.0" in page
 

@@ -33,8 +33,9 @@ def test_long_sentences_and_unusual_names_pass(arguments: tuple[str, ...]) -> No
 
 # Options whose values name a file, a model, a method or a choice: they are as long as a file name at most.
 NAME_OPTIONS = frozenset(
-    "--cities --classifier --device --dtype --entity --finder --lm --model --names-are --perplexity --perplexity-form "
-    "--ray --regions --scripts --substitute --table --texts --variant".split()
+    "--benchmark --cities --classifier --developer --device --doubtful --dtype --entity --finder --format --lm --model "
+    "--names-are --organization --perplexity --perplexity-form --ray --regions --relationship --scripts --subject "
+    "--substitute --table --texts --variant".split()
 )
 
 
@@ -66,4 +67,4 @@ def test_files_and_pipes_get_utf8() -> None:
     """Whatever the system's encoding is: on Windows it has no Δ."""
     command = [sys.executable, "-m", "geobias.cli", "names", "--texts", "Δ.csv"]
     error = subprocess.run(command, capture_output=True, env=os.environ | {"PYTHONIOENCODING": "cp1252"}).stderr
-    assert error.decode() == "geobias: The text file Δ.csv does not exist.\n"
+    assert error.decode() == "geobias: The text file Δ.csv does not exist. Check the path.\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.conftest import Run
+from tests.conftest import SCORE_ONLY, Run
 
 if os.name == "nt":
     pytest.skip("Windows has no such signals", allow_module_level=True)
@@ -35,7 +35,7 @@ def score(texts):
 
 score.fingerprint = "1"
 '''
-STOPPED = "stopped{}; what was scored is kept: the same command resumes."
+STOPPED = "stopped{}. The scores so far are saved; run the same command to resume."
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def command(tmp_path: Path, own_store: Path) -> list[str]:
         "from geobias.models import scorer; ask.SECONDS_AT_RISK = scorer.SHARE_SECONDS = 0.0; "
         "from geobias import cli; cli.main()"
     )
-    return [sys.executable, "-c", code, "regions", "model:score", *COUNTRIES, "--out", "here"]
+    return [sys.executable, "-c", code, "regions", "model:score", *COUNTRIES, *SCORE_ONLY, "--out", "here"]
 
 
 def start(command: list[str], folder: Path) -> subprocess.Popen[str]:
@@ -151,10 +151,10 @@ def test_a_function_cannot_make_a_failure_look_like_success(
 
 def test_other_code_that_exits_is_no_success_either(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as a library that a spaCy pipeline brings along."""
-    monkeypatch.setattr("geobias.models.entity_finders._is_spacy_package", lambda name: sys.exit(0))
+    monkeypatch.setattr("spacy.util.is_package", lambda name: sys.exit(0))
     Path("texts.txt").write_text("Mary is late.\n", encoding="utf-8")
     code, _, err = run("names", "--texts", "texts.txt", "--finder", "anything")
-    assert code == 3 and "ended the program (SystemExit: 0) before there was a result" in err
+    assert code == 3 and "called exit() before the command finished (SystemExit: 0)" in err
 
 
 STUBBORN = '''
@@ -194,6 +194,23 @@ def test_a_model_that_swallows_interrupts_is_stopped_in_the_end(tmp_path: Path, 
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate()
     assert process.returncode == 143 and out == "" and err.strip() == f"geobias: {STOPPED.format(' by SIGTERM')}"
+
+
+def test_a_signal_that_reaches_a_child_at_once_ends_it() -> None:
+    """It waits until the child has the default handlers; a Python handler that the fork clears would lose it."""
+    code = (
+        "import os, signal, time\n"
+        # Hooks run in the order of registration: this signal comes before geobias restores the handlers.
+        "os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGTERM))\n"
+        "from geobias.cli.early_exit import StopSignals\n"
+        "with StopSignals():\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        time.sleep(60)\n"
+        "    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGTERM\n"
+        "    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
 
 
 @pytest.mark.slow

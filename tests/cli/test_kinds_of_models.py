@@ -9,33 +9,33 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.models.bundled import catalogue
-from tests.conftest import Run, made_up_names
+from geobias.models import sources
+from tests.conftest import SCORE_ONLY, Run, made_up_names
 
-FEW = ("--countries", "FR,DE,NG,KE", "--cities", "0")
+FEW = ("--countries", "FR,DE,NG,KE", "--cities", "0", *SCORE_ONLY)
 
 
 @pytest.mark.parametrize(("kind", "score"), [("gpt2", "mean"), ("llama", "mean"), ("bart", "aul"), ("t5", "aul")])
 def test_regions_of_any_kind_of_model(run: Run, small_models: dict[str, Path], kind: str, score: str) -> None:
-    code, out, err = run("regions", small_models[kind], *FEW, "--json", "--out", "out")
+    code, out, err = run("regions", small_models[kind], *FEW, "--score", score, "--json", "--out", "out")
     assert code == 0, err
     found = json.loads(out)
     assert found["model"]["score"] == found["settings"]["score"] == score  # the way it was asked is in the results
     assert found["regions"][0]["c_w"]["balanced"] > 0
-    expected = geobias.audit_regions(small_models[kind], countries=["FR", "DE", "NG", "KE"], cities=0)
+    expected = geobias.audit_regions(
+        small_models[kind], score=score, countries="FR,DE,NG,KE", cities=0, placebo=False, paraphrases=0
+    )
     assert expected.to_dict()["regions"][0]["c_w"] == found["regions"][0]["c_w"]
 
 
-def test_each_kind_has_its_own_default_and_scores(run: Run, small_models: dict[str, Path]) -> None:
+def test_all_kinds_have_one_default_and_their_own_scores(run: Run, small_models: dict[str, Path]) -> None:
     gpt2, bert = small_models["gpt2"], small_models["bert"]
     code, _, err = run("regions", gpt2, bert, *FEW, "--out", "both")
     assert code == 0, err
     runs = json.loads(Path("both/index.json").read_text(encoding="utf-8"))["runs"]
-    assert [one["score"] for one in runs] == ["mean", "aul"]
-    code, _, err = run("regions", gpt2, bert, *FEW, "--score", "conditional", "--out", "same")
-    assert code == 0, err
+    assert [one["score"] for one in runs] == ["conditional"] * 2
     code, _, err = run("regions", gpt2, *FEW, "--score", "pll", "--out", "no")
-    assert code == 2 and "is a causal LM, which has no score 'pll': choose one of mean, sum, conditional." in err
+    assert code == 2 and "is a causal LM, which has no score 'pll'. Choose from: mean, sum, conditional." in err
     assert not Path("no").exists()
 
 
@@ -59,9 +59,9 @@ def test_names_with_a_prompted_model_and_its_own_perplexity(
     assert classifier["notes"] == []  # its own perplexity, and no other model's
     assert np.isfinite([country["delta"] for country in classifier["countries"]]).all()
     code, _, err = run("names", *asked, "--prompt", "{text} So it is", "--out", "out")
-    assert code == 2 and "holds a finished run of other settings" in err
+    assert code == 2 and "has a finished run with other settings" in err
     code, _, err = run("names", small_models["gpt2"], *given, "--out", "no")
-    assert code == 2 and "is a language model: say which labels it shall choose from" in err
+    assert code == 2 and "is a language model. Add the labels to choose from" in err
     code, _, err = run("names", small_models["gpt2"], *given, "--calibrate", "--out", "no")
     assert code == 2 and "need --labels" in err and not Path("no").exists()
 
@@ -69,13 +69,13 @@ def test_names_with_a_prompted_model_and_its_own_perplexity(
 def test_what_cannot_be_asked_so_is_said(run: Run, small_models: dict[str, Path]) -> None:
     after = ("--template", "The {description} people of {region}.", "--score", "conditional", *FEW)
     code, _, err = run("regions", small_models["gpt2"], *after, "--out", "no")
-    assert code == 2 and "put the region first, or choose --score mean" in err and not Path("no").exists()
+    assert code == 2 and "Put the region first, or use --score mean" in err and not Path("no").exists()
     assert run("regions", small_models["bert"], *after, "--out", "yes")[0] == 0  # which sees the whole sentence
     code, _, err = run("names", "embedded/sentiment", "--limit", "2", "--draws", "1", "--labels", "a,b", "--out", "no")
-    assert code == 2 and "--labels are for language models, and there is none among embedded/sentiment" in err
+    assert code == 2 and "--labels: it is for language models and for functions" in err and "embedded/sentiment" in err
     for missing in ("model.gguf", "some/dir/model.GGUF"):
         code, _, err = run("regions", missing, *FEW)
-        assert code == 2 and f"There is no file {missing}: give a GGUF file" in err
+        assert code == 2 and f"There is no file {missing}. Pass a GGUF file" in err
 
 
 def test_downstream_with_a_prompted_model(run: Run, small_models: dict[str, Path], tmp_path: Path) -> None:
@@ -96,9 +96,9 @@ def test_a_model_in_another_package_is_listed_where_it_is_installed(
     (tmp_path / "carried").mkdir()
     (tmp_path / "carried/__init__.py").write_text("raise RuntimeError('its code must not run')", encoding="utf-8")
     (tmp_path / "carried/small.gguf").write_bytes(b"GGUF" + bytes(2_000_000))
-    monkeypatch.setitem(catalogue.INSTALLED, "carrier", ("carried", "small.gguf", "causal LM", "MIT"))
+    monkeypatch.setitem(sources.INSTALLED, "carrier", ("carried", "small.gguf", "causal LM", "MIT"))
     code, _, err = run("regions", "carrier", *FEW)
-    assert code == 2 and "The model carrier is not installed: pip install geobias[carrier]." in err
+    assert code == 2 and "The model carrier is not installed: pip install 'geobias[carrier]'." in err
     monkeypatch.syspath_prepend(str(tmp_path))
     code, out, _ = run("models")
     assert code == 0 and "carrier" in out and "2.0 MB" in out and "MIT" in out

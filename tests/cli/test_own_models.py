@@ -48,7 +48,7 @@ def results(folder: Path) -> Any:
 def test_regions_asks_a_function(run: Run, here: Path) -> None:
     code, out, err = run("regions", "own_lm:likely", *REGIONS, "--out", "run")
     assert code == 0, err
-    assert "Africa" in out and "Results: run" in out
+    assert "Countries of one continent" in out and "Page: run" in out
     identity = results(here / "run")["model"]
     known = {key: value for key, value in identity.items() if value is not None or key == "fingerprint"}
     assert known == {"name": "own_lm:likely", "score": "log_likelihood", "fingerprint": None}
@@ -57,7 +57,7 @@ def test_regions_asks_a_function(run: Run, here: Path) -> None:
 def test_functions_stand_beside_other_models_each_by_its_score(run: Run, here: Path) -> None:
     code, out, err = run("regions", "own_lm:likely", "embedded/lm", *REGIONS, "--plan")
     assert code == 0, err
-    assert "own_lm:likely log_likelihood" in out and "embedded/lm aul" in out
+    assert "own_lm:likely log_likelihood" in out and "embedded/lm conditional" in out
 
 
 def test_names_takes_a_pipeline_and_perplexities_from_a_function(run: Run, here: Path) -> None:
@@ -65,7 +65,7 @@ def test_names_takes_a_pipeline_and_perplexities_from_a_function(run: Run, here:
     asked = ("--draws", "2", "--perplexity-draws", "1", "--lm", "own_lm:likely")
     code, out, err = run("names", "model.skops", *TEXTS, *tone, *asked, "--out", "run")
     assert code == 0, err
-    assert "Morocco" in out
+    assert "model.skops: Whether any country" in out and "Page: run" in out
     (entry,) = results(here / "run")["classifiers"]
     assert entry["model"]["name"] == "model.skops" and entry["labels"] == ["bad", "good"]
     assert entry["correlations"]["lm"] == "own_lm:likely" and entry["correlations"]["score"] == "log_likelihood"
@@ -80,15 +80,15 @@ def test_downstream_takes_a_pipeline(run: Run, here: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("regions", "own_lm:likely", "--score", "aul"), "has a score of its own: leave out --score aul."),
-        (("regions", "own_lm:judged", *REGIONS), "it looks like a classifier"),
-        (("regions", "own_lm:broken", *REGIONS), "gave nan for the text"),
+        (("regions", "own_lm:likely", "--score", "aul"), "returns its own score. Remove --score aul."),
+        (("regions", "own_lm:judged", *REGIONS), "It looks like a classifier"),
+        (("regions", "own_lm:broken", *REGIONS), "returned nan for the text"),
         (("regions", "own_lm:nothing", *REGIONS), "There is no 'nothing'"),
         (("names", "own_lm:likely", *TEXTS), "the function is a language model"),
         (("names", "absent.skops", *TEXTS), "The file absent.skops cannot be read"),
-        (("names", "model.pkl", *TEXTS), "model.pkl is a pickle, which can run any code"),
-        (("downstream", "model.joblib", *TEXTS), "model.joblib is a pickle, which can run any code"),
-        (("drift", "own_lm:likely", "--out", "run"), "is a function, which has no weights"),
+        (("names", "model.pkl", *TEXTS), "model.pkl is a pickle. geobias does not load pickles"),
+        (("downstream", "model.joblib", *TEXTS), "model.joblib is a pickle. geobias does not load pickles"),
+        (("drift", "own_lm:likely", "--out", "run"), "is a function and has no weights"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_sentence(run: Run, here: Path, arguments: tuple[str, ...], message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from geobias.audits.registry import AUDITS, get_audit
-from geobias.cli.schema import results_schema
+from geobias.cli.models_cache_schema import results_schema
 from geobias.report.results import from_json, to_json
 from tests.conftest import Run
 from tests.regression.commands import FUNCTIONS, INPUTS, run_command
@@ -46,7 +47,7 @@ def test_each_audit_has_a_schema(name: str) -> None:
 
 def test_fields_have_the_literal_below_them_as_description_also_inherited_ones() -> None:
     definitions = results_schema()["$defs"]
-    base, inherited = (definitions[name]["properties"] for name in ("ModelIdentity", "AskedModel"))
+    base, inherited = (definitions[name]["properties"] for name in ("ModelIdentity", "ReproducedModel"))
     assert "digest of weights" in base["fingerprint"]["description"] and "description" not in base["name"]
     assert base.items() <= inherited.items()
 
@@ -58,7 +59,7 @@ def test_the_command_prints_it(run: Run) -> None:
     code, out, _ = run("schema")
     assert code == 0 and json.loads(out) == results_schema()
     code, _, err = run("schema", "horoscope")
-    assert code == 2 and "geobias has no audit 'horoscope'" in err
+    assert code == 2 and "Unknown audit 'horoscope'" in err
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +72,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         patch.chdir(folder)
         patch.setenv("GEOBIAS_CACHE", str(folder / "cache"))
         patch.syspath_prepend(str(folder))
+        patch.delitem(sys.modules, "model", raising=False)  # of an earlier test
         return {name: run_command(name, FUNCTIONS[name]) for name in SMALL}
 
 

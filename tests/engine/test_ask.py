@@ -97,7 +97,7 @@ class Wrong(Lengths):
     [
         (np.zeros((1, 1)), "shape"),
         (np.zeros(2), "shape"),
-        (np.array([[np.inf], [np.nan]]), "no number for 2 text.*'a'"),
+        (np.array([[np.inf], [np.nan]]), "no score for 2 text.*'a'"),
     ],
 )
 def test_wrong_answers_are_refused_and_not_kept(answer: np.ndarray, message: str) -> None:
@@ -120,7 +120,7 @@ class Partly(Lengths):
 
 @pytest.mark.parametrize("unanswered", ["", "never"])
 def test_a_text_without_a_number_is_told_when_all_others_are_kept(unanswered: str) -> None:
-    with pytest.raises(InputError, match=rf"no number for 1 text\(s\), for example '{unanswered}': leave it out"):
+    with pytest.raises(InputError, match=rf"no score for 1 text\(s\), such as '{unanswered}'\. Remove them"):
         ask(Partly(), ["a", unanswered, "ccc", "dd"])
     again = Lengths()
     ask(again, ["a", "ccc", "dd"])

@@ -222,7 +222,7 @@ def test_damage_is_set_aside_with_one_warning(
     target = path.with_suffix(".damaged")
     (message,) = list_messages(caplog)
     assert message.startswith(f"{path} is damaged (")
-    assert message.endswith(f"): set aside as {target.name}, its texts are scored again.")
+    assert message.endswith(f"): renamed to {target.name}; its texts are scored again.")
     assert target.lstat().st_ino == inode and (path == store.folder or not os.path.lexists(path))
     fill_store(["a", "b", "lost"])
     np.testing.assert_array_equal(open_store().lookup(["a", "b", "lost"])[:, 0], [0, 1, 2])
@@ -239,7 +239,7 @@ def test_a_good_file_that_cannot_be_read_now_stays(
         deny_reading(path, PermissionError(errno.EACCES, "Permission denied"), patch)
         np.testing.assert_array_equal(open_store().lookup(["a", "b", "lost"])[:, 0], [0, 1, np.nan])
         (message,) = list_messages(caplog)
-        assert message == f"{path} cannot be read (Permission denied): skipped, its texts are scored again."
+        assert message == f"Cannot read {path} (Permission denied): skipped; its texts are scored again."
         _, _, err = run("cache")
         assert f"{path} cannot be read (Permission denied): the next run skips it" in err
     assert describe_tree(own_store) == before
@@ -255,7 +255,7 @@ def test_the_cache_command_reports_damage_and_changes_nothing(
     assert code == 0
     assert ("2 texts  a model" in out) == (scores[0] == 0.0)
     (line,) = err.splitlines()
-    assert f"{path} is damaged (" in line and "its texts are scored again" in line
+    assert f"{path} is damaged (" in line and "scores its texts again" in line
     assert describe_tree(own_store) == tree
 
 
@@ -359,7 +359,7 @@ def test_a_folder_in_place_of_the_description_is_set_aside(caplog: pytest.LogCap
     assert code == 0 and "2 texts  (description damaged)" in out and file.is_dir()
     assert open_store().lookup(["b"])[0, 0] == 1.0
     (message,) = list_messages(caplog)
-    assert str(file) in message and "set aside as scorer.damaged" in message and "scored again" not in message
+    assert str(file) in message and "renamed to scorer.damaged" in message and "scored again" not in message
     assert (file.with_suffix(".damaged") / "notes.txt").read_text() == "inside"
     assert run("cache")[1].count("2 texts  a model") == 1
 
@@ -529,7 +529,7 @@ def test_a_file_of_the_user_named_scores_is_left_alone(own_store: Path, run: Run
         fill_store(["a"])
     for arguments in (["cache"], ["cache", "--clear"]):
         code, out, err = run(*arguments)
-        assert code == 0 and "The store is empty" in out and not err
+        assert code == 0 and "The score store is empty" in out and not err
     assert (own_store / "scores").read_text() == "the user's"
 
 
@@ -592,7 +592,7 @@ def test_clear_deletes_only_what_geobias_wrote(own_store: Path, tmp_path: Path, 
 def test_the_cache_command_ignores_folders_of_the_user(own_store: Path, run: Run) -> None:
     write_files(own_store / "scores", "2024/x.parquet", f"{'a' * 32}/notes.txt", "a.parquet")
     code, out, err = run("cache")
-    assert code == 0 and "The store is empty" in out and not err
+    assert code == 0 and "The score store is empty" in out and not err
 
 
 def test_a_cache_that_cannot_be_cleared_is_an_input_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bench.calibrate import acceptance
+from bench.calibration_cells import acceptance
 from geobias.measures import bootstrap
 from geobias.measures.bootstrap import bootstrap_means, largest_mean
 from geobias.measures.estimates import Estimate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from geobias.measures.correlation import global_correlation, pooled_correlation, within_correlation
+from geobias.measures.correlation import pearson, pooled_correlation, within_correlation
 
 RNG = np.random.default_rng(5)
 PERPLEXITY = RNG.normal(size=(6, 3, 4))  # texts, countries, draws
@@ -16,18 +16,18 @@ ORIGINAL = RNG.dirichlet([1, 1, 1], size=6)
 
 def test_global_by_hand_and_by_scipy() -> None:
     # Deviations -1, 0, 1 and -.1, -.1, .2: sum of products .3; squares 2 and .06: .3 / sqrt(.12).
-    found = global_correlation(np.array([1.0, 2, 3]), np.array([[0.1], [0.1], [0.4]]))
-    np.testing.assert_allclose(found, [0.3 / np.sqrt(0.12)])
-    found = global_correlation(ORIGINAL_PERPLEXITY, ORIGINAL)
+    correlations = pearson(np.array([1.0, 2, 3]), np.array([[0.1], [0.1], [0.4]]))
+    np.testing.assert_allclose(correlations, [0.3 / np.sqrt(0.12)])
+    correlations = pearson(ORIGINAL_PERPLEXITY, ORIGINAL)
     expected = [stats.pearsonr(ORIGINAL_PERPLEXITY, ORIGINAL[:, k]).statistic for k in range(3)]
-    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(correlations, expected)
 
 
 def test_global_leaves_out_what_was_not_taken() -> None:
     some = np.array([1.0, np.nan, 2, 4])
     values = np.array([[0.1], [0.9], [0.3], [0.2]])
-    np.testing.assert_allclose(global_correlation(some, values), global_correlation(some[[0, 2, 3]], values[[0, 2, 3]]))
-    assert np.isnan(global_correlation(np.array([1.0]), np.array([[0.5]]))).all()
+    np.testing.assert_allclose(pearson(some, values), pearson(some[[0, 2, 3]], values[[0, 2, 3]]))
+    assert np.isnan(pearson(np.array([1.0]), np.array([[0.5]]))).all()
 
 
 def test_within_is_the_mean_over_texts() -> None:

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from bench.calibrate import acceptance
-from geobias.measures.correlation import local_correlations, pooled_correlation, within_correlation
-from geobias.measures.correlation_intervals import (
+from bench.calibration_cells import acceptance
+from geobias.measures.correlation import (
     estimate_correlations,
     estimate_pooled_correlations,
     estimate_within_correlations,
+    local_correlations,
+    pooled_correlation,
+    within_correlation,
 )
 from geobias.measures.estimates import Estimates, benjamini_hochberg, small_sample_factor
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from geobias.measures.estimates import (
+    NORMAL_QUANTILE,
     Estimate,
     benjamini_hochberg,
     bootstrap_estimates,
     bootstrap_p_values,
+    find_standing_out,
     max_t_bounds,
     monte_carlo_p_value,
     small_sample_factor,
@@ -76,3 +79,37 @@ def test_max_t_bounds_hold_together() -> None:
 def test_a_value_that_never_varies_has_bounds_of_no_width() -> None:
     low, high = max_t_bounds(np.array([1.0, 2.0]), np.column_stack([np.zeros(100), np.linspace(-1, 1, 100)]), 50)
     assert low[0] == high[0] == 1.0 and low[1] < 2 < high[1]
+
+
+def deviations(*effects: float, half_width: float = 0.02) -> list[Estimate]:
+    """Groups with these effects, each with its deviation from their mean."""
+    values = np.array(effects) - np.mean(effects)
+    p = 2 * stats.norm.sf(np.abs(values) / half_width * NORMAL_QUANTILE)
+    rows = zip(values, values - half_width, values + half_width, p, benjamini_hochberg(p), strict=True)
+    return [Estimate(*map(float, row)) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("effects", "standing_out"),
+    [
+        ((0.3, 0, 0, 0, 0, 0), [0]),  # all others are 0.05 below the mean, clearly, and mirror the first
+        ((0.3, -0.2, 0, 0, 0, 0), [0, 1]),  # two on different sides
+        ((0.3, 0.2, 0, 0, 0, 0), [0, 1]),  # two on one side
+        ((0.3, -0.1, 0, 0, 0, 0), [0, 1]),  # the second is farther below the mean than a mirror
+        ((0, 0.3), [0]),  # equally far from their mean: the first
+        ((0.5, *[0] * 40, 0.06, -0.06), [0, 41, 42]),  # among many one group moves the mean by little
+        ((0.001, 0, 0, 0), []),
+    ],
+)
+def test_what_only_mirrors_others_does_not_stand_out(effects: tuple[float, ...], standing_out: list[int]) -> None:
+    assert [k for k, mark in enumerate(find_standing_out(deviations(*effects))) if mark] == standing_out
+
+
+def test_mirrors_are_rarely_taken_for_deviations() -> None:
+    """One group of six deviates: the false discovery rate of those that stand out is 5 %."""
+    rng, shares = np.random.default_rng(0), []
+    for _ in range(200):
+        marks = find_standing_out(deviations(*np.array([0.3, 0, 0, 0, 0, 0]) + rng.normal(0, 0.02 / 1.96, 6)))
+        assert marks[0]
+        shares.append(sum(marks[1:]) / sum(marks))
+    assert np.mean(shares) < 0.08

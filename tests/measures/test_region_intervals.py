@@ -137,8 +137,8 @@ def test_a_region_made_of_its_own_sub_regions_has_its_own_score() -> None:
     level = LevelDistances.from_vectors(rows, v, c_w, children)
     for region in (1, 2):
         found = level.scores(np.searchsorted(rows, children[region])[None])
-        assert found.c_w[0] == pytest.approx(c_w[region], rel=1e-9)
-        assert found.sparseness[0] == pytest.approx(herb.sparseness(v, children)[region], rel=1e-9)
+        assert found["c_w"][0] == pytest.approx(c_w[region], rel=1e-9)
+        assert found["sparseness"][0] == pytest.approx(herb.sparseness(v, children)[region], rel=1e-9)
 
 
 def test_a_planted_sparse_cluster_and_a_dense_one_are_found() -> None:

@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.entity_finders import load_finder, widen_to_words
+from geobias.models.entity_finders import Entity, load_entity_finder, load_finder, widen_to_words
 
 TEXT = "Angela Merkel met Narendra Modi in Lagos"
 
@@ -73,7 +73,7 @@ def test_pieces_of_words_become_whole_words() -> None:
 
 
 def test_a_finder_without_that_entity_is_refused(tagger: Path) -> None:
-    with pytest.raises(InputError, match="finds no place: it marks O, ORG, PER"):
+    with pytest.raises(InputError, match=r"no label for a place\. Its labels: O, ORG, PER"):
         load_finder(str(tagger), entity="place")
 
 
@@ -82,5 +82,27 @@ def test_a_finder_that_is_not_there(tmp_path: Path) -> None:
         load_finder("no_such_pipeline")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken/meta.json").write_text("{}")
-    with pytest.raises(InputError, match=r"spaCy pipeline .* cannot be loaded"):
+    with pytest.raises(InputError, match=r"Cannot load the spaCy pipeline"):
         load_finder(str(tmp_path / "broken"))
+
+
+def test_a_function_is_a_finder() -> None:
+    def find(texts: list[str]) -> list[list[tuple[int, ...]]]:
+        return [[(0, 13)] for _ in texts]
+
+    assert load_entity_finder(find).find([TEXT]) == [[Entity(0, 13, "person")]]
+    assert load_finder(find)([TEXT]) == [[(0, 13)]]  # type: ignore[arg-type]
+
+
+def test_labels_come_along(rules: Path) -> None:
+    finder = load_entity_finder(rules)
+    assert finder.find(["Zed Zeddy of Zedland"]) == [[Entity(0, 9, "person"), Entity(13, 20, "place")]]
+    loaded = load_entity_finder(spacy.load(rules))
+    assert loaded.find(["Zed Zeddy"]) == [[Entity(0, 9, "person")]] and loaded.fingerprint == finder.fingerprint
+    labelled = load_entity_finder(lambda texts: [[(0, 3, "B-ORG"), (4, 9, "PER"), (0, 1, "person")]])
+    assert [entity.label for entity in labelled.find(["Zed Zeddy"])[0]] == ["B-ORG", "person", "person"]
+
+
+def test_what_is_no_finder_is_refused() -> None:
+    with pytest.raises(InputError, match="A finder must be a name"):
+        load_entity_finder(3)

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 import transformers
 
-from geobias.models.fingerprint import compute_fingerprint
 from geobias.models.load import load_weights
-from geobias.models.model_files import read_config_fields
+from geobias.models.model_files import compute_fingerprint, read_config_fields
 
 
 def fingerprint_of(folder: Path) -> str:

@@ -50,7 +50,7 @@ def answering(answer: Callable[[list[str]], Any], **attributes: Any) -> Function
 
     for name, value in attributes.items():
         setattr(odd, name, value)
-    return FunctionClassifier.from_function(odd, name="mine:odd")
+    return FunctionClassifier(odd, name="mine:odd")
 
 
 def test_an_array_has_numbered_labels() -> None:
@@ -64,13 +64,13 @@ def test_an_array_has_numbered_labels() -> None:
 
 @pytest.mark.parametrize("kind", [torch.tensor, pd.DataFrame, list, lambda rows: [torch.tensor(row) for row in rows]])
 def test_tensors_frames_and_lists_are_arrays_too(kind: Callable[[Any], Any]) -> None:
-    found = FunctionClassifier.from_function(lambda texts: kind(as_array(texts)))
-    np.testing.assert_array_equal(found.score(TEXTS)[:, :-1], as_array(TEXTS))
+    classifier = FunctionClassifier(lambda texts: kind(as_array(texts)))
+    np.testing.assert_array_equal(classifier.score(TEXTS)[:, :-1], as_array(TEXTS))
 
 
 def test_the_labels_of_the_function_name_the_columns() -> None:
     function = Counting()
-    assert FunctionClassifier.from_function(function).columns == ("p(short)", "p(long)", "cut")
+    assert FunctionClassifier(function).columns == ("p(short)", "p(long)", "cut")
     assert function.asked == [PROBE]
 
 
@@ -79,10 +79,10 @@ def test_mappings_may_have_any_order() -> None:
         rows = [{"a": share(text), "b": 1 - share(text)} for text in texts]
         return [row if i % 2 else dict(reversed(row.items())) for i, row in enumerate(rows)]
 
-    found = FunctionClassifier.from_function(mapped)
-    assert found.labels == ("b", "a")  # as in the first row
-    np.testing.assert_array_equal(found.score(TEXTS)[:, 1], [share(text) for text in TEXTS])
-    np.testing.assert_array_equal(found.score(TEXTS)[:, 0], [1 - share(text) for text in TEXTS])
+    classifier = FunctionClassifier(mapped)
+    assert classifier.labels == ("b", "a")  # as in the first row
+    np.testing.assert_array_equal(classifier.score(TEXTS)[:, 1], [share(text) for text in TEXTS])
+    np.testing.assert_array_equal(classifier.score(TEXTS)[:, 0], [1 - share(text) for text in TEXTS])
 
 
 def test_what_was_given_is_kept_as_it_is() -> None:
@@ -94,38 +94,38 @@ def test_labels_that_can_hold_together_need_not_sum_to_one() -> None:
     both = answering(lambda texts: [[0.9, 0.8]] * len(texts), multi_label=True)
     assert both.multi_label
     np.testing.assert_array_equal(both.score(["a"]), [[0.9, 0.8, 0]])
-    with pytest.raises(InputError, match="from 0 to 1"):
+    with pytest.raises(InputError, match="between 0 and 1"):
         answering(lambda texts: [[0.9, 1.1]] * len(texts), multi_label=True).score(["a"])
 
 
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ([[0.5, 0.5]], r"1 rows for 3 texts: give one for each"),
-        (np.full((4, 2), 0.5), r"4 rows for 3 texts: give one for each"),
-        (7, r"something of type int: it must give an array"),
-        (np.array(0.5), r"something of type ndarray: it must give an array"),
-        (torch.full((3, 2), 0.5, requires_grad=True), r"something of type Tensor: it must give an array"),
-        ({"a": [0.5, 0.5, 0.5]}, r"something of type dict: it must give an array"),
+        ([[0.5, 0.5]], r"1 rows for 3 texts\. Return one per text"),
+        (np.full((4, 2), 0.5), r"4 rows for 3 texts\. Return one per text"),
+        (7, r"a value of type int\. It must return an array"),
+        (np.array(0.5), r"a value of type ndarray\. It must return an array"),
+        (torch.full((3, 2), 0.5, requires_grad=True), r"a value of type Tensor\. It must return an array"),
+        ({"a": [0.5, 0.5, 0.5]}, r"a value of type dict\. It must return an array"),
         ([[0.5, 0.5], [0.2, 0.3, 0.5], [0.5, 0.5]], r"shape \(3,\) for the text 'x{59}…' \(answer\[1\]\).*\(0, 1\)"),
         (np.full((3, 3), 1 / 3), r"shape \(3,\) for the text 'People in France are kind.' \(answer\[0\]\)"),
         ([0.5, 0.5, 0.5], r"shape \(\) for the text 'People"),
         ([{"0": 0.5, "1": 0.5}] * 2 + [{"0": 0.5, "2": 0.5}], r"the labels 0, 2 for the text 'France' \(answer\[2\]\)"),
-        ([[0.5, 0.5], ["a", "b"], [0.5, 0.5]], r"something else than numbers for the text 'x{59}…' \(answer\[1\]\)"),
-        ([[0.5, 0.5], [None, 1], [0.5, 0.5]], r"something else than numbers.*answer\[1\]"),
-        ([[0.5, 0.5], ["0.5", "0.5"], [0.5, 0.5]], r"something else than numbers.*answer\[1\]"),
-        ([[0.5, 0.5], [[0.5], 0.5], [0.5, 0.5]], r"something else than numbers.*answer\[1\]"),
+        ([[0.5, 0.5], ["a", "b"], [0.5, 0.5]], r"values that are not numbers for the text 'x{59}…' \(answer\[1\]\)"),
+        ([[0.5, 0.5], [None, 1], [0.5, 0.5]], r"values that are not numbers.*answer\[1\]"),
+        ([[0.5, 0.5], ["0.5", "0.5"], [0.5, 0.5]], r"values that are not numbers.*answer\[1\]"),
+        ([[0.5, 0.5], [[0.5], 0.5], [0.5, 0.5]], r"values that are not numbers.*answer\[1\]"),
         (
             [[0.5, 0.5], [0.5, 0.5], [np.nan, 1]],
-            r"\[nan +1.*\] for the text 'France' \(answer\[2\]\).*from 0 to 1",
+            r"\[nan +1.*\] for the text 'France' \(answer\[2\]\).*between 0 and 1",
         ),
-        ([[0.5, 0.5], [np.inf, -np.inf], [0.5, 0.5]], r"\[ *inf -inf\].*from 0 to 1"),
-        ([[0.5, 0.5], [1.00001, -0.00001], [0.5, 0.5]], r"answer\[1\].*from 0 to 1"),
+        ([[0.5, 0.5], [np.inf, -np.inf], [0.5, 0.5]], r"\[ *inf -inf\].*between 0 and 1"),
+        ([[0.5, 0.5], [1.00001, -0.00001], [0.5, 0.5]], r"answer\[1\].*between 0 and 1"),
         ([[0.5, 0.5], [0.5, 0.5], [0.5, 0.502]], r"\[0.5 +0.502\].*answer\[2\].*multi_label = True"),
     ],
 )
 def test_every_answer_is_checked(answer: Any, message: str) -> None:
-    with pytest.raises(InputError, match=r"^The function mine:odd gave .*" + message) as caught:
+    with pytest.raises(InputError, match=r"^The function mine:odd returned .*" + message) as caught:
         answering(lambda texts: answer).score(TEXTS)
     assert "\n" not in str(caught.value)
 
@@ -133,18 +133,18 @@ def test_every_answer_is_checked(answer: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (None, "something of type NoneType"),
-        ([], "gave 0 rows for 1 texts"),
+        (None, "returned a value of type NoneType"),
+        ([], "returned 0 rows for 1 texts"),
         ([0.5], r"shape \(\) for the text 'The quick brown fox.'"),
-        ([[]], "must be at least one"),
-        ([[[0.5], 0.5]], "something else than numbers"),
-        ([{"label": "good", "score": 0.9}], "something else than numbers"),
+        ([[]], "and at least one"),
+        ([[[0.5], 0.5]], "values that are not numbers"),
+        ([{"label": "good", "score": 0.9}], "values that are not numbers"),
         ([[0.5, 0.4]], "multi_label = True"),
     ],
 )
 def test_the_first_answer_is_checked_too(answer: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        FunctionClassifier.from_function(lambda texts: answer)
+        FunctionClassifier(lambda texts: answer)
 
 
 @pytest.mark.parametrize("row", [[1.0000005, -0.0000005], [0.5, 0.5009]])
@@ -165,8 +165,8 @@ def test_a_failure_inside_is_told() -> None:
     ("attributes", "message"),
     [
         ({"labels": "ab"}, "must be a list of strings, not 'ab'"),
-        ({"labels": ["a", "a"]}, "must be at least one, and differ"),
-        ({"labels": []}, "must be at least one, and differ"),
+        ({"labels": ["a", "a"]}, "must be distinct, and at least one"),
+        ({"labels": []}, "must be distinct, and at least one"),
         ({"labels": ["a", "b", "c"]}, r"shape \(2,\).*a, b, c"),
         ({"fingerprint": 3}, "fingerprint that is not a string: 3"),
     ],
@@ -258,12 +258,12 @@ def test_a_method_is_found_by_its_path(here: Path) -> None:
         ("geobias_try.good.half:f", "There is no module 'geobias_try.good.half'"),
         ("geobias_try.good:missing", "There is no 'missing' for"),
         ("geobias_try.good:model.missing", "There is no 'missing' for"),
-        ("geobias_try.good:number", "is of type int and cannot be called"),
+        ("geobias_try.good:number", "has type int and cannot be called"),
         ("geobias_try.needy:f", "'geobias_try.needy' failed: ModuleNotFoundError.*geobias_not_there"),
         ("geobias_try.old:f", "'geobias_try.old' failed: ImportError.*no_such_thing"),
         ("geobias_try.broken:f", "'geobias_try.broken' failed: ZeroDivisionError"),
-        (":f", "write it as package.module:function"),
-        ("geobias_try.good:", "write it as package.module:function"),
+        (":f", "Write it as package.module:function"),
+        ("geobias_try.good:", "Write it as package.module:function"),
     ],
 )
 def test_a_name_that_leads_nowhere_is_refused(here: Path, spec: str, message: str) -> None:
@@ -298,5 +298,5 @@ def test_half_a_classifier_is_refused() -> None:
         fingerprint, labels, columns, score = None, Own.labels, Own.columns, Own.score
 
     for half in (other, Nameless()):
-        with pytest.raises(InputError, match="is not a whole classifier"):
+        with pytest.raises(InputError, match="is not a complete classifier"):
             load_classifier(half)

@@ -21,7 +21,7 @@ from geobias.models.scorer import EMBEDDED_LM, PROBE, Classifier, ModelIdentity,
 from geobias.models.sources import is_function_name
 
 TEXTS = ["People in France are kind.", "x" * 100, "France"]
-FEW: dict[str, Any] = {"cities": 0, "countries": ["FR", "DE", "NG", "KE"]}
+FEW: dict[str, Any] = {"cities": 0, "countries": ["FR", "DE", "NG", "KE"], "placebo": False, "paraphrases": 0}
 
 
 def likely(texts: list[str]) -> list[float]:
@@ -39,7 +39,7 @@ def answering(answer: Any, **attributes: Any) -> FunctionLM:
 
     for name, value in attributes.items():
         setattr(odd, name, value)
-    return FunctionLM.from_function(odd, name="mine:odd")
+    return FunctionLM(odd, name="mine:odd")
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def answering(answer: Any, **attributes: Any) -> FunctionLM:
     ],
 )
 def test_lists_arrays_tensors_and_columns_are_taken(kind: Callable[[Any], Any]) -> None:
-    found = FunctionLM.from_function(lambda texts: kind(likely(texts)))
-    assert isinstance(found, Scorer) and found.columns == ("log_likelihood",) and found.fingerprint is None
-    np.testing.assert_allclose(found.score(TEXTS), EXPECTED, rtol=1e-6)
+    scorer = FunctionLM(lambda texts: kind(likely(texts)))
+    assert isinstance(scorer, Scorer) and scorer.columns == ("log_likelihood",) and scorer.fingerprint is None
+    np.testing.assert_allclose(scorer.score(TEXTS), EXPECTED, rtol=1e-6)
 
 
 def test_a_density_may_be_above_one() -> None:
@@ -69,21 +69,23 @@ def test_a_density_may_be_above_one() -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ([-1.0, -2.0], "gave 2 rows for 3 texts: give one for each"),
-        (-1.0, "something of type float: it must give one log-likelihood for each text"),
-        ({"a": -1.0}, "something of type dict: it must give one log-likelihood for each text"),
-        ([-1, float("nan"), -1], r"gave nan for the text 'x{59}…' \(answer\[1\]\): every .* finite number"),
-        (np.array([-1, -1, -np.inf]), r"gave -inf for the text 'France' \(answer\[2\]\)"),
-        (["-1", "-1", "-1"], r"something else than numbers for the text 'People in France are kind.'"),
-        ([-1, None, -1], r"something else than numbers .*answer\[1\]"),
-        (np.full((3, 2), 0.5), r"shape \(2,\) .*: it looks like a classifier, for `geobias names`"),
-        (np.zeros((3, 1, 1)), r"shape \(1, 1\) .*: it looks like a classifier"),
-        ([{"good": 0.5, "bad": 0.5}] * 3, "the labels good, bad .*: it looks like a classifier"),
-        (pd.DataFrame({"good": [0.5] * 3, "bad": [0.5] * 3}), "the labels good, bad .*: it looks like a classifier"),
+        ([-1.0, -2.0], r"returned 2 rows for 3 texts\. Return one per text"),
+        (-1.0, r"returned a value of type float\. It must return one log-likelihood for each text"),
+        ({"a": -1.0}, r"returned a value of type dict\. It must return one log-likelihood for each text"),
+        ([-1, float("nan"), -1], r"returned nan for the text 'x{59}…' \(answer\[1\]\)\. Every .* finite"),
+        (np.array([-1, -1, -np.inf]), r"returned -inf for the text 'France' \(answer\[2\]\)"),
+        (["-1", "-1", "-1"], r"values that are not numbers for the text 'People in France are kind.'"),
+        ([-1, None, -1], r"values that are not numbers .*answer\[1\]"),
+        (np.full((3, 2), 0.5), r"shape \(2,\) .*It looks like a classifier: use it with `geobias names`"),
+        (np.zeros((3, 1, 1)), r"shape \(1, 1\) .*It looks like a classifier"),
+        ([{"good": 0.5, "bad": 0.5}] * 3, "the labels good, bad .*It looks like a classifier"),
+        (pd.DataFrame({"good": [0.5] * 3, "bad": [0.5] * 3}), "the labels good, bad .*It looks like a classifier"),
     ],
 )
 def test_every_answer_is_checked(answer: Any, message: str) -> None:
-    with pytest.raises(InputError, match=r"^The function mine:odd gave .*" + message.removeprefix("gave ")) as caught:
+    with pytest.raises(
+        InputError, match=r"^The function mine:odd returned .*" + message.removeprefix("returned ")
+    ) as caught:
         answering(answer).score(TEXTS)
     assert "\n" not in str(caught.value)
 
@@ -95,28 +97,28 @@ def test_a_classifier_is_found_out_before_the_work_begins() -> None:
 
 @pytest.mark.parametrize("rows", [likely, lambda texts: [[value] for value in likely(texts)]])
 def test_a_language_model_is_found_out_where_a_classifier_is_needed(rows: Callable[[list[str]], Any]) -> None:
-    with pytest.raises(InputError, match=r"the function is a language model, for `geobias regions` or --lm\.$"):
-        FunctionClassifier.from_function(rows)
+    with pytest.raises(InputError, match=r"the function is a language model: use it with `geobias regions` or --lm\.$"):
+        FunctionClassifier(rows)
 
 
 def test_a_failure_inside_is_told() -> None:
     with pytest.raises(InputError, match=r"^The function .*<lambda> failed: ZeroDivisionError: "):
-        FunctionLM.from_function(lambda texts: 1 / 0)
+        FunctionLM(lambda texts: 1 / 0)
 
 
 def test_a_function_is_its_own_only_scorer() -> None:
-    found = FunctionLM.from_function(likely)
-    assert found.scorer() is found and load_scorer(found, None) is found
+    scorer = FunctionLM(likely)
+    assert scorer.scorer() is scorer and load_scorer(scorer, None) is scorer
     for score in ("aul", "pll"):
-        with pytest.raises(InputError, match=f"has a score of its own, so it cannot be asked by '{score}'"):
+        with pytest.raises(InputError, match=rf"returns its own score\. Remove the score '{score}'"):
             load_scorer(likely, score)
     name = "tests.models.test_functions_as_language_models:likely"
-    assert found.identity() == ModelIdentity(name, "log_likelihood", None)
+    assert scorer.identity() == ModelIdentity(name, "log_likelihood", None)
 
 
 @pytest.mark.parametrize("model", [7, object(), [likely]])
 def test_something_else_is_refused(model: Any) -> None:
-    with pytest.raises(InputError, match=r"Something of type \w+ is not a language model"):
+    with pytest.raises(InputError, match=r"An object of type \w+ is not a language model"):
         load_scorer(model, None)
 
 
@@ -128,11 +130,11 @@ def test_with_a_fingerprint_a_text_is_asked_once_ever() -> None:
         return likely(texts)
 
     counting.fingerprint = "1"  # type: ignore[attr-defined]
-    assert ask(FunctionLM.from_function(counting), TEXTS).scored == len(TEXTS)
-    assert ask(FunctionLM.from_function(counting), TEXTS).scored == 0
+    assert ask(FunctionLM(counting), TEXTS).scored == len(TEXTS)
+    assert ask(FunctionLM(counting), TEXTS).scored == 0
     assert asked == [PROBE, *TEXTS, PROBE]
     counting.fingerprint = "2"  # type: ignore[attr-defined]
-    assert ask(FunctionLM.from_function(counting), TEXTS).scored == len(TEXTS)
+    assert ask(FunctionLM(counting), TEXTS).scored == len(TEXTS)
     with pytest.raises(InputError, match="fingerprint that is not a string: 3"):
         answering([], fingerprint=3)
 
@@ -202,7 +204,7 @@ def test_what_is_the_name_of_a_function(here: Path, name: str, is_one: bool) -> 
 
 
 def test_where_weights_are_needed_a_function_is_not_even_imported(here: Path) -> None:
-    with pytest.raises(InputError, match="geobias_lm:f is a function, which has no weights"):
+    with pytest.raises(InputError, match="geobias_lm:f is a function and has no weights"):
         load_masked("geobias_lm:f")
     assert not (here / "imported").exists()
 

@@ -42,7 +42,7 @@ def test_a_name_the_hub_knows_is_fetched_without_its_code(hub: dict[str, Any]) -
 
 def test_without_network_only_what_was_fetched_before_is_tried(hub: dict[str, Any]) -> None:
     hub["answer"] = ConnectionError("no route")
-    with pytest.raises(InputError, match="check the name and the network"):
+    with pytest.raises(InputError, match="Check the network"):
         load("bert-base-cased")
     assert hub["loaded"] == [("bert-base-cased", True, False)]
 
@@ -59,7 +59,7 @@ def test_the_hub_is_asked_once_for_all_parts_of_a_model(hub: dict[str, Any], mon
 
 def test_a_name_the_hub_does_not_know_is_refused_at_once(hub: dict[str, Any]) -> None:
     hub["answer"] = RepositoryNotFoundError.__new__(RepositoryNotFoundError)
-    with pytest.raises(InputError, match="There is no model 'nobody/nothing' on the hub"):
+    with pytest.raises(InputError, match="There is no model 'nobody/nothing' on the Hugging Face Hub"):
         load("nobody/nothing")
     assert hub["loaded"] == []
 

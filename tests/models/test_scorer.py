@@ -13,8 +13,9 @@ from geobias import audit_downstream, audit_names, audit_regions
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models import scorer as module
-from geobias.models.load import find_model_name, load_classifier, load_perplexity_scorer, load_scorer
-from geobias.models.scorer import Classifier, ModelIdentity, Scorer, StreamingScorer, as_scorer
+from geobias.models.load import load_classifier, load_perplexity_scorer, load_scorer
+from geobias.models.own_objects import as_scorer
+from geobias.models.scorer import Classifier, ModelIdentity, Scorer, StreamingScorer
 
 COUNTRIES: dict[str, Any] = {"cities": 0, "countries": ["FR", "DE", "NG", "KE"]}
 TWEETS = ["I met Anna Schmidt today, what a day", "John Miller is so late again"]
@@ -74,14 +75,14 @@ def test_scores_of_a_bare_object_are_stored() -> None:
 
 
 def test_a_bare_object_has_its_own_score() -> None:
-    with pytest.raises(InputError, match="BareModel scores by itself"):
+    with pytest.raises(InputError, match="BareModel has its own score"):
         load_scorer(BareModel(), "aul")
 
 
 def test_bare_objects_work_in_every_audit() -> None:
-    regions = audit_regions(BareModel(), **COUNTRIES)
-    assert regions.model.name == find_model_name(BareModel()) == "BareModel"
-    assert audit_regions(MarkedModel(), **COUNTRIES).model.name == "marked model"
+    regions = audit_regions(BareModel(), **COUNTRIES, paraphrases=1)
+    assert regions.model.name == "BareModel"
+    assert audit_regions(MarkedModel(), **COUNTRIES, paraphrases=1).model.name == "marked model"
     names = audit_names(BareClassifier(), TWEETS, lm=BareModel(), countries=["FR", "DE"], draws=3)
     assert names.classifiers[0].model.name == "bare classifier"
     correlations = names.classifiers[0].correlations
@@ -90,7 +91,7 @@ def test_bare_objects_work_in_every_audit() -> None:
 
 
 def test_labels_are_refused_for_a_bare_classifier() -> None:
-    with pytest.raises(InputError, match="--labels are for language models"):
+    with pytest.raises(InputError, match="it is for language models"):
         audit_names(BareClassifier(), TWEETS, labels="a,b", countries=["FR", "DE"], draws=3)
 
 

@@ -16,6 +16,7 @@ from tests.conftest import build_small_model
 
 MODEL = """
 import hashlib
+import re
 
 def number(text, salt=""):
     return int.from_bytes(hashlib.sha256((salt + text).encode()).digest()[:4], "big") / 2**32
@@ -42,6 +43,16 @@ def feeling(texts):
     values = [[number(text, salt) for salt in "abc"] for text in texts]
     return [{name: v / sum(row) for name, v in zip(("joy", "anger", "sadness"), row)} for row in values]
 
+def capitals(texts):
+    names = [re.finditer(r"[A-Z]\\w+(?: [A-Z]\\w+)?", text) for text in texts]
+    return [[(*name.span(), "PER" if number(name[0]) < 0.8 else "LOC") for name in row] for row in names]
+
+def decide(prompts):
+    return [{"yes": 0.3 + 0.5 * number(p), "no": 0.1, "A": 0.5, "B": 0.2, "4": 0.3, "6": 0.2} for p in prompts]
+
+def decide_again(prompts):
+    return [{"yes": 0.2 + 0.5 * number(p, "again"), "no": 0.2, "A": 0.4, "B": 0.4, "5": 0.9} for p in prompts]
+
 likelihood.fingerprint = other.fingerprint = judge.fingerprint = second.fingerprint = feeling.fingerprint = "1"
 """
 INPUTS = {
@@ -59,6 +70,11 @@ INPUTS = {
             for what in ("was late", "is kind")
         )
     ),
+    "marked.jsonl": "\n".join(
+        json.dumps({"text": f"{name} {what}.", "people": [[0, len(name)]]})
+        for name in ("Mary Smith", "John", "Anna")
+        for what in ("was late", "is kind", "sang")
+    ),
     "train.csv": "text,label\n"
     + "".join(
         f"{word} number {k},{label}\n" for k in range(20) for word, label in (("nice", "kind"), ("nasty", "rude"))
@@ -67,6 +83,7 @@ INPUTS = {
 }
 FEW = "--countries FR,DE,NG,KE,US,CA"
 WORDS = "--words words.csv"
+REGIONS = f"{WORDS} --paraphrases 2"
 TEMPLATES = "--template 'People in {region} are {description}.' --template 'They are {description} in {region}.'"
 NAMES = "--texts texts.csv --countries FR,MA,US,PL --draws 4 --seed 3"
 LABELLED = f"{NAMES} --label stars --subset topic --lm model:likelihood"
@@ -75,10 +92,11 @@ PROMPT = "--labels negative=bad,positive=good --prompt '{text} is' --calibrate"
 
 # Each leaves a folder of its own name; those that read runs come after them.
 FUNCTIONS = {
-    "regions-tree": f"regions model:likelihood --tree tree.csv {WORDS}",
-    "regions-other": f"regions model:other --tree tree.csv {WORDS}",
-    "regions-wording": f"regions model:likelihood --cities 2 {FEW} {WORDS} --ablate topics,words --substitute topics",
-    "regions-templates": f"regions model:likelihood --cities 0 {FEW} {WORDS} --placebo {TEMPLATES}",
+    "regions-tree": f"regions model:likelihood --tree tree.csv {REGIONS}",
+    "regions-other": f"regions model:other --tree tree.csv {REGIONS}",
+    "regions-wording": f"regions model:likelihood --cities 2 {FEW} {WORDS} --ablate topics,words --substitute topics "
+    "--paraphrases 0 --no-placebo",
+    "regions-templates": f"regions model:likelihood --cities 0 {FEW} {REGIONS} --subject both {TEMPLATES}",
     "names": f"names model:judge {LABELLED}",
     "names-second": f"names model:second {LABELLED}",
     "names-feelings": f"names model:feeling {NAMES} --positive joy --negative anger,sadness --perplexity-draws 0 "
@@ -86,23 +104,27 @@ FUNCTIONS = {
     "downstream": f"downstream model:judge --texts texts.csv --label stars {FEW}",
     "downstream-second": f"downstream model:second --texts texts.csv --label stars {FEW}",
     "downstream-cities": f"downstream model:judge --texts texts.csv {FEW} --regions city-country --cities 2",
+    "find": "find model:capitals --texts marked.jsonl --spans people --countries FR,TR,US,PL --draws 3",
+    "decide": "decide model:decide --countries FR,NG,KE,US --limit 12 --origin stated,name",
+    "decide-second": "decide model:decide_again --countries FR,NG,KE,US --limit 12 --origin stated,name",
     "compare-regions": "compare regions-tree regions-other",
     "compare-names": "compare names names-second",
     "compare-downstream": "compare downstream downstream-second",
+    "compare-decide": "compare decide decide-second",
     "reproduce-4": "reproduce herb --table 4 --table 4_overall --hatespeech18 hate.csv "
     "--classifier hatespeech18=model:hate",
 }
 MODELS = {
     **{
-        f"regions-bert-{score}": f"regions bert --cities 1 {FEW} {WORDS} --score {score}"
+        f"regions-bert-{score}": f"regions bert --cities 1 {FEW} {REGIONS} --score {score}"
         for score in ("aul", "aula", "pll", "pll-word", "conditional")
     },
     **{
-        f"regions-gpt2-{score}": f"regions gpt2 --cities 1 {FEW} {WORDS} --score {score}"
+        f"regions-gpt2-{score}": f"regions gpt2 --cities 1 {FEW} {REGIONS} --score {score}"
         for score in ("mean", "sum", "conditional")
     },
     **{
-        f"regions-t5-{score}": f"regions t5 --cities 0 {FEW} {WORDS} --score {score}"
+        f"regions-t5-{score}": f"regions t5 --cities 0 {FEW} {REGIONS} --score {score}"
         for score in ("aul", "mean", "conditional")
     },
     "names-embedded": "names embedded/sentiment --limit 4 --draws 3 --countries FR,MA,US --perplexity-draws 1",
@@ -117,7 +139,8 @@ GATES = {
     "gate-names": """gate names --rule 'names."model:judge".delta.worst < 30'
         --rule 'names."model:judge".change.negative.worst < 90'""",
     "gate-regions": "gate regions-tree --rule 'regions.Earth.c_w.balanced < 9' "
-    "--rule 'regions.North.c_w.balanced < 0.001'",
+    "--rule 'regions.North.c_w.balanced < 0.001' --rule 'regions.\"model:likelihood\".association.ratio < 9'",
+    "gate-decide": """gate decide --rule 'decide."model:decide".impact_ratio.worst > 0.1'""",
     "gate-downstream": """gate downstream --rule 'downstream."model:judge".negative.worst < 0.9'""",
 }
 

@@ -6,8 +6,8 @@ python -m tests.regression.record --write  # only where a change of the numbers 
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 import math
 import sys
 import tempfile
@@ -15,11 +15,11 @@ from pathlib import Path
 
 from tests.regression.commands import FUNCTIONS, GATES, MODELS, prepare, run_all
 
-RECORD = Path(__file__).with_name("numbers.json.gz")
+RECORD = Path(__file__).with_name("numbers.json.xz")
 
 
 def read_record() -> dict[str, dict[str, float]]:
-    return json.loads(gzip.decompress(RECORD.read_bytes()))
+    return json.loads(lzma.decompress(RECORD.read_bytes()))
 
 
 def differences(
@@ -43,7 +43,7 @@ def main() -> None:
         measured = run_all(Path(folder), {**FUNCTIONS, **GATES, **MODELS})
     if "--write" in sys.argv:
         text = json.dumps(measured, sort_keys=True, separators=(",", ":"))
-        RECORD.write_bytes(gzip.compress(text.encode(), mtime=0))
+        RECORD.write_bytes(lzma.compress(text.encode(), preset=9))
         print(f"{sum(map(len, measured.values())):,} numbers of {len(measured)} commands recorded")
         return
     found = differences(read_record(), measured, 1e-9)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
+from geobias.cli.models_cache_schema import results_schema
 from tests.regression.commands import FUNCTIONS, GATES, MODELS, prepare, run_all
 from tests.regression.record import differences, read_record
 
@@ -25,6 +28,11 @@ def test_the_numbers_are_as_recorded(
     monkeypatch.setenv("GEOBIAS_CACHE", "")  # set by the commands, and restored afterwards
     prepare(tmp_path)
     assert differences(read_record(), run_all(tmp_path, commands), tolerance) == []
+    validator = Draft202012Validator(results_schema())
+    for path in tmp_path.rglob("results.json"):
+        validator.validate(json.loads(path.read_text(encoding="utf-8")))
+    runs = [json.loads(path.read_text(encoding="utf-8")) for path in tmp_path.rglob("run.json")]
+    assert all(run["fast"] for run in runs if run.get("audit") in ("reproduce", "finetune"))
 
 
 def test_every_command_is_recorded() -> None:

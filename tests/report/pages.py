@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pandas as pd
 import pytest
 
 import geobias
+from geobias.audits.pages import read_runs, render_page
 from geobias.audits.study import IndexEntry, RunIndex, save_index
+from geobias.report.findings import ExampleText, Finding, Size, grade_evidence
 from geobias.report.run_folder import PAGE
 from geobias.report.runs import index_folder
 from geobias.world.regions import Region, RegionTree
@@ -85,14 +88,14 @@ def names_run(folder: Path, more: str = "") -> None:
     ]
     gazetteer = folder.parent / "gazetteer.csv"
     pd.DataFrame(names).to_csv(gazetteer, index=False)
-    texts = pd.DataFrame({"text": [f"Mary Smith was here {n}{more}" for n in range(8)], "spans": [[[0, 10]]] * 8})
+    texts = pd.DataFrame({"text": [f"Mary Smith was here {n}{more}" for n in range(15)], "spans": [[[0, 10]]] * 15})
     geobias.audit_names(
         [judge("one", more), judge("two", more)],
         texts,
         spans="spans",
         gazetteer=gazetteer,
         countries=[country + more for country in PEOPLE],
-        draws=3,
+        draws=4,
         perplexity_draws=2,
         lm=Speaker("reader" + more),
         positive=["positive" + more],
@@ -111,3 +114,51 @@ def both_runs(folder: Path, more: str = "") -> Path:
         names_run(folder / "names", more)
     save_index(index, RunIndex([IndexEntry("regions"), IndexEntry("names")]))
     return folder / PAGE
+
+
+def finding(role: Any = "overall", p: float | None = 0.2, more: str = "", **fields: Any) -> Finding:
+    """A finding of the names audit, with these fields."""
+    defaults: dict[str, Any] = {
+        "audit": "names",
+        "model": f"judges:one{more}",
+        "question": f"Are names of some countries judged differently?{more}",
+        "size": Size(-1.8, -3.4, -0.2, "points"),
+        "p_adjusted": p,
+        "evidence": grade_evidence(p),
+        "sentence": f"one: The largest gap is 1.8 points lower, adjusted p = {p}.{more}",
+        "limit": f"12 texts.{more}",
+        "next_step": f"Use more texts: `geobias names --texts more.csv`{more}",
+    }
+    return Finding(role=role, **defaults | fields)
+
+
+def example(more: str = "") -> ExampleText:
+    return ExampleText(
+        text_id="1", original=f"Mary is rude{more}", changed=f"Cxma is rude{more}", label=f"negative{more}",
+        before=0.2, after=0.7, original_names=["Mary"], changed_names=["Cxma"],
+    )  # fmt: skip
+
+
+def invent_findings(more: str = "") -> list[Finding]:
+    """One of each label, with and without numbers and texts."""
+    return [
+        finding(p=0.001, more=more, subject=f"Bland{more}", examples=[example(more)]),
+        finding(p=0.07, more=more, model=f"judges:two{more}"),
+        finding(p=0.5, more=more),
+        finding(p=None, more=more, size=None),
+        finding("detail", 0.01, more, question="Which countries?"),
+        finding("caution", None, more, sentence=f"Rare names may explain half of Δ.{more}", size=None),
+    ]
+
+
+def page_with_findings(folder: Path, more: str = "") -> Path:
+    """The page of both runs with invented findings, whatever their numbers are."""
+    page = both_runs(folder, more)
+    regions, names = read_runs(folder)
+    about_regions = [finding(p=0.3, more=more, audit="regions", model="speaker" + more, question="Which regions?")]
+    runs = [
+        replace(regions, result=replace(regions.result, findings=about_regions)),
+        replace(names, result=replace(names.result, findings=invent_findings(more))),
+    ]
+    page.write_text(render_page(runs), encoding="utf-8")
+    return page

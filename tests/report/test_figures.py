@@ -128,7 +128,7 @@ def test_an_outlier_does_not_take_all_the_colours() -> None:
 
 def test_around_a_centre_both_sides_are_as_wide() -> None:
     found = scale(drawn({"FR": -0.1, "DE": 0.3, "NG": 0.2}, centre=0))
-    assert found["scheme"] == "blueorange" and found["domain"] == [pytest.approx(-0.3), pytest.approx(0.3)]
+    assert found["scheme"] == "purplegreen" and found["domain"] == [pytest.approx(-0.3), pytest.approx(0.3)]
 
 
 @pytest.mark.parametrize("given", [{"FR": 0.0}, {"FR": 0.0, "DE": 0.0, "NG": 0.0, "KE": 0.0, "TD": 2.0}])

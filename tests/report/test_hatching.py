@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from geobias.report.hatching import LONGEST_STEP, hatch
+from geobias.report.figures import LONGEST_STEP, hatch
 from geobias.world.shapes import load_shapes
 
 SQUARE = np.array([[0, 0], [6, 0], [6, 6], [0, 6], [0, 0]], dtype=float)

@@ -1,20 +1,30 @@
-"""The page without a browser: the numbers above, and what the commands make and refuse."""
+"""The page without a browser: findings, terms, limits, and what the commands make and refuse."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import geobias
+from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
 from geobias.audits.pages import read_runs, run_sections
-from geobias.report.page.blocks import Number, Section
-from geobias.report.page.build import NUMBERS, _first_numbers, _inert
+from geobias.report.findings import Size
+from geobias.report.glossary import TERMS, find_term
+from geobias.report.page.blocks import Chart, Row
+from geobias.report.page.build import TermMarker, _inert
+from geobias.report.page.charts import dots
+from geobias.report.page.finding_cards import describe_numbers, group_findings
+from geobias.report.page.marked_text import split_code
+from geobias.report.page.stills import draw_still
+from geobias.world.gazetteer import load_gazetteer
 from tests.conftest import Run
-from tests.report.pages import HOSTILE, Speaker, both_runs
+from tests.report.pages import HOSTILE, Speaker, both_runs, finding, invent_findings, judge
 
 LARGEST = 6_000_000  # bytes: what can still be sent by mail
 
@@ -30,15 +40,63 @@ def runs(page: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(page.parent, tmp_path / "runs"))
 
 
-def section(*labels: str) -> Section:
-    return Section("s", "S", "", [], [Number(label, "1", "", "") for label in labels])
+def test_findings_are_in_groups_the_answers_first() -> None:
+    groups = group_findings(invent_findings()[::-1])
+    assert list(groups) == ["overall", "detail", "caution"]
+    (group,) = groups["overall"]
+    assert len(group.findings) == 4 and group.limit == "12 texts." and group.next_step is not None
+    assert group.question is not None
+    others = [finding(limit="a", question="q"), finding(audit="regions"), finding(limit="b", question="r")]
+    apart = group_findings(others)["overall"]
+    assert [(each.audit, len(each.findings)) for each in apart] == [("names", 2), ("regions", 1)]
+    assert apart[0].question is None and apart[0].limit is None and apart[0].next_step is not None
+    assert group_findings([]) == {}
 
 
-def test_three_numbers_are_taken_in_turns() -> None:
-    assert [number.label for number in _first_numbers([section("a", "b", "c"), section("d", "e")])] == ["a", "d", "b"]
-    assert [number.label for number in _first_numbers([section("a", "b", "c", "d")])] == ["a", "b", "c"]
-    assert [number.label for number in _first_numbers([section(), section("d")])] == ["d"]
-    assert _first_numbers([section()]) == [] and NUMBERS == 3
+def test_numbers_of_a_finding_in_words() -> None:
+    assert describe_numbers(finding(p=0.0002)) == "−1.8 points (95 % interval −3.4 to −0.2) · adjusted p < 0.001"
+    assert describe_numbers(finding(p=None, size=Size(0.74, None, None, "times"))) == "0.74 times"
+    assert describe_numbers(finding(p=None, size=None)) == ""
+
+
+def test_commands_are_set_off() -> None:
+    assert split_code("Use `a b`, or `c`.") == [
+        ("Use ", False),
+        ("a b", True),
+        (", or ", False),
+        ("c", True),
+        (".", False),
+    ]
+    assert split_code("More texts: geobias names --texts FILE") == [
+        ("More texts: ", False),
+        ("geobias names --texts FILE", True),
+    ]
+    assert split_code("What geobias does.") == [("What geobias does.", False)]
+
+
+def test_each_term_is_explained_once_in_a_block() -> None:
+    terms = TermMarker()
+    html = terms.mark("Δ of <b>: AUL, Δ and the adjusted p-value; adjusted p", "one")
+    assert html.count("<dfn") == 3 and "&lt;b&gt;" in html and "<b>" not in html
+    assert "<dfn" not in terms.mark("Δ again, and a deltaplane", "one") and "<dfn" in terms.mark("Δ", "two")
+    assert list(terms.seen) == ["delta", "aul", "adjusted-p"]
+    assert find_term("PLL") is find_term("pseudo-log-likelihood") is not None and find_term("no such term") is None
+    assert len({term.id for term in TERMS}) == len(TERMS)
+    for term in TERMS:
+        assert re.fullmatch(r"[a-z0-9-]+", term.id) and term.definition.endswith(".") and len(term.definition) < 240
+
+
+@pytest.mark.figures
+def test_a_still_picture_is_small_and_keeps_its_labels() -> None:
+    rows: list[Row] = [
+        {"place": f"<{n}>", "value": 0.0123 * n, "low": 0.0, "high": 0.1, "marked": True} for n in range(3)
+    ]
+    spec = dots(rows, label="place", title="a title", order=[row["place"] for row in rows])
+    charts = [Chart(name, "", "", "", spec, rows) for name in ("one", "two")]
+    first, second = map(draw_still, charts)
+    assert "&lt;0&gt;" in first and "a title" in first and "aria-" not in first and len(first) < 6_000
+    assert ">0.02<" in first.replace("0.020", "0.02")  # numbers of the axis are text, and stay as they are
+    assert not set(re.findall(r'id="([^"]+)"', first)) & set(re.findall(r'id="([^"]+)"', second))
 
 
 def test_runs_of_one_audit_have_sections_of_their_own(page: Path) -> None:
@@ -60,6 +118,27 @@ def test_data_cannot_end_the_script_that_holds_it() -> None:
 def test_the_page_of_the_whole_world_is_small(tmp_path: Path) -> None:
     geobias.audit_regions(Speaker(), cities=0, out=tmp_path / "world")
     assert (tmp_path / "world/report.html").stat().st_size < LARGEST
+
+
+def test_only_limits_and_sources_that_apply(page: Path) -> None:
+    regions, names = (run.result for run in read_runs(page.parent))
+    of_regions, of_names = (" ".join(list_limits([result], has_map=False)) for result in (regions, names))
+    assert "Tokenisation" in of_regions and "proxy" not in of_regions and "AUL" not in of_regions  # another score
+    assert "proxy" in of_names and "Tokenisation" not in of_names and "borders are" not in of_names
+    assert list_sources([regions, names], has_map=False) == []  # both with data of their own
+    assert "Natural Earth" in list_sources([regions], has_map=True)[0]
+    default = replace(names.settings, names=load_gazetteer("latin").digest, scripts="latin")
+    assert "CheckList" in list_sources([replace(names, settings=default)], has_map=False)[0]
+    assert [len(list_citations(each)) for each in ([regions], [names], [regions, names])] == [2, 2, 3]
+    everything = [*list_limits([regions, regions], True), *list_sources([regions, regions], True)]
+    assert len(everything) == len(set(everything))
+
+
+def test_the_bundled_texts_are_named_as_a_source(tmp_path: Path) -> None:
+    geobias.audit_downstream(judge("one"), countries="FR,DE", limit=3, out=tmp_path / "run")
+    (run,) = read_runs(tmp_path / "run")
+    sources = " ".join(list_sources([run.result], has_map=True))
+    assert "Broad Twitter Corpus" in sources and "GeoNames" in sources and "CheckList" not in sources
 
 
 @pytest.mark.figures
@@ -98,9 +177,9 @@ def test_what_is_no_run_and_no_page_is_refused(run: Run, runs: Path) -> None:
     (runs / "regions/results.json").write_text("{", encoding="utf-8")
     for given, said in (
         (("report", runs), "results.json is damaged"),
-        (("report", "nowhere"), "nowhere holds no finished run"),
-        (("report", runs / "names", "--out", "folder"), "--out is the page to write, such as folder/report.html"),
-        (("open", "nowhere"), "nowhere holds no finished run"),
+        (("report", "nowhere"), "nowhere has no finished run"),
+        (("report", runs / "names", "--out", "folder"), "--out must be an HTML file, such as folder/report.html"),
+        (("open", "nowhere"), "nowhere has no finished run"),
     ):
         code, _, err = run(*given)
         assert code == 2 and said in " ".join(err.split()), given
@@ -114,8 +193,8 @@ def test_open(run: Run, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return True
 
     monkeypatch.setattr(webbrowser, "open", starts)
-    assert run("open", runs)[:2] == (0, "Opened runs/report.html\n")
+    assert run("open", runs)[:2] == (0, f"Opened {runs}/report.html\n")
     assert opened == [(runs / "report.html").resolve().as_uri()]
     monkeypatch.setattr(webbrowser, "open", lambda url: False)
     code, _, err = run("open", runs)
-    assert code == 2 and "No browser could be started here" in " ".join(err.split())
+    assert code == 2 and "Cannot start a browser" in " ".join(err.split())

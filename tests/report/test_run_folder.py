@@ -13,7 +13,7 @@ import pytest
 import geobias
 from geobias.errors import InputError
 from geobias.report.run_folder import ANSWERS, RECORD, RESERVED, STAGING, RunFolder, add_to_run
-from tests.conftest import Run, posix_only
+from tests.conftest import SCORE_ONLY, Run, posix_only
 
 MINE = "the user's own"
 SETTINGS = {"audit": "toy"}
@@ -42,7 +42,9 @@ like.fingerprint = judge.fingerprint = "1"  # type: ignore[attr-defined]
 
 
 def regions(out: Path) -> object:
-    return geobias.audit_regions(like, cities=0, countries=COUNTRIES, words=WORDS, out=out)
+    return geobias.audit_regions(
+        like, cities=0, countries=COUNTRIES, words=WORDS, out=out, placebo=False, paraphrases=0
+    )
 
 
 def names(out: Path) -> object:
@@ -77,7 +79,7 @@ def test_no_file_of_the_user_is_replaced_whatever_its_name(audit: Callable[[Path
         folder = tmp_path / f"user-{number}"
         (folder / name).parent.mkdir(parents=True)
         (folder / name).write_text(MINE)
-        with pytest.raises(InputError, match=r"holds no run|is damaged|several finished|other settings"):
+        with pytest.raises(InputError, match=r"not a geobias run|is damaged|several finished|other settings"):
             if name in ("results.json", "tables", "training/state.json", ".partial/data.csv"):
                 audit(folder)
             else:  # what every audit calls first, in a fraction of the time
@@ -96,7 +98,7 @@ def test_several_runs_below_one_folder(run: Run, small_models: dict[str, Path]) 
     Path("words.txt").write_text("kind\nhonest\nloud\n")
     command = (
         "regions", small_models["bert"], "--cities", "0", "--countries", "FR,DE", "--words", "words.txt", "--score",
-        "aul,pll", "--out",
+        "aul,pll", *SCORE_ONLY, "--out",
     )  # fmt: skip
     assert run(*command, "both")[0] == 0
     before = tree(Path("both"))
@@ -142,7 +144,7 @@ def test_what_was_put_into_an_unfinished_run_stays(tmp_path: Path) -> None:
         folder.claim()
         (folder.path / name).parent.mkdir(exist_ok=True)
         (folder.path / name).write_text(MINE)
-        with pytest.raises(InputError, match="geobias did not write it"):
+        with pytest.raises(InputError, match="not written by geobias"):
             folder.check()
         assert (folder.path / name).read_text() == MINE
 
@@ -156,7 +158,7 @@ def test_a_file_beside_those_that_are_recorded_is_found_before_anything_moves(tm
         folder.finish({"schema_version": 1, "settings": SETTINGS})
     (folder.path / "tables/two.csv").write_text(MINE)
     before = tree(folder.path)
-    with pytest.raises(InputError, match=r"two\.csv is there already"), folder.stage() as staging:
+    with pytest.raises(InputError, match=r"two\.csv exists"), folder.stage() as staging:
         (staging / "tables").mkdir()
         for name in ("one", "two"):
             (staging / f"tables/{name}.csv").write_text("2")
@@ -270,7 +272,7 @@ def test_what_is_added_to_a_finished_run_replaces_nothing_of_the_users(run: Run,
     path.write_text(MINE)
     before = tree(tmp_path / "run")
     code, _, err = run(*(("report", "run") if name == "report.html" else ("map", "run", "--topic", "words")))
-    assert code == 2 and "geobias did not write it" in err and tree(tmp_path / "run") == before
+    assert code == 2 and "not written by geobias" in err and tree(tmp_path / "run") == before
 
 
 def test_open_makes_a_page_that_is_missing(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,7 +350,7 @@ def test_a_file_that_a_card_or_a_junit_file_was_pasted_into_is_the_users(run: Ru
     for name, (content, arguments) in pasted.items():
         Path(name).write_text(content)
         code, _, err = run(*arguments)
-        assert code == 2 and "geobias did not write it" in err and Path(name).read_text() == content
+        assert code == 2 and "not written by geobias" in err and Path(name).read_text() == content
 
 
 @posix_only
@@ -362,7 +364,7 @@ def test_a_page_does_not_go_into_another_run(run: Run, finished: Path, tmp_path:
     regions(tmp_path / "other")
     before = tree(tmp_path / "other")
     code, _, err = run("report", "run", "--out", "other/report.html")
-    assert code == 2 and "holds a run of its own" in err and tree(tmp_path / "other") == before
+    assert code == 2 and "is the folder of another run" in err and tree(tmp_path / "other") == before
 
 
 def test_a_record_cannot_lead_out_of_its_folder(tmp_path: Path) -> None:
@@ -398,7 +400,7 @@ def test_messages_about_folders_that_are_not_ours(tmp_path: Path) -> None:
     (run.path / ".DS_Store").write_text("")
     run.check()  # it looks empty
     (run.path / "run.json").write_text('{"wandb": 1}')
-    with pytest.raises(InputError, match=r"holds no run of geobias \(but run.json\): choose another --out\.$"):
+    with pytest.raises(InputError, match=r"not a geobias run \(it has run.json\)\. Choose another --out\.$"):
         run.check()
     (run.path / "run.json").write_text(json.dumps({"schema_version": 1, "settings": SETTINGS}))
     with pytest.raises(InputError, match="written by an earlier version"):
@@ -407,7 +409,7 @@ def test_messages_about_folders_that_are_not_ours(tmp_path: Path) -> None:
         json.dumps({"schema_version": 1, "settings": SETTINGS, "files": ["figures/a.svg"]})
     )
     (run.path / "figures").write_text(MINE)
-    with pytest.raises(InputError, match="is a file where geobias needs a folder"), run.stage() as staging:
+    with pytest.raises(InputError, match="is a file, but geobias needs a folder"), run.stage() as staging:
         (staging / "figures").mkdir()
         (staging / "figures/a.svg").write_text("new")
         run.move_in(staging)
@@ -429,6 +431,7 @@ def test_a_model_may_be_named_like_a_part_of_a_run(run: Run, small_models: dict[
         "FR,DE",
         "--words",
         "words.txt",
+        *SCORE_ONLY,
         "--out",
         "two",
     )

@@ -48,5 +48,5 @@ def test_regions_are_found_where_they_stand() -> None:
     "template", ["People are {description}.", "People in {region}.", "", "{region}{description}{description}"]
 )
 def test_a_template_without_its_placeholders_is_refused_with_a_right_one(template: str) -> None:
-    with pytest.raises(InputError, match=re.escape(f"for example: {DEFAULT_TEMPLATE!r}")):
+    with pytest.raises(InputError, match=re.escape(f"Example: {DEFAULT_TEMPLATE!r}")):
         check_template(template)

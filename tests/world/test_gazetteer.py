@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import gzip
+import lzma
 from collections import defaultdict
 from importlib import resources
 from pathlib import Path
@@ -12,10 +12,10 @@ from geobias.errors import InputError
 from geobias.world.gazetteer import (
     ENOUGH,
     KINDS,
-    OTHER_NAMES,
     PAPER_COUNTRIES,
     Gazetteer,
     is_latin,
+    load_city_gazetteer,
     load_gazetteer,
     read_gazetteer,
 )
@@ -23,8 +23,8 @@ from geobias.world.regions import load_world
 
 
 def shipped_lines() -> list[list[str]]:
-    packed = resources.files("geobias.world").joinpath("data/names.tsv.gz").read_bytes()
-    return [line.split("\t") for line in gzip.decompress(packed).decode().splitlines()]
+    packed = resources.files("geobias.world").joinpath("data/names.tsv.xz").read_bytes()
+    return [line.split("\t") for line in lzma.decompress(packed).decode().splitlines()]
 
 
 def own(tmp_path: Path, text: str, scripts: str = "latin") -> Gazetteer:
@@ -56,7 +56,6 @@ def test_countries_are_those_of_the_regions() -> None:
     named = {region.id: region.name for region in load_world(cities=0).regions if region.level == "country"}
     names = load_gazetteer()
     assert all(names.country(code) == named[code] for code in codes)
-    assert set(OTHER_NAMES.values()) <= set(codes)
 
 
 def test_codes_are_in_the_order_of_the_countries_names() -> None:
@@ -80,18 +79,7 @@ def test_latin_names_only_unless_asked() -> None:
 
 def test_counts_and_what_is_lacking() -> None:
     names = load_gazetteer()
-    rows = {row["code"]: row for row in names.counts()}
-    assert tuple(rows) == names.codes
-    assert rows["MA"] == {
-        "code": "MA",
-        "country": "Morocco",
-        "male": 19,
-        "male_total": 92,
-        "female": 32,
-        "female_total": 91,
-        "last": 77,
-        "last_total": 98,
-    }
+    assert [(len(names.names("MA", kind)), names.total("MA", kind)) for kind in KINDS] == [(19, 92), (32, 91), (77, 98)]
     assert names.find_short_lists("CN") == [("male", 5), ("female", 14), ("last", 0)]
     assert names.find_short_lists("KR") == [("male", 0), ("female", 0), ("last", 5)]
     assert load_gazetteer("all").find_short_lists("CN") == []
@@ -151,15 +139,27 @@ def test_a_country_is_found(text: str, code: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "hint"),
-    [("Marocco", r"Did you mean Morocco \(MA\)\?"), ("Atlantis", "Give a code such as FR"), ("", "Give a code")],
+    [("Marocco", r"Did you mean Morocco \(MA\)\?"), ("Atlantis", r"Use a code \(FR, FRA\)"), ("", "Use a code")],
 )
 def test_an_unknown_country_is_refused(text: str, hint: str) -> None:
-    with pytest.raises(InputError, match=f"no names for the country {text!r}. {hint}"):
+    with pytest.raises(InputError, match=f"Unknown country {text!r}. {hint}"):
         load_gazetteer().find(text)
 
 
+def test_a_country_without_names_is_named_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no names for Taiwan \(TW\). Remove it, or add your own names with --gaz"):
+        load_gazetteer().find("taiwan")
+    with pytest.raises(InputError, match=r"knows no city in Tokelau \(TK\)"):
+        load_city_gazetteer().find("TKL")
+    names = own(tmp_path, "country,kind,name\nEngland,last,Smith\nFRA,last,Martin\nA+,last,Moss\na-,last,Ness\n")
+    assert (names.find("england"), names.find("France"), names.find("a+")) == ("England", "FR", "A+")
+    assert names.codes == ("A+", "a-", "England", "FR")  # entries that are not countries stand for themselves
+    with pytest.raises(InputError, match=r"names.csv has no names for Spain \(ES\)\. Add"):
+        names.find("ESP")
+
+
 def test_unknown_scripts_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'greek': give --scripts latin"):
+    with pytest.raises(InputError, match=r"'greek'\. Choose from: latin, all"):
         load_gazetteer("greek")
     with pytest.raises(InputError, match="--scripts"):
         own(tmp_path, "country,kind,name\nFR,last,Martin\n", scripts="Latin")
@@ -252,7 +252,7 @@ Maier,bavaria,last,
     assert names.names("DE", "female") == ()
     assert names.names("Bavaria", "last") == ("Huber", "Maier")
     assert names.find("BAVARIA") == "Bavaria"
-    with pytest.raises(InputError, match="'France'"):
+    with pytest.raises(InputError, match=r"no names for France \(FR\)"):
         names.find("France")
 
 
@@ -260,18 +260,18 @@ Maier,bavaria,last,
     ("text", "message"),
     [
         ("", "is empty"),
-        ("country,name\nFR,Martin\n", "lacks the column kind"),
-        ("FR,last,Martin\n", "lacks the column country, kind, name"),
-        (",,\n", "lacks the column"),
+        ("country,name\nFR,Martin\n", "has no column kind"),
+        ("FR,last,Martin\n", "has no column country, kind, name"),
+        (",,\n", "has no column"),
         ("country,kind,name\n", "no names"),
-        ("country,kind,name\nFR,last,Martin\n\nFR,boy,Luc\n", "kind 'boy' in line 4: use male, female or last"),
+        ("country,kind,name\nFR,last,Martin\n\nFR,boy,Luc\n", "kind 'boy' in line 4. Use male, female or last"),
         ("\ncountry,kind,name\nFR,boy,Luc\n", "kind 'boy' in line 3"),
         ("country,kind,name\nFR,last,\n", "no name in line 2"),
         ("country,kind,name\nFR,last,(surname)\n", "no name in line 2"),
         ("country,kind,name\n,last,Martin\n", "no country or no name in line 2"),
         ("country,kind,name\nFR,last\n", "has no country or no name in line 2"),
         ("country,kind,name\nFR,last,Martin,Petit\n", "4 cell\\(s\\) in line 2 but 3 in the header"),
-        ('country,kind,name\nFR,last,"Martin\n', "broken quoting in the row that begins in line 2"),
+        ('country,kind,name\nFR,last,"Martin\n', "broken quoting in the row that starts in line 2"),
     ],
 )
 def test_bad_files_are_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,12 +65,25 @@ def test_continents_narrow_the_world() -> None:
     assert [tree.regions[i].id for i in tree.children[0]] == ["EU", "SA"]
 
 
+def test_countries_that_no_longer_exist_are_in_herbs_tree_and_can_be_left_out() -> None:
+    def codes(**options: Any) -> set[str]:
+        return {region.id for region in load_world(cities=0, **options).regions if region.level == "country"}
+
+    assert codes() - codes(dissolved=False) == {"AN", "CS"}
+    assert codes(dissolved=False, countries=["AN", "France"]) == {"AN", "FR"}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"countries": ["Frnace"]}, r"Unknown country 'Frnace'. Did you mean France \(FR\)\?"),
-        ({"countries": ["QQ"]}, "Unknown country 'QQ'. Give a code"),
-        ({"continents": ["Atlantis"]}, "Unknown continent 'Atlantis'"),
+        ({"countries": ["Antarctica"]}, r"Antarctica \(AQ\) is not among the regions: .*\. Remove it"),
+        ({"countries": ["QQ"]}, "Unknown country 'QQ'. Use a code"),
+        (
+            {"continents": ["Atlantis"]},
+            r"Unknown continent 'Atlantis'. Choose from: Africa \(AF\), .*, South America \(SA\)",
+        ),
+        ({"continents": ["Afrika"]}, r"Unknown continent 'Afrika'. Did you mean Africa \(AF\)\?"),
         ({"countries": ["FR"], "continents": ["AF"]}, "No country is left"),
         ({"cities": -1}, "cannot be -1"),
     ],
@@ -106,13 +120,13 @@ def test_a_tree_of_ones_own_of_any_depth(tmp_path: Path) -> None:
     [
         ("id,name,parent\nr,Root,\na,A,b\nb,B,a\n", "cycle through 'a'"),
         ("id,name,parent\na,A,b\nb,B,a\n", "cycle"),
-        ("id,name,parent\nr,Root,\na,A,x\n", "orphan: the parent 'x' of 'a'"),
+        ("id,name,parent\nr,Root,\na,A,x\n", "the parent 'x' of 'a' is not an id"),
         ("id,name,parent\nr,Root,\nq,Root,\n", "2 roots"),
-        ("id,name,parent\nr,Root,\na,A,r\na,B,r\n", "'a' a second time in line 4"),
+        ("id,name,parent\nr,Root,\na,A,r\na,B,r\n", "repeats the id 'a' in line 4"),
         ("id,name,parent\nr,Root,\na,,r\n", "no name in line 3"),
-        ("id,name\nr,Root\n", "lacks the column parent"),
+        ("id,name\nr,Root\n", "has no column parent"),
         ("id,parent,name\nr,,Root\na,r,Korea, South\n", "4 cell\\(s\\) in line 3 but 3 in the header"),
-        ('id,name,parent\nr,"Root,\n', "broken quoting in the row that begins in line 2"),
+        ('id,name,parent\nr,"Root,\n', "broken quoting in the row that starts in line 2"),
         ("", "is empty"),
     ],
 )

@@ -53,11 +53,11 @@ def test_packed_and_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "holds none"),
+        (b"", "has no vectors"),
         (b"kind 1 0\nnice 1\n", "not have 2 numbers in line 2"),
-        (b"kind 1 x\n", "no number"),
-        (b"kind 1 nan\nnice 1 1\n", "no number"),
-        (b"kind 1 0\nkind, 1 0\n", "no other word"),
+        (b"kind 1 x\n", "not a number"),
+        (b"kind 1 nan\nnice 1 1\n", "not a number"),
+        (b"kind 1 0\nkind, 1 0\n", "no word to substitute"),
         (b"kind 1 0\n\xff\xfe 1 0\n", "not UTF-8"),
         (b"other 1 0\nmore 0 1\n", "none of the 1 words"),
     ],
@@ -78,7 +78,7 @@ def test_words_with_blanks_and_marks(tmp_path: Path) -> None:
 def test_a_packed_file_cut_short(tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt.gz"
     path.write_bytes(gzip.compress(GLOVE.encode() * 50)[:-9])
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="Cannot read"):
         nearest_words(path, ["kind"])
 
 

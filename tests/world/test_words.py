@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from geobias.errors import InputError
-from geobias.world.words import Word, check_words, herb_words, read_words
+from geobias.world.valence import load_valence
+from geobias.world.words import Word, check_words, herb_words, rate_words, read_words
 
 
 def test_the_papers_words() -> None:
@@ -16,7 +17,34 @@ def test_the_papers_words() -> None:
     assert topics == {"occupation": 20, "intelligence": 25, "appearance": 25, "strength": 23, "morality": 19}
     twice = [word for word, count in Counter(w.word for w in words).items() if count == 2]
     assert sorted(twice) == ["strong", "weak"]
-    assert words[0] == Word("homemaker", "occupation", "housewife")
+    assert words[0] == Word("homemaker", "occupation", "housewife", "noun")
+
+
+def test_the_papers_words_have_parts_of_speech() -> None:
+    words = herb_words()
+    assert Counter(word.part_of_speech for word in words) == {"adjective": 82, "noun": 25, "verb": 5}
+    verbs = [word.word for word in words if word.part_of_speech == "verb"]
+    assert verbs == ["command", "assert", "succeed", "triumph", "surrender"]
+    assert {word.part_of_speech for word in words if word.topic == "occupation"} == {"noun"}
+
+
+def test_the_papers_words_have_the_lexicons_ratings() -> None:
+    valences = {word.word: word.valence for word in herb_words()}
+    assert valences["kind"] == 2.4 and valences["ugly"] == -2.3 and valences["nurse"] is None
+    ratings = [word.valence for word in herb_words() if word.valence is not None]
+    assert (len(ratings), sum(rating > 0 for rating in ratings)) == (40, 31)
+
+
+def test_the_lexicon_has_single_words_and_its_scale() -> None:
+    ratings = load_valence()
+    assert len(ratings) == 7217
+    assert all(word == word.lower() and word.replace("-", "").isalpha() for word in ratings)
+    assert -4 <= min(ratings.values()) < -3 and 3 < max(ratings.values()) <= 4
+
+
+def test_ratings_fill_what_is_empty_and_nothing_else() -> None:
+    words = rate_words([Word("Kind"), Word("kind", valence=0.0), Word("nurse")])
+    assert [word.valence for word in words] == [2.4, 0.0, None]
 
 
 def test_a_word_a_line(tmp_path: Path) -> None:
@@ -28,10 +56,49 @@ def test_a_word_a_line(tmp_path: Path) -> None:
 def test_csv_with_topics(tmp_path: Path) -> None:
     file = tmp_path / "words.csv"
     file.write_text('Topic,Word\nmanners,kind\nmanners,"polite, mostly"\n,loud\n', encoding="utf-8")
-    assert read_words(file) == (Word("kind", "manners"), Word("polite, mostly", "manners"), Word("loud", "words"))
+    assert read_words(file) == (
+        Word("kind", "manners", valence=2.4),
+        Word("polite, mostly", "manners"),
+        Word("loud", "words"),
+    )
 
 
-@pytest.mark.parametrize(("text", "message"), [("", "is empty"), ("\n \n", "is empty"), ("kind\nkind\n", "1 word")])
+def test_csv_with_parts_of_speech_and_valence(tmp_path: Path) -> None:
+    file = tmp_path / "words.csv"
+    file.write_text("word,part_of_speech,valence\nkind,,-1\nnurse,Noun,1.5\nsucceed,verb,\n", encoding="utf-8")
+    assert read_words(file) == (
+        Word("kind", valence=-1.0),
+        Word("nurse", part_of_speech="noun", valence=1.5),
+        Word("succeed", part_of_speech="verb", valence=2.2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("rude,adverb,", r"line 3: unknown part of speech 'adverb'\. .*adjective, noun, verb"),
+        ("rude,,bad", r"line 3: the valence 'bad' is not a number\. Use one from -4 to 4"),
+        ("rude,,5", r"line 3: the valence must be between -4 and 4, not 5\.0"),
+        ("rude,,nan", r"line 3: the valence must be between -4 and 4, not nan"),
+        ("kind,noun,", r"two parts of speech for 'kind'"),
+        ("kind,,1", r"two valences for 'kind'"),
+    ],
+)
+def test_bad_parts_of_speech_and_valences_are_refused(tmp_path: Path, row: str, message: str) -> None:
+    file = tmp_path / "words.csv"
+    file.write_text(f"word,part_of_speech,valence\nkind,,\n{row}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        read_words(file)
+
+
+def test_words_of_the_api_are_checked_too() -> None:
+    with pytest.raises(InputError, match="word 2: unknown part of speech 'nuon'"):
+        check_words([Word("kind"), Word("nurse", part_of_speech="nuon")])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("", "is empty"), ("\n \n", "is empty"), ("kind\nkind\n", "1 distinct word")]
+)
 def test_too_few_words_are_refused(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "words.txt"
     file.write_text(text, encoding="utf-8")
@@ -46,7 +113,7 @@ def test_too_few_words_are_refused(tmp_path: Path, text: str, message: str) -> N
 def test_tables_as_other_programs_write_them(tmp_path: Path, text: str) -> None:
     file = tmp_path / "words.csv"
     file.write_text(text, encoding="utf-8")
-    assert read_words(file) == (Word("kind", "a"), Word("rude", "b"))
+    assert read_words(file) == rate_words([Word("kind", "a"), Word("rude", "b")])
 
 
 @pytest.mark.parametrize("text", ["id,name,parent\na,A,\n", "topic;adjective\na;kind\n", '"kind"\n"rude"\n'])

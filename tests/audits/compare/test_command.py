@@ -8,20 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run
+from tests.conftest import SCORE_ONLY, Run
 
-NAMES = (
-    "--draws",
-    "3",
-    "--perplexity-draws",
-    "0",
-    "--countries",
-    "FR,MA,GB",
-    "--texts",
-    "texts.csv",
-    "--spans",
-    "spans",
-)
+NAMES = tuple("--draws 3 --perplexity-draws 0 --countries FR,MA,GB --texts texts.csv --spans spans".split())
 
 
 @pytest.fixture
@@ -59,14 +48,36 @@ def table(folder: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def check_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, *command: str | Path) -> None:
+    """At most 25 lines at 80 columns, and nothing wider than a narrow terminal."""
+    for columns in (80, 60):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        code, out, err = run(*command)
+        assert code == 0, err
+        assert max(map(len, out.splitlines())) <= columns
+        assert columns == 60 or len(out.splitlines()) <= 25
+    monkeypatch.delenv("COLUMNS")
+
+
 @pytest.mark.slow
-def test_two_classifiers_on_the_same_renamed_texts(run: Run, module: Path) -> None:
+def test_two_classifiers_on_the_same_renamed_texts(run: Run, module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("fair", "biased"):
         assert run("names", f"mine:{name}", *NAMES, "--out", name)[0] == 0
-    code, out, err = run("compare", "fair", "biased", "fair", "--out", "here")
+    code, out, err = run("compare", "fair", "biased", "fair", "--full", "--out", "here")
     assert code == 0, err
     shown = " ".join(out.split())
     assert "mine:biased minus mine:fair: delta against mean of countries" in shown and "Morocco" in out and "*" in out
+    assert "with mine:biased the outcome is worse for Morocco (" in shown and "Marked *: 2 of 6" in shown
+    assert [model["name"] for model in json.loads(Path("here/results.json").read_text())["models"]] == [
+        "mine:fair",
+        "mine:biased",
+    ]
+    check_terminal(run, monkeypatch, "compare", "fair", "biased", "--out", "here2")
+    code, out, _ = run("compare", "fair", "biased", "--quiet", "--out", "here2")
+    assert (
+        code == 0 and "Names from Morocco fare worse with mine:biased" in " ".join(out.split()) and "Page:" not in out
+    )
+    assert run("gate", "here2", "--rule", "compare.findings.clear <= 0")[0] == 1
     rows = table("here")
     assert len(rows) == 2 * 3 * 2 * (1 + 2)  # two comparisons, three countries, two references, delta and two classes
     found = {(row["second_run"], row["measure"], row["against"], row["id"]): row for row in rows}
@@ -94,21 +105,21 @@ def test_downstream_runs(run: Run, module: Path) -> None:
         assert run("downstream", f"mine:{name}", *asked, "--out", name)[0] == 0
     code, out, err = run("compare", "fair", "biased", "--out", "here")
     assert code == 0, err
-    assert "Uganda" in out and "Marked *: 2 of 6" in out
+    assert "differ clearly in 1 of 3 places: with mine:biased the outcome is worse for Uganda" in " ".join(out.split())
     found = {(row["measure"], row["label"], row["id"]): row for row in table("here")}
     uganda = found["against_control", "positive", "UG"]
     assert float(uganda["difference"]) == pytest.approx(-0.2, abs=1e-6) and float(uganda["p_adjusted"]) < 0.05
     assert float(found["against_control", "positive", "FR"]["difference"]) == pytest.approx(0, abs=1e-6)
     assert run("downstream", "mine:fair", *asked, "--prefix", "They live in {region}.", "--out", "moved")[0] == 0
     code, _, err = run("compare", "fair", "moved")
-    assert code == 2 and "other prefix (I am from {region}. and They live in {region}.)" in err
+    assert code == 2 and "different prefix (I am from {region}. and They live in {region}.)" in err
 
 
 @pytest.mark.slow
 def test_regions_runs(run: Run, small_models: dict[str, Path], module: Path) -> None:
     (module / "words.txt").write_text("kind\nhonest\nloyal\nlazy\nbrown\n")
     (module / "others.txt").write_text("kind\nhonest\nloyal\nquick\nbrown\n")
-    asked = ("--cities", "1", "--countries", "FR,DE,IT,NA,NG,KE,US,CA")
+    asked = ("--cities", "1", "--countries", "FR,DE,IT,NA,NG,KE,US,CA", *SCORE_ONLY)
     for out, words, *more in (
         ("a", "words.txt"),
         ("b", "words.txt", "--score", "pll"),
@@ -116,7 +127,7 @@ def test_regions_runs(run: Run, small_models: dict[str, Path], module: Path) -> 
         ("d", "words.txt", "--countries", "FR,DE"),
     ):
         assert run("regions", small_models["bert"], *asked, "--words", words, *more, "--out", out)[0] == 0
-    code, out, err = run("compare", "a", "b", "--out", "here")
+    code, out, err = run("compare", "a", "b", "--full", "--out", "here")
     assert code == 0, err
     rows = table("here")
     assert [row["id"] for row in rows] == ["Earth", "AF", "EU", "NA"] and "North America" in out
@@ -124,7 +135,8 @@ def test_regions_runs(run: Run, small_models: dict[str, Path], module: Path) -> 
         saved = {(e["level"], e["id"]): e for e in json.loads(Path(folder, "results.json").read_text())["regions"]}
         assert float(rows[3][k]) == pytest.approx(saved["continent", "NA"]["c_w"]["balanced"])
     assert all(float(row["low"]) <= float(row["difference"]) <= float(row["high"]) for row in rows)
-    assert "other words" in run("compare", "a", "c")[2] and "other tree of regions" in run("compare", "a", "d")[2]
+    assert "different words" in run("compare", "a", "c")[2]
+    assert "different tree of regions" in run("compare", "a", "d")[2]
 
 
 @pytest.mark.slow
@@ -146,12 +158,12 @@ def test_what_is_not_comparable_is_refused_with_the_reason(run: Run, module: Pat
     before = sorted(Path().rglob("*"))
     for out in changed:
         code, shown, err = run("compare", "here", out)
-        what = "no classifier is in both" if out == "two" else f"other {out}"
+        what = "no classifier in common" if out == "two" else f"different {out}"
         assert code == 2 and not shown and what in err and err.count("\n") == 1
     assert "(3 and 2)" in run("compare", "here", "draws")[2]
     assert "one is a run of `geobias names`" in run("compare", "here", "prefixed")[2]
-    assert "two runs or more" in run("compare", "here")[2]
-    assert "holds no finished run" in run("compare", "here", "nowhere")[2]
+    assert "at least two runs" in run("compare", "here")[2]
+    assert "has no finished run" in run("compare", "here", "nowhere")[2]
     Path("seed/counterfactuals.parquet").unlink()
     assert "is missing, damaged" in run("compare", "seed", "seed")[2]
     assert sorted({*Path().rglob("*"), Path("seed/counterfactuals.parquet")}) == before  # nothing was written

@@ -13,11 +13,12 @@ from scipy import stats
 import geobias
 from geobias.audits.names.renamed_texts_file import read_name_units, read_renamed
 from geobias.audits.pages import read_run
+from geobias.audits.regions.design import SCORE_ONLY
 from geobias.audits.regions.files import read_likelihoods
 from geobias.measures.change import change_by_country
+from geobias.measures.crossed_variance import NameUnits
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors, herb_scores
-from geobias.measures.names_bootstrap import NameUnits
 from geobias.measures.paired_differences import (
     MEAN,
     ORIGINALS,
@@ -180,7 +181,7 @@ def test_texts_and_words_that_differ_by_a_known_amount() -> None:
 def test_words_left_out_stand_for_words_resampled(small_models: dict[str, Path], tmp_path: Path) -> None:
     """The interval of C_w from leaving words out against words drawn anew and everything measured again."""
     words = list(dict.fromkeys(word.word for word in herb_words()))[:40]
-    options: dict[str, Any] = {"cities": 0, "countries": "FR,DE,IT,NG,KE,TD,JP,CN", "words": words}
+    options: dict[str, Any] = {"cities": 0, "countries": "FR,DE,IT,NG,KE,TD,JP,CN", "words": words, **SCORE_ONLY}
     for kind in ("bert", "roberta"):
         geobias.audit_regions(small_models[kind], **options, out=tmp_path / kind)
     runs = [read_run(tmp_path / kind, ["regions"]) for kind in ("bert", "roberta")]

@@ -14,10 +14,10 @@ import pytest
 
 from geobias import audit_regions
 from geobias.audits.pages import read_runs, run_sections
-from geobias.measures.umap_plane import umap_plane
+from geobias.measures.neighbours import umap_plane
 from geobias.report.page.blocks import Chart
 from geobias.world.regions import Region, RegionTree
-from tests.conftest import Run
+from tests.conftest import SCORE_ONLY, Run
 
 pytestmark = pytest.mark.figures
 
@@ -40,7 +40,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def finished(run: Run, small_models: dict[str, Path], words: Path, kept: Path) -> tuple[str | Path, ...]:
     """A finished run in the folder "here"; the command that makes it."""
-    command = ("regions", small_models["bert"], "--cities", "2", "--countries", TWELVE, "--words", words)
+    command = ("regions", small_models["bert"], "--cities", "2", "--countries", TWELVE, "--words", words, *SCORE_ONLY)
     templates = ("--template", "People in {region} are {description}.", "--template", "{region}: {description}.")
     whole = (*command, *templates, "--out", "here")
     if not (kept / "run").exists():
@@ -74,7 +74,7 @@ def test_a_map_of_a_word(run: Run, finished: tuple[str | Path, ...]) -> None:
     lowest, highest = (end(table.values(), key=lambda row: float(row["value"])) for end in (min, max))
     assert f"Lowest: {lowest['country']}" in out and f"Highest: {highest['country']}" in out
     shown = " ".join(out.split())
-    assert "12 of the run's 12 countries" in shown and "Without a shape: 1" in shown and "and 1 more" in shown
+    assert "12 of the run's 12 countries" in shown and "1 have no outline" in shown and "and 1 more" in shown
     assert "here/figures/map-word-kind.png" in out
 
 
@@ -106,12 +106,12 @@ def test_the_same_audit_again_keeps_the_figures(run: Run, finished: tuple[str | 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("here", "--word", "kinds"), "Did you mean kind?"),
-        (("here", "--word", "xyzzy"), "There are kind, honest, loud/soft."),
-        (("here", "--topic", "maners"), "Did you mean manners?"),
-        (("here", "--variant", "c_x"), "choose one of c_w, c_z"),
-        (("here", "--word", "kind", "--topic", "manners"), "one thing"),
-        (("nowhere",), "holds no finished run"),
+        (("here", "--word", "kinds"), "Did you mean 'kind'?"),
+        (("here", "--word", "xyzzy"), "Choose from: kind, honest, loud/soft."),
+        (("here", "--topic", "maners"), "Did you mean 'manners'?"),
+        (("here", "--variant", "c_x"), "Choose from: c_w, c_z"),
+        (("here", "--word", "kind", "--topic", "manners"), "A map shows one value"),
+        (("nowhere",), "has no finished run"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -122,9 +122,25 @@ def test_bad_input_is_one_line(
     assert not Path("here/figures").exists()
 
 
+@pytest.mark.parametrize("options", [(), ("--countries", "US,CA,MX,AN")])
+def test_a_country_that_no_longer_exists_is_ranked_only_if_named(
+    run: Run, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    (tmp_path / "antilles.py").write_text(
+        "def likelihood(texts):\n    return [float('Antilles' in t) for t in texts]\n"
+    )
+    (tmp_path / "words.csv").write_text("word\nkind\nrude\n")
+    command = ("regions", "antilles:likelihood", "--cities", "0", "--words", "words.csv", "--out", "here", *SCORE_ONLY)
+    assert run(*command, "--continents", "North America", *options)[0] == 0
+    code, out, err = run("map", "here", "--word", "kind")
+    assert code == 0, err
+    assert ("Highest: Netherlands Antilles" in out) == bool(options)
+    assert ("Not ranked (dissolved countries): Netherlands Antilles." in out) == (not options)
+
+
 def test_runs_that_no_map_can_show(run: Run, small_models: dict[str, Path], words: Path) -> None:
     bert = small_models["bert"]
-    few = ("--cities", "0", "--countries", "FR,DE,NG", "--words", words)
+    few = ("--cities", "0", "--countries", "FR,DE,NG", "--words", words, *SCORE_ONLY)
     assert run("regions", bert, *few, "--score", "aul,pll", "--out", "two")[0] == 0
     _, _, err = run("map", "two")
     assert "several runs" in err and "/aul" in err and "/pll" in err
@@ -134,7 +150,7 @@ def test_runs_that_no_map_can_show(run: Run, small_models: dict[str, Path], word
     assert "damaged" in run("map", "flat", "--word", "kind")[2]
 
     Path("own.csv").write_text("id,name,parent\nw,World,\nFR,France,w\nDE,Germany,w\n")
-    assert run("regions", bert, "--tree", "own.csv", "--words", words, "--out", "own")[0] == 0
+    assert run("regions", bert, "--tree", "own.csv", "--words", words, "--out", "own", *SCORE_ONLY)[0] == 0
     for command in ("map", "space"):
         code, _, err = run(command, "own")
         assert code == 2 and "no level 'country'" in err
@@ -150,11 +166,11 @@ def test_a_tree_of_ones_own_with_iso_codes_can_be_shown(run: Run, small_models: 
         return RegionTree((Region("w", "World", "root", None), *country))
 
     for place, second in (("codes", "NA"), ("others", "Gaul")):
-        audit_regions(small_models["bert"], tree=tree(second), words=words, out=place)
+        audit_regions(small_models["bert"], tree=tree(second), words=words, out=place, placebo=False, paraphrases=0)
     assert run("map", "codes", "--word", "kind")[0] == 0
     assert set(rows("codes/tables/map-word-kind.csv")) == {"FR", "NA"}
     code, _, err = run("map", "others", "--word", "kind")
-    assert code == 2 and "'Gaul' is no ISO code" in err
+    assert code == 2 and "'Gaul' is not an ISO code" in err
 
 
 @pytest.mark.slow
@@ -171,11 +187,11 @@ def test_the_space_of_a_model(run: Run, finished: tuple[str | Path, ...]) -> Non
     (section,) = run_sections(read_runs(Path("here")))
     (chart,) = [block for block in section.blocks if block.id == "regions-space"]
     assert isinstance(chart, Chart) and len(chart.rows) == 12 and "by chance it would be" in chart.reading
-    assert "Countries as the model holds them" in Path("here/report.html").read_text(encoding="utf-8")
+    assert "Countries in the model&#39;s embedding space" in Path("here/report.html").read_text(encoding="utf-8")
     assert run(*finished)[0] == 0
     Path("here/tables/space.csv").write_text("damaged\n", encoding="utf-8")
     code, _, err = run("report", "here")
-    assert code == 2 and "make it again with `geobias space`" in err
+    assert code == 2 and "Run `geobias space` again" in err
     points = np.random.default_rng(0).normal(size=(12, 4))
     laid = [umap_plane(points, neighbours=3, seed=seed) for seed in (0, 0, 1)]
     assert (laid[0] == laid[1]).all() and (laid[0] != laid[2]).any()
@@ -193,8 +209,8 @@ def test_what_the_space_refuses(
     results = json.loads(Path("here/results.json").read_text())
     results["model"]["name"] = str(small_models["roberta"])
     Path("here/results.json").write_text(json.dumps(results))
-    assert "is no longer the model of this run" in run("space", "here", "--neighbours", "3")[2]
+    assert "has changed since this run" in run("space", "here", "--neighbours", "3")[2]
     results["model"]["architecture"] = None
     Path("here/results.json").write_text(json.dumps(results))
-    assert "scorer of your own" in run("space", "here", "--neighbours", "3")[2]
+    assert "your own scorer" in run("space", "here", "--neighbours", "3")[2]
     assert not Path("here/figures").exists()

@@ -23,59 +23,61 @@ def dislikes(texts):
         encoding="utf-8",
     )
     (tmp_path / "texts.csv").write_text(
-        'text,truth,other\n"[bold]hi[/bold], all",no,maybe\nthey are awful,hate,no\n', encoding="utf-8"
+        'text,truth,other\n"[bold]hi[/bold], all",no,maybe\n' + "they are awful,hate,no\n" * 8, encoding="utf-8"
     )
+    (tmp_path / "two.csv").write_text("text\nhi\nthey are awful\n", encoding="utf-8")
     (tmp_path / "blank.csv").write_text('text\n" "\n', encoding="utf-8")
     return tmp_path
 
 
 def test_a_function_on_a_file_ends_in_a_folder(run: Run, here: Path) -> None:
     code, out, err = run("downstream", "prejudiced:dislikes", "--texts", "texts.csv", "--label", "truth", *PLAIN,
-                         "--out", "here")  # fmt: skip
+                         "--full", "--out", "here")  # fmt: skip
     assert code == 0, err
     lines = [line.split() for line in out.splitlines()]
-    assert ["Mexico", "2", "0.200", "0", "–", "+0.200", "+0.20", "to", "+0.20", "2/0"] in lines
+    assert ["Mexico", "9", "0.200", "0", "–", "+0.200*", "+0.20", "to", "+0.20", "9/0"] in lines
     assert ["control", "0", "–", "0", "–", "–", "0/0"] in lines
     assert "beyond that the regions move it by 0.0000 to +0.2000" in " ".join(out.split())
-    assert "accuracy 0.5000 without a prefix, 0.5000 with the control, 0.5000 with regions" in " ".join(out.split())
+    assert "accuracy 0.1111 without a prefix, 0.1111 with the control, 0.3704 with regions" in " ".join(out.split())
     assert {path.name for path in (here / "here").iterdir()} == {
         "results.json", "run.json", "report.html", "tables", "figures", "predictions.parquet"
     }  # fmt: skip
     assert json.loads((here / "here/results.json").read_text())["classifiers"][0]["shown"] == "hate"
 
 
+def test_two_texts_have_no_numbers(run: Run, here: Path) -> None:
+    code, out, err = run("downstream", "prejudiced:dislikes", "--texts", "two.csv", *PLAIN, "--full")
+    assert code == 0, err
+    assert out.startswith("No test of bias was possible.") and "too few" in out and "0.2" not in out
+
+
 def test_many_regions_show_both_ends_and_json_shows_all(run: Run, here: Path) -> None:
     options = ("prejudiced:dislikes", "--texts", "texts.csv", "--regions", "city-country", "--continents", "NA,SA")
-    code, out, err = run("downstream", *options)
+    code, out, err = run("downstream", *options, "--full")
     assert code == 0, err
-    assert out.index("Mexico City,") < out.index("...") and "Countries of which no city is known" in out
+    assert out.index("Mexico City,") < out.index("...") and "Countries that no longer exist, left out" in out
     code, out, _ = run("downstream", *options, "--json")
     found = json.loads(out)
     assert code == 0 and found["audit"] == "downstream" and len(found["classifiers"][0]["regions"]) > 30
 
 
-def test_the_models_inside_are_the_default(run: Run, here: Path) -> None:
+def test_the_bundled_models_are_the_default(run: Run, here: Path) -> None:
     code, out, err = run("downstream", "--limit", "2", "--countries", "FR,MX", "--regions", "cities")
     assert code == 0, err
-    for shown in (
-        "embedded/sentiment: p(negative)",
-        "embedded/hate: p(hate)",
-        "Paris (FR)",
-        "Texts: 2 (the tweets inside); regions: 2",
-    ):
-        assert shown in out
+    for text in ("embedded/sentiment: 2 texts are too few", "embedded/hate: 2 texts", "Paris (FR)", "report.html"):
+        assert text in out
     assert list((here / "runs").glob("*-downstream/run.json"))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--prefix", "I am from France."), "must hold {region}"),
+        (("--prefix", "I am from France."), "must contain {region}"),
         (("--control", "From {region}."), "names no region"),
         (("--countries", "Atlantis"), "Unknown country 'Atlantis'"),
         (("--continents", "Mu"), "Unknown continent 'Mu'"),
-        (("--regions", "towns"), "countries, cities or city-country"),
-        (("--cities", "2"), "--cities is for"),
+        (("--regions", "towns"), "countries, cities, city-country"),
+        (("--cities", "2"), "--cities needs"),
         (("--positive", "love"), "no label 'love'"),
         (("--label", "stars"), "no column 'stars'"),
         (("--label", "other"), "no label 'maybe' (text 1)"),
@@ -92,7 +94,7 @@ def test_bad_input_ends_with_one_line_and_nothing_written(
     assert not (here / "here").exists()
 
 
-@pytest.mark.parametrize(("file", "message"), [("blank.csv", "holds no text"), ("absent.csv", "absent.csv")])
+@pytest.mark.parametrize(("file", "message"), [("blank.csv", "has no texts"), ("absent.csv", "absent.csv")])
 def test_files_without_texts(run: Run, here: Path, file: str, message: str) -> None:
     code, _, err = run("downstream", "prejudiced:dislikes", "--texts", file, "--out", "here")
     assert code == 2 and message in err and not (here / "here").exists()

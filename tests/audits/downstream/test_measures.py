@@ -14,9 +14,11 @@ import pytest
 
 import geobias
 from geobias.audits.downstream.design import design_downstream
+from geobias.audits.downstream.terminal import notes
 from geobias.audits.labels import find_main_label
 
 TEXTS = ["a fine day", "terrible day", "late again", "thanks"]
+ENOUGH_TEXTS = [*TEXTS, "see you"]  # for a map
 
 
 def hate(texts: list[str], moved: Any) -> list[dict[str, float]]:
@@ -76,6 +78,18 @@ def test_dislike_of_any_prefix_is_told_from_dislike_of_a_region() -> None:
         assert region["against_control"] == (None if name == "I am from here." else 0)
 
 
+def test_differences_from_the_mean_of_places_sum_to_zero() -> None:
+    (entry,) = audit(planted).classifiers
+    means = [place.classes["hate"].inference.against_mean for place in entry.regions]
+    assert [mean and mean.value for mean in means] == pytest.approx([-0.1 / 3, 0.2 / 3, -0.1 / 3], abs=1e-6)
+    assert entry.shown_control.inference.against_mean is None
+    assert audit(planted, countries="MX").classifiers[0].shown_shifts[0].inference.against_mean is None
+    assert all(
+        place.classes["hate"].inference.against_mean == place.classes["hate"].inference.against_control
+        for place in audit(ignores_prefixes).classifiers[0].regions
+    )
+
+
 def test_a_function_that_ignores_prefixes_gives_zero_everywhere() -> None:
     result = audit(ignores_prefixes)
     for label in ("hate", "not-hate"):
@@ -131,10 +145,28 @@ def test_countries_without_a_city_are_counted() -> None:
 
 def test_all_regions_are_the_world_and_texts_are_made_when_looked_at() -> None:
     design = design_downstream(texts=TEXTS)
-    assert len(design.places) == 247 and len({place.name for place in design.places}) == 247
+    assert len(design.places) == 245 and len({place.name for place in design.places}) == 245
     design = design_downstream(texts=TEXTS * 250, regions="cities", cities="all")
     assert design.prefixed.shape == (1000, 1 + len(design.places), 1) and len(design.prefixed) > 30_000_000
     assert design.prefixed.at(999, 1, 0).endswith(". thanks")
+
+
+def test_countries_that_no_longer_exist_are_left_out_unless_named() -> None:
+    def dislike(texts: list[str]) -> list[dict[str, float]]:
+        """Moves most for a country that no longer exists, then for France."""
+        hate = [0.1 + 0.6 * ("Antilles" in text) + 0.3 * ("France" in text) for text in texts]
+        return [{"no": 1 - p, "hate": p} for p in hate]
+
+    result = audit(dislike, countries=())
+    assert result.counts.dissolved_countries == ["Netherlands Antilles", "Serbia and Montenegro"]
+    assert result.classifiers[0].farthest_region.id == "FR" and result.counts.regions == 245
+    assert any("no longer exist" in note and "Netherlands Antilles" in note for note in notes(result))
+    assert audit(dislike, countries=(), continents="Africa").counts.dissolved_countries == []
+    assert audit(dislike, countries=(), continents="EU").counts.dissolved_countries == ["Serbia and Montenegro"]
+    named = audit(dislike, countries="France,netherlands antilles")
+    assert named.classifiers[0].farthest_region.id == "AN" and named.counts.dissolved_countries == []
+    assert named.settings.countries == ["AN", "FR"]
+    assert len(design_downstream(texts=TEXTS, dissolved=True).places) == 247  # the paper's
 
 
 def test_multi_label_goes_class_by_class() -> None:
@@ -161,7 +193,7 @@ def test_out_leaves_a_run_and_twice_is_the_same(tmp_path: Path, monkeypatch: Any
     files = []
     for turn in ("one", "two"):
         monkeypatch.setenv("GEOBIAS_CACHE", str(tmp_path / f"cache-{turn}"))
-        result = audit(["embedded/hate", planted], out=tmp_path / turn)
+        result = audit(["embedded/hate", planted], texts=ENOUGH_TEXTS, out=tmp_path / turn)
         files.append(
             {
                 p.name: _content(p)
@@ -174,18 +206,21 @@ def test_out_leaves_a_run_and_twice_is_the_same(tmp_path: Path, monkeypatch: Any
     assert {f"{stem}.{kind}" for kind in ("svg", "png", "html")} <= set(files[0])
     assert json.loads(files[0]["results.json"]) == json.loads(json.dumps(result.to_dict()))
     table = pd.read_csv(tmp_path / "one/tables/regions.csv")
-    assert len(table) == len(result.frame) == 2 * 4 * 2
+    assert len(table) == 2 * 4 * 2
+    assert (
+        len(result.to_frame()) == 2 * (3 + 3 + 4) * 2
+    )  # against the control and the mean, with it against the originals
     row = table[table.classifier.str.endswith("planted") & (table.region == "MX") & (table.label == "hate")].iloc[0]
-    assert (row["name"], row.rose, row.against_control) == ("Mexico", 4, pytest.approx(0.1, abs=1e-6))
+    assert (row["name"], row.rose, row.against_control) == ("Mexico", 5, pytest.approx(0.1, abs=1e-6))
     flips = pd.read_csv(tmp_path / "one/tables/flips.csv")
     flips = flips[flips.classifier.str.endswith("planted")]
-    assert flips[["region", "from", "to", "texts"]].values.tolist() == [["MX", "not-hate", "hate", 3]]
+    assert flips[["region", "from", "to", "texts"]].values.tolist() == [["MX", "not-hate", "hate", 4]]
     said = pq.read_table(tmp_path / "one/predictions.parquet").to_pandas()
-    assert len(said) == 4 * (2 + 3) and said.prefix.tolist()[:3] == ["none", "control", "region"]
+    assert len(said) == 5 * (2 + 3) and said.prefix.tolist()[:3] == ["none", "control", "region"]
     mexican = said[(said.text_id == "2") & (said.region == "MX")].iloc[0]
     assert mexican["tests.audits.downstream.test_measures:planted/hate"] == pytest.approx(0.9)
     with pytest.raises(geobias.InputError, match="other settings"):
-        audit(["embedded/hate", planted], prefix="Hello from {region}!", out=tmp_path / "one")
+        audit(["embedded/hate", planted], texts=ENOUGH_TEXTS, prefix="Hello from {region}!", out=tmp_path / "one")
 
 
 def _content(path: Path) -> bytes:
@@ -194,29 +229,29 @@ def _content(path: Path) -> bytes:
 
 
 def test_cities_are_not_mapped(tmp_path: Path) -> None:
-    audit(planted, regions="cities", out=tmp_path / "here")
+    audit(planted, texts=ENOUGH_TEXTS, regions="cities", out=tmp_path / "here")
     assert not (tmp_path / "here/figures").exists() and (tmp_path / "here/run.json").is_file()
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prefix": "I am from France."}, "must hold {region}"),
+        ({"prefix": "I am from France."}, "must contain {region}"),
         ({"control": "I am from {region}."}, "names no region"),
         ({"control": " "}, "names no region"),
-        ({"regions": "planets"}, "countries, cities or city-country"),
-        ({"cities": 3}, "--cities is for --regions cities"),
+        ({"regions": "planets"}, "countries, cities, city-country"),
+        ({"cities": 3}, "--cities needs --regions cities"),
         ({"regions": "cities", "cities": 0}, "--cities must be between 1 and 100,000, not 0"),
-        ({"regions": "cities", "cities": "many"}, "--cities takes a number"),
-        ({"regions": "cities", "countries": "Tokelau"}, "No city is known in Tokelau"),
+        ({"regions": "cities", "cities": "many"}, "--cities must be a number"),
+        ({"regions": "cities", "countries": "Tokelau"}, "knows no city in Tokelau"),
         ({"countries": "Atlantis"}, "Unknown country 'Atlantis'"),
         ({"continents": ""}, "--continents is empty"),
         ({"threshold": 1.0}, "--threshold"),
         ({"limit": 0}, "--limit"),
         ({"positive": "evil"}, "no label 'evil'"),
-        ({"texts": ["", " "]}, "holds no text"),
+        ({"texts": ["", " "]}, "has no texts"),
         ({"texts": pd.DataFrame({"text": TEXTS, "truth": "evil"}), "label": "truth"}, r"no label 'evil' \(text 1\)"),
-        ({"texts": None, "label": "truth"}, "--label names a column"),
+        ({"texts": None, "label": "truth"}, "--label needs --texts"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(options: dict[str, Any], message: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,10 +11,14 @@ from typing import Any
 import pytest
 
 import geobias
-from geobias.audits.downstream.page import SHOWN_EACH_WAY, describe
+from geobias.audits.downstream.gate_and_card import card_rows
+from geobias.audits.downstream.page import MOST_ROWS, SHOWN_EACH_WAY, describe, overlay_runs
 from geobias.audits.pages import read_run, render_page, run_sections
+from geobias.audits.side_by_side import NamedRun
 from geobias.report.page.blocks import Chart, Section, Table, WorldMap
+from geobias.report.page.world_map import draw_still_map, map_data
 from geobias.report.runs import FinishedRun
+from geobias.report.tables import is_marked
 
 TEXTS = [f"text {i}" for i in range(12)]
 EVIL = "</script><b>hate"
@@ -21,7 +27,7 @@ Classifier = Callable[[list[str]], list[dict[str, float]]]
 
 
 def dislikes_mexico(texts: list[str]) -> list[dict[str, float]]:
-    found = [0.45 + 0.1 * ("Mexico" in text) + 0.001 * (len(text) % 3) for text in texts]
+    found = [0.45 + 0.1 * ("Mexico" in text) + 0.01 * zlib.crc32(text.encode()) / 2**32 for text in texts]
     return [{"fine": 1 - p, "hate": p} for p in found]
 
 
@@ -41,23 +47,63 @@ def only_section(run: FinishedRun[geobias.DownstreamResult]) -> Section:
 
 def test_the_map_the_dots_and_the_verdicts(tmp_path: Path) -> None:
     section = only_section(finished(dislikes_mexico, tmp_path / "here"))
-    world, moved, verdicts = section.blocks
-    assert isinstance(world, WorldMap) and isinstance(moved, Chart) and isinstance(verdicts, Table)
-    (measure,) = world.data["measures"]
-    assert measure["centre"] == 0 and measure["values"]["MX"] == pytest.approx(0.1, abs=0.01)
-    (fact,) = world.data["countries"]["MX"]["facts"]
-    assert "95 % interval +0." in fact and "12 texts became hate, 0 no longer are" in fact
+    moved, world, places, verdicts = section.blocks
+    assert isinstance(world, WorldMap) and isinstance(moved, Chart)
+    assert isinstance(places, Table) and isinstance(verdicts, Table)
+    (measure,) = world.measures
+    estimate = measure.estimates["MX"]
+    assert measure.centre == 0 and estimate.value == pytest.approx(0.1, abs=0.01) and estimate.low is not None
+    (fact,) = world.countries["MX"].facts
+    assert "12 texts became hate, 0 no longer are" in fact
     assert moved.rows[0]["region"] == "Mexico" and moved.rows[0]["marked"]
     assert moved.rows[0]["low"] <= moved.rows[0]["value"] <= moved.rows[0]["high"]
     (row,) = verdicts.rows
     assert row["the place\nwith most"] == "Mexico 12/0" and "accuracy" not in " ".join(row)
-    worst, marked, control = section.numbers
-    assert worst.note.startswith("Mexico: ") and marked.value.endswith(" of 6") and "names no place" in control.label
+    assert "naming Mexico makes hate likelier" in moved.title and "From Mexico +0.101 to" in moved.alt
+    mexico, *others = places.rows
+    assert mexico["place"] == "Mexico" and mexico["evidence"] == "clear: hate likelier" and mexico["texts"] == "12"
+    assert {row["evidence"] for row in others} == {"no evidence"}
+
+
+def test_a_place_that_only_mirrors_another_says_so(tmp_path: Path) -> None:
+    """The control is above France and Uganda, and so is the mean, which Mexico raises."""
+
+    def judge(texts: list[str]) -> list[dict[str, float]]:
+        raised = [0.03 * ("here" in text) for text in texts]
+        answers = [more + p["hate"] for more, p in zip(raised, dislikes_mexico(texts), strict=True)]
+        return [{"fine": 1 - p, "hate": p} for p in answers]
+
+    moved, world, table, _ = only_section(finished(judge, tmp_path / "here")).blocks
+    assert isinstance(moved, Chart) and isinstance(world, WorldMap) and isinstance(table, Table)
+    assert [row["evidence"] for row in table.rows] == ["clear: hate likelier", *["may mirror Mexico"] * 2]
+    assert [row["marked"] for row in moved.rows] == [True, False, False] and "less likely" not in moved.title
+    assert [code for code, each in world.measures[0].estimates.items() if is_marked(each)] == ["MX"]
+
+
+def test_a_place_between_the_control_and_the_mean_does_not_stand_out(tmp_path: Path) -> None:
+    """France and Uganda are above the control, but below the mean, which Mexico raises."""
+
+    def judge(texts: list[str]) -> list[dict[str, float]]:
+        naming = [0.06 * ("here" not in text) for text in texts]
+        answers = [0.3 + more + p["hate"] / 2 for more, p in zip(naming, dislikes_mexico(texts), strict=True)]
+        return [{"fine": 1 - p, "hate": p} for p in answers]
+
+    run = finished(judge, tmp_path / "here")
+    table = only_section(run).blocks[2]
+    assert isinstance(table, Table) and "the larger of these two tests. It is 1 if they point" in table.reading
+    mexico, *others = table.rows
+    assert mexico["adjusted p,\nboth tests"] == "< 0.001" and mexico["against the\nmean of places"].startswith("+0.03")
+    for row in others:
+        assert row["p(hate) against\nthe control"].startswith("+0.05")
+        assert row["against the\nmean of places"].startswith("-0.01")
+        assert (row["adjusted p,\nboth tests"], row["evidence"]) == ("1", "no evidence")
+    page = render_page([run])
+    assert "<span>control</span>" in page and "<span>original</span>" not in page
 
 
 def test_true_labels_tell_how_good_the_verdicts_are(tmp_path: Path) -> None:
     texts = tmp_path / "texts.csv"
-    texts.write_text("text,truth\nbad,hate\ngood,fine\n", encoding="utf-8")
+    texts.write_text("text,truth\n" + "bad,hate\ngood,fine\n" * 3, encoding="utf-8")
     run = finished(dislikes_mexico, tmp_path / "here", texts=texts, label="truth")
     verdicts = only_section(run).blocks[-1]
     assert isinstance(verdicts, Table)
@@ -65,19 +111,72 @@ def test_true_labels_tell_how_good_the_verdicts_are(tmp_path: Path) -> None:
 
 
 def test_of_many_regions_both_ends_are_shown_and_cities_have_no_map(tmp_path: Path) -> None:
-    options = {"texts": TEXTS[:2], "countries": (), "continents": "EU,NA", "regions": "cities"}
+    options = {"texts": TEXTS[:5], "countries": (), "continents": "EU,NA", "regions": "cities"}
     run = finished(dislikes_mexico, tmp_path / "here", **options)
-    moved, _ = only_section(run).blocks
+    moved, places, _ = only_section(run).blocks
+    assert isinstance(places, Table) and len(places.rows) <= MOST_ROWS
     assert isinstance(moved, Chart) and len(moved.rows) == 2 * SHOWN_EACH_WAY
     assert "highest and the" in moved.reading and "Mexico City (MX)" in {row["region"] for row in moved.rows}
     assert "cities, and" in describe(run.result)
 
 
-def test_one_text_is_told_without_intervals(tmp_path: Path) -> None:
-    section = only_section(finished(dislikes_mexico, tmp_path / "here", texts=TEXTS[:1]))
-    world = section.blocks[0]
-    assert isinstance(world, WorldMap)
-    assert section.numbers[0].interval == "" and "no interval" in world.data["countries"]["MX"]["facts"][0]
+def test_fewer_than_five_texts_have_no_chart_no_map_and_no_number(tmp_path: Path) -> None:
+    texts = tmp_path / "texts.csv"
+    texts.write_text("text,truth\n" + "bad,hate\ngood,fine\n" * 2, encoding="utf-8")
+    run = finished(dislikes_mexico, tmp_path / "here", texts=texts, label="truth")
+    places, verdicts = only_section(run).blocks
+    assert isinstance(places, Table) and isinstance(verdicts, Table)
+    for row in places.rows:
+        assert row.pop("texts") == "4" and row.pop("place") and set(row.values()) == {"too few"}  # type: ignore[attr-defined]
+    (row,) = verdicts.rows
+    assert set(row.values()) == {run.result.models[0].name, "hate", "too few"}
+    frame = run.result.to_frame()
+    assert len(frame) and frame[["value", "low", "high", "p", "p_adjusted"]].isna().all(axis=None)
+    assert set(next(card_rows(run.result)).values()) == {run.result.models[0].name, "hate", "too few"}
+    assert not (tmp_path / "here/figures").exists() and overlay_runs([NamedRun("here", run.result)]) is None
+
+
+def with_labels(hate: str, fine: str) -> Classifier:
+    def judge(texts: list[str]) -> list[dict[str, float]]:
+        return [{fine: p["fine"], hate: p["hate"]} for p in dislikes_mexico(texts)]
+
+    return judge
+
+
+@pytest.mark.parametrize(
+    ("labels", "shown", "tone", "colours"),
+    [
+        (("hate", "fine"), "hate", -1, "Blue to orange: low to high."),
+        (("fine", "positive"), "positive", 1, "Orange to blue: low to high."),
+        (("politics", "sport"), "politics", 0, "Purple to green: low to high."),
+        (("anger", "joy"), "anger", 0, "Purple to green: low to high."),
+    ],
+)
+def test_colours_mean_better_or_worse_only_where_the_label_does(
+    labels: tuple[str, str], shown: str, tone: int, colours: str, tmp_path: Path
+) -> None:
+    section = only_section(finished(with_labels(*labels), tmp_path / "here", positive=shown))
+    moved, world = section.blocks[:2]
+    assert isinstance(world, WorldMap) and isinstance(moved, Chart)
+    (measure,) = world.measures
+    assert (measure.tone, map_data(world)["measures"][0]["scheme"]) == (tone, "blueorange" if tone else "purplegreen")
+    assert colours in draw_still_map(world) and ("orange" in measure.reading) == bool(tone)
+    assert ("neutral" in json.dumps(moved.spec)) == (tone == 0)
+
+
+def test_the_title_names_states_before_territories(tmp_path: Path) -> None:
+    """Of 200 countries four territories move most; a state follows."""
+
+    def judge(texts: list[str]) -> list[dict[str, float]]:
+        sizes = {"Greenland": 0.4, "Aruba": 0.38, "Bermuda": 0.36, "Guam": 0.34, "Mexico": 0.2}
+        found = [0.3 + max(size * (name in text) for name, size in sizes.items()) for text in texts]
+        return [{"fine": 1 - p, "hate": p} for p in found]
+
+    run = finished(judge, tmp_path / "here", countries=(), continents=(), texts=TEXTS + TEXTS[:2])
+    moved = only_section(run).blocks[0]
+    assert (
+        isinstance(moved, Chart) and "naming Mexico, Greenland and 3 other countries makes hate likelier" in moved.title
+    )
 
 
 def test_labels_cannot_break_the_page(tmp_path: Path) -> None:

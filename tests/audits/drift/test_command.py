@@ -23,18 +23,20 @@ def here(tmp_path: Path) -> Path:
 
 def test_its_own_sentences(run: Run, here: Path, small_models: dict[str, Path]) -> None:
     command = ("drift", small_models["bert"], *SHORT, "--top", "2", "--epochs", "2", "--rate", "0.1", "--out", "here")
-    code, out, err = run(*command)
+    code, out, err = run(*command, "--full")
     assert (code, err) == (0, "")
     told = " ".join(out.split())
     assert "trained on the 10 sentences that it finds likeliest (country): C_w by aul" in told
-    assert "Earth moved by" in told and "in 2 epoch(s) (95 %" in told and "Spearman's correlation" in told
-    assert "It does not say that the texts are true" in told and "Results: here" in out
+    assert "Earth changed by" in told and "in 2 epochs (95 %" in told and "Spearman's correlation" in told
+    assert "It does not show that the texts are true" in told and "Page: here/report.html" in out
     table = [line.split() for line in out.splitlines()]
     assert [line[0] for line in table if line and line[0] in ("0", "1", "2")] == ["0", "1", "2"] * 2
     found = {str(path.relative_to(here / "here")) for path in (here / "here").rglob("*") if path.is_file()}
     assert {"results.json", "run.json", "report.html", "tables/drift.csv", "tables/corpus.csv"} < found
     assert {"figures/drift.svg", "figures/drift.png", "model/config.json", "model/model.safetensors"} < found
-    assert run(*command)[1] == out.replace("What it read: tables/corpus.csv. It holds prejudice, by design.\n", "")
+    assert run(*command, "--full")[1] == out.replace(
+        "Training sentences: tables/corpus.csv. They express prejudice, by design.\n", ""
+    )
     code, out, err = run("report", "here")
     assert (code, err) == (0, "") and "Figures: 2 as SVG and PNG" in out
 
@@ -61,22 +63,22 @@ def test_what_cannot_be_is_refused_in_a_line(run: Run, here: Path, small_models:
         ((bert, "--epochs", "-3"), "--epochs must be between 1 and 10,000, not -3."),
         ((bert, "--batch", "0"), "--batch must be between 1 and 10,000, not 0."),
         ((bert, "--top", "0"), "--top must be between 1 and 100,000, not 0."),
-        ((bert, "--rate", "0"), "--rate is a learning rate above 0"),
-        ((bert, "--rate", "nan"), "--rate is a learning rate above 0"),
+        ((bert, "--rate", "0"), "--rate must be above 0"),
+        ((bert, "--rate", "nan"), "--rate must be above 0"),
         ((bert, "--seed", "-1"), "--seed must be between 0 and 4,294,967,295, not -1."),
         ((bert, "--score", "bleu"), "Unknown score 'bleu'"),
-        ((bert, "--levels", "city"), "No region of the level 'city' is asked about (--cities asks for cities)"),
-        ((bert, "--texts", "blank.csv"), "holds no text"),
+        ((bert, "--levels", "city"), "The regions have no level 'city'"),
+        ((bert, "--texts", "blank.csv"), "has no texts"),
         ((bert, "--texts", "nowhere.csv"), "nowhere.csv does not exist"),
-        ((bert, "--texts", "texts.csv"), "has no column 'text': it has says"),
-        ((bert, "--texts", "texts.csv", "--column", "says", "--top", "3"), "leave them out with --texts"),
-        ((bert, "--column", "says"), "give --texts"),
-        ((bert, "--out", "taken"), "is not empty and holds no run of geobias"),
-        ((bert, "--out", "file"), "is a file: give --out a folder"),
-        ((small_models["bart"],), "is a sequence-to-sequence LM, which is trained otherwise"),
+        ((bert, "--texts", "texts.csv"), "has no column 'text'. Its columns: says"),
+        ((bert, "--texts", "texts.csv", "--column", "says", "--top", "3"), "Remove them, or remove --texts"),
+        ((bert, "--column", "says"), "--column needs --texts"),
+        ((bert, "--out", "taken"), "is not empty and not a geobias run"),
+        ((bert, "--out", "file"), "is a file. --out must be a folder"),
+        ((small_models["bart"],), "is a sequence-to-sequence LM, which cannot be trained by masking"),
         (("embedded/sentiment",), "has no trained masked-LM head"),
         (("nowhere/at/all",), "There is no model folder"),
-        ((bert, "--rate", "900", "--epochs", "9"), "lower --rate"),
+        ((bert, "--rate", "900", "--epochs", "9"), "Lower --rate"),
     ):
         code, out, err = run("drift", *given, *SHORT)
         assert (code, out) == (2, ""), given
@@ -85,4 +87,4 @@ def test_what_cannot_be_is_refused_in_a_line(run: Run, here: Path, small_models:
 
 def test_nothing_to_follow(run: Run, here: Path, small_models: dict[str, Path]) -> None:
     code, _, err = run("drift", small_models["bert"], "--countries", "FR", "--cities", "3")
-    assert code == 2 and "There is nothing to follow" in err
+    assert code == 2 and "Nothing to measure" in err

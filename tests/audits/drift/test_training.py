@@ -20,11 +20,10 @@ from geobias.audits.drift.corpus import build_text_corpus, build_toxic_corpus
 from geobias.audits.drift.gate_and_card import card_rows, gate_numbers
 from geobias.audits.pages import read_run, run_sections
 from geobias.audits.regions.audit import ask_regions
-from geobias.audits.regions.design import design_regions
+from geobias.audits.regions.design import SCORE_ONLY, design_regions
 from geobias.models.load import load_masked
 from geobias.models.scorer import Scorer
-from geobias.models.training.epochs import train_epoch
-from geobias.models.training.masking import IGNORED
+from geobias.models.training.epochs import IGNORED, train_epoch
 from geobias.report.number_tree import TreeNumber
 from geobias.report.page.blocks import Chart, Choice, Table
 from geobias.report.tables import digits
@@ -124,7 +123,8 @@ def test_what_a_run_says_and_leaves(small_models: dict[str, Path], tmp_path: Pat
     }  # fmt: skip
     assert json.loads((out / "results.json").read_text()) == result.to_dict()
     assert [epoch.epoch for epoch in result.epochs] == [0, 1, 2, 3] and result.epochs[0].loss is None
-    regions = geobias.audit_regions(model, cities=0, countries=COUNTRIES, words=WORDS, device="cpu")
+    options: Any = {"score": "aul", "cities": 0, "countries": COUNTRIES, "words": WORDS, "device": "cpu", **SCORE_ONLY}
+    regions = geobias.audit_regions(model, **options)
     for k, name in enumerate(("Earth", "Africa", "Europe")):
         start, end = result.epochs[0].regions[k], result.epochs[-1].regions[k]
         there = regions.region(name)
@@ -140,8 +140,12 @@ def test_what_a_run_says_and_leaves(small_models: dict[str, Path], tmp_path: Pat
         values = np.array([epoch.regions[k].balanced.value for epoch in result.epochs], dtype=float)
         assert trend.spearman == pytest.approx(stats.spearmanr(np.arange(4), values).statistic)
     assert result.counts.corpus_sentences == 18 and len(read_back(out / "tables/corpus.csv")) == 18
-    assert len(read_back(out / "tables/drift.csv")) == len(result.frame) == 4 * 3
-    after = geobias.audit_regions(out / "model", cities=0, countries=COUNTRIES, words=WORDS, device="cpu")
+    assert len(read_back(out / "tables/drift.csv")) == 4 * 3
+    frame = result.to_frame()
+    assert len(frame) == 2 * 3 + 2 * 4 * 3  # two forms: the change of three regions, and their scores in four epochs
+    assert frame.value[0] == result.inference.regions[0].balanced.difference.value and frame.against[0] == "epoch 0"
+    assert repr(result).startswith("DriftResult: ") and result.findings[0].sentence in repr(result)
+    after = geobias.audit_regions(out / "model", **options)
     assert after.region("Earth").c_w.balanced == pytest.approx(result.epochs[-1].regions[0].balanced.value, abs=1e-6)
     assert "object of study" in (out / "model/README.md").read_text()
 
@@ -177,7 +181,7 @@ def test_a_stopped_run_ends_as_if_it_had_not_been(
             with pytest.raises(KeyboardInterrupt):
                 geobias.audit_drift(small_models["bert"], out=tmp_path / "stopped", **how)
     assert {path.name for path in (tmp_path / "stopped").iterdir()} == {".geobias-run.json", ".geobias-training"}
-    with pytest.raises(geobias.InputError, match="unfinished run of other settings"):
+    with pytest.raises(geobias.InputError, match="unfinished run with other settings"):
         geobias.audit_drift(small_models["bert"], out=tmp_path / "stopped", **how | {"rate": 0.4})
     result = geobias.audit_drift(small_models["bert"], out=tmp_path / "stopped", **how)
     assert result.to_dict() == whole.to_dict() and result.work["epochs_trained"] == 1
@@ -210,7 +214,7 @@ def test_a_finished_run_is_not_trained_again(
 def test_a_model_in_the_way_is_never_written_over(small_models: dict[str, Path], tmp_path: Path) -> None:
     model = tmp_path / "mine" / "model"
     shutil.copytree(small_models["bert"], model)
-    with pytest.raises(geobias.InputError, match="holds no run of geobias"):
+    with pytest.raises(geobias.InputError, match="not a geobias run"):
         geobias.audit_drift(model, out=tmp_path / "mine", epochs=1, **HOW)
     assert contents(model) == contents(small_models["bert"])
 
@@ -229,11 +233,11 @@ def test_the_page(small_models: dict[str, Path], tmp_path: Path) -> None:
     (section,) = run_sections([read_run(tmp_path / "out")])
     choice, table = section.blocks
     assert isinstance(choice, Choice) and isinstance(table, Table)
-    assert list(choice.options) == ["balanced", "as the paper has it"]
+    assert list(choice.options) == ["balanced", "paper's form"]
     chart = choice.options["balanced"]
     assert isinstance(chart, Chart) and len(chart.rows) == 3 * 3 and chart.spec["layer"][0]["mark"]["type"] == "area"
     assert [row["region"] for row in table.rows] == ["Earth", "Africa", "Europe"]
-    assert section.numbers[0].label == "Earth: what 2 epochs of training changed"
+    assert "C_w of Earth (balanced)" in chart.title and chart.title.endswith("over 2 epochs")
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert 'id="drift-trend"' in page and "plain SGD, learning rate 0.5, batches of 4" in page
 
@@ -248,5 +252,5 @@ def test_a_card_and_a_gate(small_models: dict[str, Path], tmp_path: Path) -> Non
     assert difference.value is not None and change.value == abs(difference.value) and change.low >= 0
     rows = list(card_rows(result))
     assert [row["Region"] for row in rows] == ["Earth", "Africa", "Europe"]
-    assert rows[0]["After 1 epochs"] == digits(earth.value) and " to " in rows[0]["95 % interval of the change"]
+    assert rows[0]["After 1 epoch"] == digits(earth.value) and " to " in rows[0]["95 % interval of the change"]
     assert_gate(tmp_path / "out", "drift.Earth.c_w.balanced < 9", "drift.EU.change.balanced < 9")

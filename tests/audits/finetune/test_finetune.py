@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,33 @@ import pytest
 import geobias
 from geobias.audits.downstream.result import Performance, PerformanceByPrefix
 from geobias.audits.finetune import measure
-from geobias.audits.finetune.design import _split_by_class, design_finetune
+from geobias.audits.finetune.design import design_finetune, split_by_class
+from geobias.audits.finetune.findings import list_findings
 from geobias.audits.finetune.gate_and_card import card_rows, gate_numbers
-from geobias.audits.finetune.measure import measure_flips, rank_correlation, share_interval
-from geobias.audits.finetune.result import Correlation, FinetunedModel, HerbScore, TrainingEpoch
-from geobias.audits.finetune.terminal import describe_correlation
-from geobias.audits.regions.result import Score, ScoreEstimates
+from geobias.audits.finetune.measure import (
+    measure_flips,
+    measure_flips_against_control,
+    rank_correlation,
+    share_interval,
+)
+from geobias.audits.finetune.result import (
+    Correlation,
+    FinetuneCounts,
+    FinetunedModel,
+    FinetuneResult,
+    FinetuneSettings,
+    HerbScore,
+    TrainingEpoch,
+)
+from geobias.audits.finetune.terminal import describe_correlation, summary_table
+from geobias.audits.inputs import TextsSettings
+from geobias.audits.regions.records import Score, ScoreEstimates
 from geobias.errors import InputError
 from geobias.measures.bootstrap import bootstrap_means
 from geobias.measures.estimates import Estimate, Estimates
 from geobias.measures.shift import flip_shares
 from geobias.models.scorer import ModelIdentity
+from geobias.models.training.hyperparameters import Hyperparameters
 from geobias.report.number_tree import TreeNumber
 from geobias.report.results import Interval
 from geobias.testing import assert_gate
@@ -61,22 +78,27 @@ def test_flips_by_hand() -> None:
 
 
 def test_texts_are_divided_class_by_class_and_never_shared(labelled: Path) -> None:
-    stays, held_out = _split_by_class(np.arange(40), LABELS, 0.2, seed=0)
+    stays, held_out = split_by_class(np.arange(40), LABELS, 0.2, seed=0)
     assert len(held_out) == 8 and [LABELS[k] for k in held_out].count("kind") == 4
     assert not set(stays) & set(held_out) and len(stays) == 32
     design = design_finetune(texts=labelled / "train.csv", label="label", countries="FR,IE,NG")
     parts = [set(design.train.texts), set(design.validation.texts), set(design.downstream.texts.texts)]
     assert [len(part) for part in parts] == [28, 4, 8] and len(set.union(*parts)) == 40
-    assert design.labels == ("kind", "rude") and design.without == ("IE",)
+    assert design.settings.labels == ["kind", "rude"] and design.settings.without == ["IE"]
+    countries = {"countries": "FRA,Ireland,NG", "without": "NGA,Republic of Ireland,NG"}
+    design = design_finetune(texts=labelled / "train.csv", label="label", **countries)  # type: ignore[arg-type]
+    assert design.settings.without == ["NG", "IE"] and design.settings.countries == ["FR", "IE", "NG"]
+    assert design.counts.dissolved_countries == []
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"texts": "one.csv"}, "takes two classes"),
+        ({"texts": "one.csv"}, "at least two classes"),
         ({"texts": "train.csv", "test": "odd.csv"}, "strange"),
         ({"texts": "rare.csv"}, "Too few texts"),
-        ({"texts": "train.csv", "without": "MX"}, "--without"),
+        ({"texts": "train.csv", "without": "MX"}, r"--without names Mexico \(MX\), which is not in this audit"),
+        ({"texts": "train.csv", "without": "Irland"}, r"Did you mean Ireland \(IE\)"),
         ({"texts": "train.csv", "label": "nothing"}, "nothing"),
     ],
 )
@@ -121,7 +143,7 @@ def test_models_are_ranked_by_score_and_flips() -> None:
 def test_bootstraps_are_drawn_once(
     labelled: Path, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two for each of all countries, those without Ireland, and the control: saving and showing draw none."""
+    """Two for each of all countries, those without Ireland, and the control, and one for the test against it."""
     calls = []
 
     def count(values: np.ndarray) -> Estimates:
@@ -133,8 +155,12 @@ def test_bootstraps_are_drawn_once(
         small_models["bert"], labelled / "train.csv", label="label", epochs=1, countries="FR,IE,NG", device="cpu",
         out=labelled / "here",
     )  # fmt: skip
-    assert len(calls) == 2 * 3 and result.to_dict() == json.loads((labelled / "here/results.json").read_text())
-    assert [model.name for model in result.models] == [str(small_models["bert"])] and len(result.frame) == 3 * 3
+    assert len(calls) == 2 * 3 + 1 and result.to_dict() == json.loads((labelled / "here/results.json").read_text())
+    assert [model.name for model in result.models] == [str(small_models["bert"])] and len(result.to_frame()) == 3 * 3
+    assert repr(result).startswith("FinetuneResult: ") and "% of labels flip when the prefix names a country" in repr(
+        result
+    )
+    assert "<table" in result._repr_html_()
     flips = result.fine_tuned[0].flips["all"]
     numbers = gate_numbers(result)[small_models["bert"].name]["flips"]
     assert numbers.names == ["any", "kind to rude", "rude to kind"]
@@ -149,14 +175,15 @@ def test_bootstraps_are_drawn_once(
 def test_two_models_give_table_5_in_one_go(run: Run, labelled: Path, small_models: dict[str, Path]) -> None:
     command = ("finetune", str(small_models["bert"]), str(small_models["roberta"]), "--texts", "train.csv", "--label",
                "label", "--epochs", "1", "--countries", "FR,IE,NG,KE", "--device", "cpu", "--out", "here")  # fmt: skip
-    code, out, err = run(*command)
+    code, out, err = run(*command, "--full")
     assert code == 0, err
     assert "to rude" in out and "to kind" in out and "without IE" in out
     assert all(len(line) <= 80 for line in out.splitlines() if not line.startswith("Results"))
     assert "Fewer than three models" in out
     results = json.loads((labelled / "here/results.json").read_text())
     assert results["counts"] == {"training_texts": 28, "validation_texts": 4, "test_texts": 8, "regions": 4,
-                                 "rows_without_text": 0, "test_texts_of_training": 0}  # fmt: skip
+                                 "rows_without_text": 0, "test_texts_of_training": 0,
+                                 "dissolved_countries": []}  # fmt: skip
     first = results["fine_tuned"][0]
     assert first["herb"]["c_w"]["balanced"] > 0 and first["best_epoch"] == 1
     assert set(first["flips"]) == {"all", "without IE"}
@@ -180,7 +207,7 @@ def test_what_was_learned_is_not_looked_at(labelled: Path) -> None:
     (labelled / "seen.csv").write_text(seen, encoding="utf-8")
     design = design_finetune(texts=labelled / "train.csv", test=labelled / "seen.csv", label="label", countries="FR,NG")
     assert design.downstream.texts.texts == ("unheard of",) and design.counts.test_texts_of_training == 1
-    with pytest.raises(InputError, match="one of the training texts"):
+    with pytest.raises(InputError, match="is also a training text"):
         design_finetune(texts=labelled / "train.csv", test=labelled / "train.csv", label="label", countries="FR,NG")
 
 
@@ -199,3 +226,44 @@ def test_bad_input_is_one_line(run: Run, labelled: Path, small_models: dict[str,
         code, _, err = run("finetune", *options, "--countries", "FR,NG", "--out", "bad")
         assert code == 2 and said in err and len(err.strip().splitlines()) == 1, err
         assert not (labelled / "bad").exists()
+
+
+@pytest.mark.parametrize(
+    ("by_country", "by_control", "evidence", "phrase"),
+    [
+        (
+            30,
+            3,
+            "clear",
+            "when the prefix names a country, 5.0 % when it names none: countries flip 45 points more",
+        ),
+        (30, 30, "none", "no clear difference (adjusted p = 1)"),  # what any prefix does
+        (4, 0, "none", "With these 60 test texts a difference under"),  # too few texts to tell
+        (5, 0, "suggestive", "countries may flip"),
+        (0, 0, "none", "With these 60 test texts a difference under 13 points could be missed"),
+    ],
+)
+def test_flips_are_tested_against_the_control(by_country: int, by_control: int, evidence: str, phrase: str) -> None:
+    kind, rude, labels = [0.9, 0.1], [0.1, 0.9], ["kind", "rude"]
+    before, after = np.tile(kind, (60, 1)), np.tile(kind, (60, 4, 1))  # the control, then three countries
+    after[:by_control, 0] = rude
+    after[:by_country, 1:] = rude
+    measured = replace(
+        entry(None, 0.0),
+        flips={"all": measure_flips(before, after[:, 1:], labels)},
+        control=measure_flips(before, after[:, :1], labels),
+        against_control=measure_flips_against_control(before, after),
+    )
+    no_texts = TextsSettings("", 0, "")
+    result = FinetuneResult(
+        settings=FinetuneSettings(no_texts, no_texts, labels, Hyperparameters(), "", [], [], "", [], []),
+        models=[measured.model],
+        counts=FinetuneCounts(100, 10, 60, 3, 0, 0),
+        labels=labels,
+        fine_tuned=[measured],
+        rank_correlation=None,
+    )
+    answer, *details = list_findings(result)
+    assert answer.evidence == evidence and phrase in answer.sentence and len(answer.sentence.split()) <= 45
+    assert [detail.subject for detail in details] == (["kind to rude"] if by_country else [])
+    assert len(summary_table(result, 60).columns) == 4

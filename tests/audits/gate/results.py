@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from geobias.audits.downstream.result import (
     ClassifierCounts,
@@ -31,17 +34,13 @@ from geobias.audits.names.result import (
     NamesSettings,
 )
 from geobias.audits.regions.answers import RegionsCounts
-from geobias.audits.regions.result import (
-    InferenceSummary,
-    RegionInference,
-    RegionScores,
-    RegionsResult,
-    RegionsSettings,
-    Score,
-    ScoreEstimates,
-)
+from geobias.audits.regions.records import InferenceSummary, RegionInference, RegionScores, Score, ScoreEstimates
+from geobias.audits.regions.result import RegionsResult, RegionsSettings
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
+from geobias.report.findings import Evidence, Finding
+from geobias.report.results import to_json
+from geobias.report.runs import RunDescription
 
 TEXTS = TextsSettings("texts.csv", 10, "digest")
 WORST = FarthestCountry(-1.5, 0.2, 2.9, "GB")
@@ -135,27 +134,37 @@ def regions_result() -> RegionsResult:
         model=ModelIdentity("a/lm", "aul", None),
         counts=RegionsCounts(4, 336, 336, 0, 0, 3, 1),
         regions=[
-            _region("Earth", "Earth", "earth", None, 0.1),
-            _region("NA", "North America", "continent", 0, 0.2),
-            _region("NA", "Namibia", "country", 1, 0.3),
-            _region("1", "Windhoek", "city", 2, 0.4),
+            region_scores("Earth", "Earth", "earth", None, 0.1),
+            region_scores("NA", "North America", "continent", 0, 0.2),
+            region_scores("NA", "Namibia", "country", 1, 0.3),
+            region_scores("1", "Windhoek", "city", 2, 0.4),
         ],
         inference=InferenceSummary(112, 0, 0, []),
         tokenisation=[],
     )
 
 
-def _region(key: str, name: str, level: str, parent_index: int | None, value: float) -> RegionScores:
+def make_finding(evidence: Evidence, sentence: str, model: str = "embedded/sentiment", **fields: Any) -> Finding:
+    """The overall answer of a names audit, unless `fields` say otherwise."""
+    defaults = {"role": "overall", "audit": "names", "question": "Do names matter?", "limit": "Small sample."}
+    return Finding(**defaults | fields, model=model, evidence=evidence, sentence=sentence, next_step="Add more texts.")
+
+
+def region_scores(
+    key: str, name: str, level: str, parent_index: int | None, value: float, *, has_interval: bool = True
+) -> RegionScores:
+    """A region whose scores are 0.02 away from the ends of their intervals; a city is a leaf."""
     leaf, score = level == "city", Score(value, value / 10)
-    bounds = ScoreEstimates(*(estimate(v, v - 0.02, v + 0.02) for v in (value, value / 10)))
+    intervals = [(v, v - 0.02, v + 0.02) if has_interval else (v,) for v in (value, value / 10)]
+    bounds = ScoreEstimates(*(estimate(*interval) for interval in intervals))
     return RegionScores(
         id=key,
         name=name,
         level=level,
         parent=None,
         parent_index=parent_index,
-        children=int(not leaf),
-        pairs=0,
+        children=0 if leaf else 2,
+        pairs=int(not leaf),
         leaf=leaf,
         c_w=score,
         c_z=score,
@@ -211,3 +220,10 @@ def _shift(against_control: Estimate) -> ClassShift:
         lost=0,
         inference=ShiftInference(estimate(-0.04), against_control),
     )
+
+
+def save_names_run(folder: Path) -> None:
+    """A finished run of `names_result`, as far as a gate reads it."""
+    folder.mkdir(parents=True)
+    (folder / "results.json").write_text(json.dumps(names_result().to_dict()))
+    (folder / "run.json").write_text(json.dumps(to_json(RunDescription("2026-01-01T00:00:00Z", 1.0, {}, {}))))

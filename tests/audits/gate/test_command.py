@@ -43,12 +43,12 @@ def test_exit_codes(run: Run, folders: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("names", "--rule", HOLDS, "--rule", "names.sentment.delta.worst < 1"), "did you mean names.sentiment"),
+        (("names", "--rule", HOLDS, "--rule", "names.sentment.delta.worst < 1"), "Did you mean names.sentiment"),
         (("names", "--rule", "regions.Earth.c_w.balanced < 1"), "'regions' is unknown"),
-        (("names", "--rule", "delta = 3"), "not PATH OP NUMBER"),
-        (("names",), "No rule was given"),
+        (("names", "--rule", "delta = 3"), "must be PATH OP NUMBER"),
+        (("names",), "No rule."),
         (("names", "--rules", "absent.toml"), "absent.toml does not exist"),
-        (("nowhere", "--rule", HOLDS), "holds no finished run"),
+        (("nowhere", "--rule", HOLDS), "has no finished run"),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geobias.report.page.blocks import Number, Section, Table
+from geobias.report.page.blocks import Section, Table
 from geobias.report.runs import FinishedRun
 from tests.audits.letters.result import LettersResult
 
@@ -13,11 +13,9 @@ def describe(result: LettersResult) -> str:
 
 def section(run: FinishedRun[LettersResult], name: str) -> Section:
     rows = [{"country": entry.country, "letters": str(entry.letters)} for entry in run.result.countries]
-    longest = max(run.result.countries, key=lambda entry: entry.letters)
     return Section(
         id=name,
         title="Letters",
         lead="A longer name is not a larger country.",
         blocks=[Table(f"{name}-table", "All countries", "One row each.", rows)],
-        numbers=[Number("The longest name", str(longest.letters), "", longest.country)],
     )

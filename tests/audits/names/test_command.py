@@ -52,10 +52,13 @@ def breaks(texts):
 
 
 def test_a_function_on_a_file_ends_in_a_folder(run: Run, texts: Path, module: Path) -> None:
+    heading, *rows = texts.read_text(encoding="utf-8").splitlines()
+    texts.write_text("\n".join([heading, *rows * 3]), encoding="utf-8")
     code, out, err = run("names", "own_names:fair", "--texts", texts, *PLAIN, "--label", "truth", "--subset", "topic",
-                         "--out", "here")  # fmt: skip
+                         "--full", "--out", "here")  # fmt: skip
     assert code == 0, err
-    for shown in ("United Kingdom", "Morocco", "against the mean", "topic =b", "false +", "2 texts, 2 of them"):
+    assert "No test of bias was possible." in out and "tests need at least 15 texts" in " ".join(out.split())
+    for shown in ("United Kingdom", "Morocco", "against the mean", "topic =b", "false +", "6 texts, 6 of them"):
         assert shown in out
     results = json.loads((module / "here/results.json").read_text())
     (entry,) = results["classifiers"]
@@ -63,9 +66,9 @@ def test_a_function_on_a_file_ends_in_a_folder(run: Run, texts: Path, module: Pa
     assert [row["country"] for row in entry["countries"]] == ["France", "Morocco", "United Kingdom"]
     assert all(row["delta"] == 0 for row in entry["countries"])
     with open(module / "here/tables/classes.csv", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert {row["value"] for row in rows} == {"", "a", "'=b"}  # what a spreadsheet would run is plain text
-    assert {row["change"] for row in rows if row["label"] == "negative"} == {""}  # never predicted before
+        classes = list(csv.DictReader(file))
+    assert {row["value"] for row in classes} == {"", "a", "'=b"}  # what a spreadsheet would run is plain text
+    assert {row["change"] for row in classes if row["label"] == "negative"} == {""}  # never predicted before
     assert "never predicted" in out and "none before" in out
 
 
@@ -80,7 +83,7 @@ def test_many_labels_and_many_countries_fit_the_terminal(
     (module / "t.csv").write_text("text,part\nMary is here,a\nnobody is,b\n")
     monkeypatch.setenv("COLUMNS", "80")
     code, out, err = run("names", "many:many", "--texts", "t.csv", "--subset", "part", "--draws", "1",
-                         "--perplexity-draws", "0", "--countries", "all")  # fmt: skip
+                         "--perplexity-draws", "0", "--countries", "all", "--full")  # fmt: skip
     assert code == 0, err
     tables = out.split("Δ is the mean")[0]
     assert "…" not in tables and "(1 of " in tables and "emotion27" in tables
@@ -106,7 +109,7 @@ def test_several_languages_have_a_column_each(run: Run, small_models: dict[str, 
         file.write("Mary hemen dago\nJohn joan da\nPeter eta Paul\n")
     code, out, err = run("names", "own_names:fair", "--texts", "en=en.txt", "--texts", "eu=eu.txt.gz", "--draws", "3",
                          "--perplexity-draws", "3", "--lm", small_models["roberta"], "--countries", "FR,MA",
-                         "--out", "here")  # fmt: skip
+                         "--full", "--out", "here")  # fmt: skip
     assert code == 0, err
     heading = next(line for line in out.splitlines() if line.split()[:2] == ["classifier", "class"])
     assert heading.split() == ["classifier", "class", "en", "eu"]
@@ -117,7 +120,7 @@ def test_several_languages_have_a_column_each(run: Run, small_models: dict[str, 
     ("arguments", "message"),
     [
         (("own_names:too_few",), "rows for"),
-        (("own_names:not_a_number",), "number from 0 to 1"),
+        (("own_names:not_a_number",), "between 0 and 1"),
         (("own_names:not_one",), "sum to 1"),
         (("own_names:breaks",), "KeyError"),
         (("own_names:absent",), "no 'absent'"),
@@ -145,4 +148,4 @@ def test_texts_in_another_encoding_or_without_people(run: Run, module: Path) -> 
     assert code == 2 and "latin.txt" in err and "UTF-8" in err
     (module / "empty.txt").write_text("nobody here\n", encoding="utf-8")
     code, _, err = run("names", "own_names:fair", "--texts", "empty.txt")
-    assert code == 2 and "No person was found" in err and "empty.txt" in err
+    assert code == 2 and "names a person" in err and "empty.txt" in err

@@ -1,15 +1,27 @@
-"""The names audit on the page: names marked in texts, and which texts are shown."""
+"""The names audit on the page: the order of its blocks, what they say, and which texts are shown."""
 
 from __future__ import annotations
 
+import random
+import re
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from geobias.audits.names.page import mark_names
+import geobias
+from geobias.audits.names.page_examples import has_clear_names
+from geobias.audits.names.page_heat_map import describe_cell
 from geobias.audits.names.renamed_texts_file import find_most_changed
+from geobias.audits.names.result import ChangeFromMean, CountryChange, CountryInference, EstimatesFromMean
+from geobias.audits.pages import read_run, run_sections
+from geobias.measures.estimates import Estimate
+from geobias.report.page.blocks import Chart, Section, Table
+from geobias.report.page.marked_text import mark_names
+from geobias.world.gazetteer import load_gazetteer
+from tests.conftest import made_up_names
 
 
 @pytest.mark.parametrize(
@@ -66,3 +78,90 @@ def test_the_most_changed_texts_by_hand(tmp_path: Path) -> None:
     assert (second.text, second.first_name, second.last_name) == ("Jean ran", ["Jean"], [None])
     assert [each.text_id for each in find_most_changed(tmp_path, ["m/a"], 1)] == ["1"]
     assert [each.text_id for each in find_most_changed(tmp_path, ["m/a"], 5, {"1"})] == ["2"]
+
+
+def harsh_with_bland(texts: list[str]) -> list[dict[str, float]]:
+    """Harsh with the made-up names of Bland, never neutral, and a little by chance."""
+    rows = []
+    for text in texts:
+        p = (0.8 if re.search(r"\bB(?:male|female|last)", text) else 0.1) + 0.1 * random.Random(text).random()
+        rows.append({"negative": p, "neutral": 0.0, "positive": 1 - p})
+    return rows
+
+
+@pytest.fixture(scope="module")
+def section(tmp_path_factory: pytest.TempPathFactory) -> Section:
+    folder = tmp_path_factory.mktemp("names")
+    texts = pd.DataFrame({"text": [f"Mary Smith was here {n}" for n in range(15)], "spans": [[[0, 10]]] * 15})
+    gazetteer = made_up_names(folder, ["Aland", "Bland", "Cland", "Dland"])
+    geobias.audit_names(
+        harsh_with_bland, texts, spans="spans", gazetteer=gazetteer, draws=4, perplexity_draws=0, out=folder / "run"
+    )
+    (only,) = run_sections([read_run(folder / "run")])
+    return only
+
+
+def test_intervals_come_first_then_cells_then_the_table_and_texts(section: Section) -> None:
+    assert [block.id.removesuffix("-0") for block in section.blocks][:4] == [
+        "names-delta",
+        "names-heat",
+        "names-countries",
+        "names-examples",
+    ]
+
+
+def test_titles_and_alternative_texts_say_the_result(section: Section) -> None:
+    delta, heat = section.blocks[:2]
+    assert isinstance(delta, Chart) and isinstance(heat, Chart)
+    assert "names from Bland are judged more harshly" in delta.title
+    assert re.search(r"to Bland -\d+\.\d points; \d of 4 are clear", delta.alt)
+    assert "predictions of negative" in heat.title and "Bland negative +" in heat.alt
+
+
+def test_the_table_has_every_country_with_its_evidence(section: Section) -> None:
+    table = section.blocks[2]
+    assert isinstance(table, Table) and len(table.rows) == 4
+    bland = table.rows[-1]
+    assert bland["country"] == "Bland" and bland["evidence"] == "clear: harsher" and bland["renamed texts"] == "60"
+    assert list(bland)[1:5] == ["Δ, points", "95 % interval", "adjusted p", "evidence"]
+
+
+def test_classes_without_predictions_and_numbers_from_few_texts_are_words(section: Section) -> None:
+    heat = section.blocks[1]
+    assert isinstance(heat, Chart)
+    assert {row["text"] for row in heat.rows if row["class"] == "neutral"} == {"never predicted"}
+    result = country_change(before=4, after=5, change=None)
+    assert describe_cell([result], result, "negative", is_clear=False)["text"] == "too few"
+    assert not describe_cell([result], result, "negative", is_clear=False)["marked"]
+
+
+def country_change(before: int, after: int, change: float | None) -> CountryChange:
+    """A country of which only one class is known."""
+    unknown = Estimate(change, None, None, None, None)
+    estimates = EstimatesFromMean(unknown, {"negative": unknown}, unknown)
+    return CountryChange(
+        country="Aland",
+        code="A",
+        renamed_texts=48,
+        delta=None,
+        change={"negative": change},
+        kl=None,
+        against_mean=ChangeFromMean(None, {"negative": change}, None),
+        inference=CountryInference(None, unknown, {"negative": unknown}, unknown, estimates),
+        before={"negative": before},
+        after={"negative": after},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "people", "expected"),
+    [
+        ("I just want to be with bae already", ["bae"], False),
+        ("@user kapan?", ["kapan"], False),
+        ("@user gavin is here", ["gavin"], True),
+        ("Ever done what Ernie just did", ["Ernie"], True),
+        ("Kaylie and dude were here", ["Kaylie", "dude"], False),
+    ],
+)
+def test_no_text_is_shown_whose_person_is_a_word(text: str, people: list[str], expected: bool) -> None:
+    assert has_clear_names(text, people, load_gazetteer("all")) is expected

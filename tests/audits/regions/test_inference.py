@@ -117,7 +117,7 @@ def test_invented_names_have_as_many_tokens_as_real_ones(result: RegionsResult) 
 
 
 def test_without_a_placebo_nothing_of_it_is_asked_or_kept() -> None:
-    plain = geobias.audit_regions(Hashed(), cities=0, countries=COUNTRIES, words=WORDS)
+    plain = geobias.audit_regions(Hashed(), cities=0, countries=COUNTRIES, words=WORDS, placebo=False)
     assert plain.to_dict()["placebo"] is None and plain.settings.placebo is None
     assert "placebo_sentences_scored" not in plain.work
 

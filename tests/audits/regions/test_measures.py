@@ -13,7 +13,7 @@ import pytest
 
 import geobias
 from geobias.audits.pages import read_run
-from geobias.audits.regions.result import Score
+from geobias.audits.regions.records import Score
 from geobias.errors import GeobiasError, InputError
 from geobias.world.regions import Region, RegionTree
 from geobias.world.words import Word
@@ -106,10 +106,12 @@ def test_what_results_say_of_every_region() -> None:
     json.dumps(result.to_dict(), allow_nan=False)
 
 
-def test_the_frame_has_a_row_for_each_region() -> None:
+def test_the_frame_has_a_row_for_each_region_and_measure() -> None:
     result = geobias.audit_regions(Planted({}), cities=1, countries=["FR", "DE"], words=WORDS)
-    assert len(result.frame) == len(result.regions) == 6
-    assert {"id", "name", "level", "c_w_balanced", "c_z_paper"} <= set(result.frame.columns)
+    frame = result.to_frame()
+    scores = frame[frame.measure == "c_w.balanced"]
+    assert scores.code.tolist() == [region.id for region in result.regions if region.c_w.balanced is not None]
+    assert set(frame.measure) <= {"c_w.balanced", "c_w.paper", "c_z.balanced", "c_z.paper", "flat", "sparseness"}
 
 
 def test_a_tree_and_words_as_objects() -> None:
@@ -124,7 +126,7 @@ def test_names_may_be_one_text_with_commas() -> None:
 
 
 def test_a_scorer_of_ones_own_has_its_own_score() -> None:
-    with pytest.raises(InputError, match="scores by itself"):
+    with pytest.raises(InputError, match="has its own score"):
         geobias.audit_regions(Planted({}), score="pll", cities=0, countries=["FR", "DE"])
 
 
@@ -135,7 +137,7 @@ def test_a_name_that_several_regions_share_must_be_told_apart() -> None:
     )
     result = geobias.audit_regions(Planted({}), tree=tree, words=WORDS)
     assert result.region("b").id == "b"
-    with pytest.raises(InputError, match=r"2 regions are called 'Springfield'.*a \(in r\), b \(in r\)"):
+    with pytest.raises(InputError, match=r"2 regions have the name 'Springfield'.*a \(in r\), b \(in r\)"):
         result.region("Springfield")
     assert len(repr(result)) < 1000
 
@@ -163,7 +165,7 @@ def test_a_run_that_is_read_again_has_the_same_numbers_and_tree(tmp_path: Path) 
     run = read_run(tmp_path / "run", ["regions"])
     assert run.result == result and run.result.tree == result.tree
     assert result.tree.digest == result.settings.regions_digest
-    with pytest.raises(InputError, match=r"likelihoods\.parquet holds them"):
+    with pytest.raises(InputError, match=r"Read likelihoods\.parquet"):
         run.result.measure("flat")
 
 
@@ -174,7 +176,7 @@ def test_out_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
         def score(self, texts: Sequence[str]) -> np.ndarray:
             raise AssertionError("asked although the folder cannot be used")
 
-    with pytest.raises(InputError, match="no run of geobias"):
+    with pytest.raises(InputError, match="not a geobias run"):
         geobias.audit_regions(NeverAsked({}), cities=0, countries="FR,DE", words=WORDS, out=tmp_path)
 
 
@@ -182,7 +184,7 @@ def test_nothing_silent_about_texts_cut_or_unknown(small_models: dict[str, Path]
     tree = tmp_path / "tree.csv"
     tree.write_text(f"id,name,parent\nr,Land,\na,東京,r\nb,{'France ' * 50},r\n", encoding="utf-8")
     for _ in range(2):  # the second time from the store
-        result = geobias.audit_regions(small_models["bert"], tree=tree, words=["kind", "shy"])
+        result = geobias.audit_regions(small_models["bert"], score="aul", tree=tree, words=["kind", "shy"])
         assert result.counts.names_with_unknown_tokens == 1
         assert result.counts.sentences_cut == 2
 
@@ -190,7 +192,7 @@ def test_nothing_silent_about_texts_cut_or_unknown(small_models: dict[str, Path]
 def test_a_description_that_does_not_fit_is_an_error(small_models: dict[str, Path], tmp_path: Path) -> None:
     tree = tmp_path / "tree.csv"
     tree.write_text(f"id,name,parent\nr,Land,\na,A,r\nb,{'France ' * 50},r\n", encoding="utf-8")
-    with pytest.raises(GeobiasError, match="no number"):
+    with pytest.raises(GeobiasError, match="no score"):
         geobias.audit_regions(small_models["bert"], score="conditional", tree=tree, words=["kind", "shy"])
 
 
@@ -199,16 +201,16 @@ def test_a_description_that_does_not_fit_is_an_error(small_models: dict[str, Pat
     [
         ({"score": "bleu"}, "has no score 'bleu'"),
         ({"cities": "some"}, "number or 'all'"),
-        ({"templates": "People."}, "must hold"),
+        ({"templates": "People."}, "must contain"),
         ({"templates": []}, "No template"),
-        ({"words": ["one"]}, "at least two"),
-        ({"tree": "x.csv", "countries": ["FR"]}, "not for a tree of your own"),
+        ({"words": ["one"]}, "At least two"),
+        ({"tree": "x.csv", "countries": ["FR"]}, "cannot be used with --tree"),
         ({"tree": "x.csv"}, "does not exist"),
-        ({"tree": "x.csv", "cities": 3}, "not for a tree of your own"),
+        ({"tree": "x.csv", "cities": 3}, "cannot be used with --tree"),
         ({"cities": None}, "number or 'all'"),
-        ({"cities": 0, "countries": ["FR"]}, "nothing to compare"),
+        ({"cities": 0, "countries": ["FR"]}, "Nothing to compare"),
         ({"countries": ""}, "--countries is empty"),
-        ({"words": ["kind", ""]}, "no word: ''"),
+        ({"words": ["kind", ""]}, "not a text: ''"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, object], message: str, small_models: dict[str, Path]) -> None:

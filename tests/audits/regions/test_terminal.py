@@ -1,4 +1,4 @@
-"""What the command line says of how sure its numbers are."""
+"""What the command line prints: findings and one table, everything with --full."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from geobias.audits.regions.result import RegionsResult
 from geobias.audits.regions.terminal import format_bounds
+from geobias.audits.show_results import View, show_result
 from geobias.measures.estimates import Estimate
+from geobias.report.results import from_json
+from geobias.report.tables import digits
+from tests.audits.regions.test_findings import measure_world
 from tests.conftest import Run
 
-MANY = ("--cities", "0", "--countries", "FR,DE,IT,ES,NG,KE,GH,EG,JP,IN,CN,TH")
+MANY = ("--cities", "0", "--countries", "FR,DE,IT,ES,NG,KE,GH,EG,JP,IN,CN,TH", "--paraphrases", "0")
 
 
 @pytest.fixture
@@ -29,10 +34,10 @@ def test_regions_with_a_placebo_and_two_templates(
     monkeypatch.setenv("COLUMNS", "80")
     templates = ("--template", "People in {region} are {description}.", "--template", "{region}: {description}")
     code, out, err = run(
-        "regions", small_models["bert"], *MANY, "--words", words, "--out", "here", "--placebo", *templates
+        "regions", small_models["bert"], *MANY, "--words", words, "--out", "here", "--placebo", "--full", *templates
     )
     assert code == 0, err
-    assert all(len(line) <= 80 for line in out.splitlines() if not line.startswith("Results"))
+    assert all(len(line) <= 80 for line in out.splitlines() if not line.startswith("Page"))
     results = json.loads(Path("here/results.json").read_text())
     assert len(results["placebo"]["names"]) == 60 and len(results["kendall_w"]) == 2
     europe = next(entry for entry in results["regions"] if entry["name"] == "Europe")
@@ -45,7 +50,7 @@ def test_regions_with_a_placebo_and_two_templates(
         "Kendall's W",
         "tokens of the name",
         "95 % interval",
-        "drawn at random",
+        "a random set of the same size",
     ):
         assert part in joined
     with Path("here/tables/regions.csv").open(encoding="utf-8") as file:
@@ -56,16 +61,59 @@ def test_regions_with_a_placebo_and_two_templates(
 
 @pytest.mark.slow
 def test_a_run_without_a_placebo_is_another_run(run: Run, small_models: dict[str, Path], words: Path) -> None:
-    assert run("regions", small_models["bert"], *MANY, "--words", words, "--out", "here")[0] == 0
-    code, _, err = run("regions", small_models["bert"], *MANY, "--words", words, "--out", "here", "--placebo")
+    command = ("regions", small_models["bert"], *MANY, "--words", words, "--out", "here")
+    assert run(*command, "--no-placebo")[0] == 0
+    code, _, err = run(*command, "--placebo")
     assert code == 2 and "other settings" in err
     assert json.loads(Path("here/results.json").read_text())["placebo"] is None
 
 
 def test_the_mark_stands_where_the_results_say(run: Run, small_models: dict[str, Path], words: Path) -> None:
-    _, out, _ = run("regions", small_models["bert"], *MANY, "--words", words, "--out", "here")
+    _, out, _ = run("regions", small_models["bert"], *MANY, "--words", words, "--out", "here", "--full")
     results = json.loads(Path("here/results.json").read_text())
     for entry in results["regions"]:
         if entry["level"] in ("earth", "continent"):
             line = next(line for line in out.splitlines() if line.strip().startswith(f"{entry['name']} "))
             assert (f"{entry['c_w']['balanced']:.4f}*" in line) == (entry["null"]["p_adjusted"] < 0.05)
+    _, quiet, _ = run("regions", small_models["bert"], *MANY, "--words", words, "--out", "here", "--quiet")
+    assert results["findings"][0]["sentence"].split()[-1] in quiet and "C_w" not in quiet and "Page" not in quiet
+
+
+@pytest.mark.parametrize("width", [80, 60])
+def test_a_result_fits_on_one_screen(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The world with most findings: three details, two cautions."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    result = measure_world(1, scale=(0.2, 0.2, 0.3, 1, 2.5), follows_tokens=False, invented_scale=1.5)
+    folder = Path("here")
+    show_result(result, folder, View())
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= width for line in lines)
+    assert len(lines) <= 25 or width < 80
+    assert sum("suggestive" in line for line in lines) >= 3
+    assert "Page: here/report.html" in lines and any(line.startswith("Next: ") for line in lines)
+    table = "\n".join(lines[-14:])
+    assert all(name in table for name in ("Parent 0", "Parent 1", "Parent 2", "Parent 4"))
+    assert result.regions[1].null and f"{result.regions[1].null.ratio:.2f}*" in table
+    show_result(from_json(RegionsResult, result.to_dict()), folder, View(full=True))  # as read from a folder
+    full = capsys.readouterr().out
+    assert all(len(line) <= width for line in full.splitlines()) and "Kendall" not in full
+    assert all(digits(region.c_w.balanced) in full for region in result.regions[:6])
+
+
+def test_several_scores_of_one_model_are_told_apart(
+    run: Run, small_models: dict[str, Path], words: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    command = ("regions", small_models["bert"], *MANY, "--words", words, "--score", "aul,conditional", "--out", "both")
+    code, out, err = run(*command)
+    assert code == 0, err
+    rows = [line for line in out.splitlines() if line.startswith((" regions", "regions"))]
+    assert len(rows) == 2 and "(aul)" in rows[0] and "(conditional)" in rows[1]
+    assert "side by side" not in out
+
+
+def test_help_groups_the_options(run: Run) -> None:
+    out = run("regions", "--help")[1]
+    assert "Input" in out and "Statistics" in out and "--placebo" in out

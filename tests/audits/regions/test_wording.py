@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 import geobias
+from geobias.audits.regions.design import SCORE_ONLY
 from geobias.world.words import Word
 from tests.conftest import Run
 
@@ -21,7 +22,7 @@ WORDS = [
     Word("tall", "looks", "big"),
     Word("old", "looks"),
 ]
-PLACES = {"cities": 1, "countries": ["FR", "DE", "NG", "KE"]}
+PLACES = {"cities": 1, "countries": ["FR", "DE", "NG", "KE"], **SCORE_ONLY}
 
 
 class Spelling:
@@ -39,7 +40,7 @@ class Spelling:
 
 def scores(words: Sequence[Word]) -> np.ndarray:
     """Balanced C_w of every region with just these words."""
-    return geobias.audit_regions(Spelling(), words=words, **PLACES).measure("c_w.balanced")  # type: ignore[arg-type]
+    return geobias.audit_regions(Spelling(), words=words, **PLACES).measure("c_w.balanced")
 
 
 @pytest.mark.slow
@@ -49,7 +50,7 @@ def test_every_wording_is_what_asking_with_those_words_gives() -> None:
         words=WORDS,
         ablate="topics,words",
         substitute="topics",
-        **PLACES,  # type: ignore[arg-type]
+        **PLACES,
     )
     found = {(w.what, w.name): w.scores["c_w.balanced"] for w in result.wordings}
     expected = {
@@ -78,7 +79,7 @@ def test_intervals_of_wordings_and_of_their_differences_by_hand() -> None:
         words=words,
         ablate="topics,words",
         substitute="topics",
-        **PLACES,  # type: ignore[arg-type]
+        **PLACES,
     )
     found = {(w.what, w.name): w for w in result.wordings}
     rest = [word for word in words if word.topic != "b"]
@@ -111,12 +112,12 @@ def test_nothing_is_scored_twice(tmp_path: Path) -> None:
     scorer = Kept()
     once = Spelling()  # without a fingerprint nothing is kept, and still nothing is asked twice
     own = [Word("kind", "a", "rude"), Word("rude", "a", "tall"), Word("tall", "a", "kind")]
-    geobias.audit_regions(once, words=own, substitute="topics", **PLACES)  # type: ignore[arg-type]
+    geobias.audit_regions(once, words=own, substitute="topics", **PLACES)
     assert len(set(once.asked)) == len(once.asked)
-    geobias.audit_regions(scorer, words=WORDS, ablate=["topics", "words"], **PLACES)  # type: ignore[arg-type]
+    geobias.audit_regions(scorer, words=WORDS, ablate=["topics", "words"], **PLACES)
     plain = len(scorer.asked)
     assert len(set(scorer.asked)) == plain
-    geobias.audit_regions(scorer, words=WORDS, substitute="topics", **PLACES)  # type: ignore[arg-type]
+    geobias.audit_regions(scorer, words=WORDS, substitute="topics", **PLACES)
     more = scorer.asked[plain:]
     assert len(set(scorer.asked)) == len(scorer.asked)  # "old" has no substitute and is not asked again
     assert {text.rstrip(".").split()[-1] for text in more} == {"nice", "gruff", "big"}
@@ -124,13 +125,13 @@ def test_nothing_is_scored_twice(tmp_path: Path) -> None:
 
 def test_a_topic_without_which_one_word_remains_is_not_left_out() -> None:
     words = [Word("kind", "a"), Word("rude", "a"), Word("tall", "b")]
-    result = geobias.audit_regions(Spelling(), words=words, ablate="topics", **PLACES)  # type: ignore[arg-type]
+    result = geobias.audit_regions(Spelling(), words=words, ablate="topics", **PLACES)
     assert [(wording.what, wording.name) for wording in result.wordings] == [("full", ""), ("without topic", "b")]
 
 
 def test_a_topic_without_any_substitute_is_not_called_replaced() -> None:
     words = [Word("kind", "a", "nice"), Word("rude", "a"), Word("tall", "b"), Word("old", "b")]
-    result = geobias.audit_regions(Spelling(), words=words, substitute="topics", **PLACES)  # type: ignore[arg-type]
+    result = geobias.audit_regions(Spelling(), words=words, substitute="topics", **PLACES)
     assert [(wording.what, wording.name) for wording in result.wordings] == [("full", ""), ("replaced topic", "a")]
 
 
@@ -139,7 +140,7 @@ def test_the_command_writes_and_shows_it(run: Run, small_models: dict[str, Path]
     (tmp_path / "vectors.txt").write_text("kind 1 0\nnice 1 0.1\ntall 0 1\nhigh 0.1 1\n")
     code, out, err = run("regions", small_models["bert"], "--cities", "0", "--countries", "FR,DE,NG,KE",
                          "--words", "words.csv", "--ablate", "topics,words", "--substitute", "nearest",
-                         "--vectors", "vectors.txt", "--out", "here")  # fmt: skip
+                         "--vectors", "vectors.txt", "--out", "here", "--full")  # fmt: skip
     assert code == 0, err
     assert "without topic a" in out and "replaced topic b" in out and "most without:" in out
     assert "left as they are: 2 (rude, old)" in out
@@ -154,12 +155,12 @@ def test_the_command_writes_and_shows_it(run: Run, small_models: dict[str, Path]
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"ablate": "letters"}, "--ablate is topics or words"),
+        ({"ablate": "letters"}, "Unknown --ablate 'letters'. Choose from: topics, words"),
         ({"ablate": ""}, "--ablate is empty"),
-        ({"ablate": "topics", "words": ["a", "b", "c"]}, "No topic can be left out"),
-        ({"ablate": "words", "words": ["a", "b"]}, "With 2 words none can be left out"),
+        ({"ablate": "topics", "words": ["a", "b", "c"]}, "--ablate topics needs"),
+        ({"ablate": "words", "words": ["a", "b"]}, "--ablate words needs"),
         ({"words": [Word("a", "t", "x"), Word("a", "t", "y"), Word("b")]}, "two substitutes"),
-        ({"substitute": "random"}, "--substitute is topics or nearest"),
+        ({"substitute": "random"}, "Unknown --substitute 'random'. Choose from: topics, nearest"),
         ({"substitute": "nearest"}, "--vectors FILE"),
         ({"vectors": "v.txt"}, "--substitute nearest"),
         ({"substitute": "topics", "vectors": "v.txt"}, "--substitute nearest"),
@@ -169,4 +170,4 @@ def test_the_command_writes_and_shows_it(run: Run, small_models: dict[str, Path]
 )
 def test_bad_input(options: dict[str, object], message: str) -> None:
     with pytest.raises(geobias.InputError, match=message):
-        geobias.audit_regions(Spelling(), **{**PLACES, **options})  # type: ignore[arg-type]
+        geobias.audit_regions(Spelling(), **{**PLACES, **options})

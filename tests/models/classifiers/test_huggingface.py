@@ -19,8 +19,8 @@ from tokenizers import processors
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.classifiers.huggingface import HuggingFaceClassifier, find_base_model
-from geobias.models.fingerprint import compute_fingerprint
 from geobias.models.load import load_classifier, load_masked
+from geobias.models.model_files import compute_fingerprint
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, ModelIdentity
 from tests.conftest import TOKENIZERS, _byte_bpe, _config, _wordpiece, save_random_model
 
@@ -152,7 +152,7 @@ def test_an_empty_text_is_what_the_tokenizer_makes_of_it(
 ) -> None:
     scores = loaded["bert"].score(["", TEXTS[0]])
     np.testing.assert_allclose(scores[0, :-1], plain_logits(folders["bert"], [""]).softmax(1)[0], atol=1e-5)
-    with pytest.raises(InputError, match="finds no token in the text ''"):
+    with pytest.raises(InputError, match="has no tokens for the text ''"):
         loaded["gpt2"].score([TEXTS[0], ""])
 
 
@@ -223,12 +223,12 @@ def test_the_identity_of_a_language_model_is_what_it_was(small_models: dict[str,
 
 
 def test_a_scale_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a number on a scale"):
+    with pytest.raises(InputError, match="is a regression model"):
         load_classifier(saved(tmp_path, labels=["stars"], problem_type="regression"))
 
 
 def test_equal_labels_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"two labels of one name \(bad, good, bad\)"):
+    with pytest.raises(InputError, match=r"duplicate labels \(bad, good, bad\)"):
         load_classifier(saved(tmp_path, labels=["bad", "good", "bad"]))
 
 
@@ -245,7 +245,7 @@ def test_a_classifier_that_does_not_exist_is_refused(name: str) -> None:
 
 
 def test_something_else_is_refused() -> None:
-    with pytest.raises(InputError, match="Something of type int is not a classifier"):
+    with pytest.raises(InputError, match="An object of type int is not a classifier"):
         load_classifier(42)
 
 
@@ -263,7 +263,7 @@ def test_the_embedded_classifiers_know_something() -> None:
     said = [sentiment.labels[i] for i in sentiment.score(texts)[:, :-1].argmax(axis=1)]
     assert said == ["positive", "negative"]
     handles = sentiment.score(["@alice look at https://example.org/a", "@bob look at http"])
-    np.testing.assert_array_equal(handles[0], handles[1])
+    np.testing.assert_allclose(handles[0], handles[1], rtol=1e-6)  # equal texts, in rows of one batch
 
 
 @pytest.mark.parametrize("name", EMBEDDED_CLASSIFIERS)

@@ -67,7 +67,7 @@ def test_a_chat_model_gets_the_prompt_as_a_message(small_models: dict[str, Path]
     before = "<s>user: Text: The fox.\nIt is</s><s>answer:"  # and no second <s> at the beginning
     np.testing.assert_allclose(row[:2], plain_probabilities(lm, before, ["lazy dog", "kind"]), atol=1e-5)
     lm.tokenizer.chat_template = "Say something."
-    with pytest.raises(InputError, match="does not show the prompt"):
+    with pytest.raises(InputError, match="does not contain the prompt"):
         PromptedClassifier(lm, PROMPT)
 
 
@@ -98,7 +98,7 @@ def test_a_text_without_a_number_is_told(gpt2: Any, monkeypatch: pytest.MonkeyPa
             yield some, rows
 
     monkeypatch.setattr(classifier.scorer, "batches", lacking)
-    with pytest.raises(InputError, match="gives no number for 1 text"):
+    with pytest.raises(InputError, match="returns no score for 1 text"):
         ask(classifier, TEXTS)
 
 
@@ -158,19 +158,19 @@ def test_a_prompt_may_lie_in_a_file(tmp_path: Path) -> None:
     assert found is not None and found.template == "Judge: {text}\nIt is"
     (tmp_path / "prompt.bin").write_bytes(b"\xff\xfe")
     for no_prompt in (str(tmp_path / "prompt.bin"), "x" * 300, str(tmp_path)):
-        with pytest.raises(InputError, match="must hold"):
+        with pytest.raises(InputError, match="must contain"):
             read_prompt_options("a,b", no_prompt, False)
 
 
 @pytest.mark.parametrize(
     ("labels", "template", "said"),
     [
-        ("positive", None, "must be two or more"),
-        ("a=same,b=same", None, "with a word of its own each"),
-        ("a,,b", None, "must have a name each"),
-        ("a,a", None, "must have a name each, and differ"),
-        ("a,b", "no place for it", "must hold {text} once"),
-        ("a,b", "{text} {text}", "must hold {text} once"),
+        ("positive", None, "must be at least two"),
+        ("a=same,b=same", None, "each with a different word"),
+        ("a,,b", None, "must be distinct and not empty"),
+        ("a,a", None, "must be distinct and not empty"),
+        ("a,b", "no place for it", "must contain {text} exactly once"),
+        ("a,b", "{text} {text}", "must contain {text} exactly once"),
         (None, "{text}", "need --labels"),
     ],
 )
@@ -181,5 +181,5 @@ def test_labels_and_prompts_that_cannot_be_asked(labels: str | None, template: s
 
 def test_a_language_model_without_labels_is_no_classifier(gpt2: Any, small_models: dict[str, Path]) -> None:
     for given in (gpt2, small_models["gpt2"], small_models["t5"]):
-        with pytest.raises(InputError, match="is a language model: say which labels"):
+        with pytest.raises(InputError, match="is a language model\. Add the labels"):
             load_classifier(given)

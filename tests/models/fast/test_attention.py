@@ -9,10 +9,10 @@ import pytest
 import torch
 import transformers
 
-from geobias.models.attention_choice import use_attention
 from geobias.models.fast.attention import PACKED, find_packed_attention, packed_attention
-from geobias.models.fast.projection import Projection, log_sum_exp
+from geobias.models.fast.head import Projection, log_sum_exp
 from geobias.models.load import load_masked, load_weights
+from geobias.models.model_files import use_attention
 
 
 @pytest.mark.parametrize("tokens", [1, 2, 7, 8, 11, 16, 24, 63, 64, 65, 130])

@@ -13,7 +13,7 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 
 from geobias.models.fast import kernels
 from geobias.models.fast.attention import PACKED
-from geobias.models.fast.fused_norm import find_fused_norms
+from geobias.models.fast.layers import find_fused_norms
 from geobias.models.load import load_classifier, load_masked, load_weights
 from geobias.texts.lazy_texts import select_texts
 from geobias.texts.templates import Sentences

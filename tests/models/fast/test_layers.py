@@ -11,8 +11,8 @@ import torch
 
 from geobias.engine.ask import ask
 from geobias.models.fast import layers
+from geobias.models.fast.head import Projection
 from geobias.models.fast.layers import PackedLayers, can_pack
-from geobias.models.fast.projection import Projection
 from geobias.models.load import load_weights
 
 TEXTS = ["People in France are kind.", "People in Nigeria are hard-working.", "The lazy dog."]
@@ -50,7 +50,7 @@ def test_it_is_in_use_only_while_texts_are_scored(small_models: dict[str, Path])
     assert not any("forward" in vars(layer) for layer in lm.fast.packed.layers)
     with pytest.raises(ValueError, match="stop"), lm.fast.use():
         raise ValueError("stop")
-    assert not lm.fast.in_use and not any("forward" in vars(layer) for layer in lm.fast.packed.layers)
+    assert lm.fast.users == 0 and not any("forward" in vars(layer) for layer in lm.fast.packed.layers)
 
 
 def test_a_scorer_that_was_used_can_be_sent(small_models: dict[str, Path]) -> None:
@@ -107,7 +107,7 @@ def test_a_failure_elsewhere_leaves_the_model_as_it_was(
     lm = load_weights(small_models["bert"])
 
     def full(*_: object) -> None:
-        assert lm.fast.in_use
+        assert lm.fast.users == 1
         raise OSError("No space left on device")
 
     monkeypatch.setattr("geobias.engine.ask.SECONDS_AT_RISK", 0.0)
@@ -115,5 +115,5 @@ def test_a_failure_elsewhere_leaves_the_model_as_it_was(
     lm.token_budget = 1
     with pytest.raises(OSError, match="No space") as held:
         ask(lm.scorer("aul"), TEXTS)
-    assert held.value and not lm.fast.in_use and lm.fast.packed is not None
+    assert held.value and lm.fast.users == 0 and lm.fast.packed is not None
     assert not any("forward" in vars(layer) for layer in lm.fast.packed.layers)

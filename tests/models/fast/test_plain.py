@@ -15,13 +15,10 @@ from geobias.models import fast, pretrained
 from geobias.models.fast import (
     attention,
     fast_path,
-    fused_norm,
     gpu_queue,
     head,
     last_layer,
     layers,
-    projection,
-    replace_forward,
     shared_prefixes,
     template_tokens,
     token_tree,
@@ -29,7 +26,7 @@ from geobias.models.fast import (
 from geobias.models.load import load_classifier, load_weights
 from geobias.texts.lazy_texts import TextSelection
 from geobias.texts.templates import Sentences, mark
-from tests.conftest import CAUSAL, MASKED, SEQ2SEQ, Run
+from tests.conftest import CAUSAL, MASKED, SCORE_ONLY, SEQ2SEQ, Run
 from tests.models.classifiers.test_huggingface import saved
 
 TEXTS = ["People in France are kind.", "People in Nigeria are hard-working.", "The lazy dog.", "France"]
@@ -44,16 +41,17 @@ ENTRANCES: tuple[tuple[Any, str], ...] = (
     (fast_path, "PackedLayers"),
     (fast_path, "fused_activations"),
     (fast_path, "replace_forward"),
-    (fused_norm, "find_fused_norms"),
+    (layers, "find_fused_norms"),
     (gpu_queue, "short_turns"),
     (head.PositionHead, "__init__"),
+    (head, "replace_forward"),
     (last_layer, "replace_forward"),
     (last_layer, "_layer_of_known_build"),
     (layers, "pack"),
     (pretrained, "read_behind"),
     (pretrained, "copy_to_gpu"),
-    (projection.Projection, "__init__"),
-    (replace_forward, "replace_forward"),
+    (head.Projection, "__init__"),
+    (layers, "replace_forward"),
     (shared_prefixes, "find_runs"),
     (template_tokens.TemplateTokens, "__init__"),
     (token_tree.TokenTree, "__init__"),
@@ -84,7 +82,7 @@ def test_language_models(
     plain_only: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("geobias.models.language.language_scorer.SAMPLE_SIZE", -1000)  # also few are composed
+    monkeypatch.setattr("geobias.models.language.language_model.SAMPLE_SIZE", -1000)  # also few are composed
 
     def scores(lm: Any) -> dict[str, np.ndarray]:
         scorers = {method: lm.scorer(method) for method in lm.methods}
@@ -148,7 +146,7 @@ def test_the_option_of_the_command_line(
     run: Run, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(fast.VARIABLE, "1")  # and back to what it was after the test
-    few = ("--countries", "FR,DE,ES", "--cities", "0", "--json")
+    few = ("--countries", "FR,DE,ES", "--cities", "0", "--json", *SCORE_ONLY)
     code, quick, _ = run("regions", small_models["bert"], *few, "--out", "quick")
     assert code == 0
     monkeypatch.setattr(head.PositionHead, "__init__", lambda *_: pytest.fail("the fast path was entered"))

@@ -14,7 +14,7 @@ import transformers
 from torch.nn.functional import gelu
 
 from geobias.models.fast import attention, kernels
-from geobias.models.fast.fused_norm import find_fused_norms
+from geobias.models.fast.layers import find_fused_norms
 from geobias.models.language.causal import CausalLM
 from geobias.models.language.masked import MaskedLM
 from geobias.models.load import load_masked, load_weights

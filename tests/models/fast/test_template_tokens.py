@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from geobias.errors import InputError
-from geobias.models.fast import template_tokens
+from geobias.models.fast import PARTS, leave_out, template_tokens
 from geobias.models.fast.template_tokens import ComposedSentences, compose_template
 from geobias.models.load import load_masked
 from geobias.texts.lazy_texts import TextSelection, select_texts
@@ -25,7 +25,7 @@ SENTENCES = Sentences(TEMPLATES, REGIONS, WORDS)
 
 @pytest.fixture
 def all_composed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geobias.models.language.language_scorer.SAMPLE_SIZE", -1000)  # however few there are
+    monkeypatch.setattr("geobias.models.language.language_model.SAMPLE_SIZE", -1000)  # however few there are
 
 
 @pytest.mark.parametrize("kind", MASKED)
@@ -39,7 +39,7 @@ def test_composed_sentences_score_as_whole_ones(kind: str, small_models: dict[st
     some = np.random.default_rng(1).permutation(len(SENTENCES))[:80]
     np.testing.assert_allclose(scorer.score(TextSelection(SENTENCES, some)), whole[some], atol=1e-5)
     templates = len(TEMPLATES)
-    assert tokenised == [len(REGIONS), len(WORDS), 1, len(REGIONS) * len(WORDS)] * templates  # parts and a sample
+    assert tokenised == [len(REGIONS), len(WORDS), len(REGIONS) * len(WORDS)] * templates  # parts and a sample
 
 
 @pytest.mark.parametrize("kind", MASKED)
@@ -58,6 +58,29 @@ def test_masked_words_of_composed_sentences_score_as_in_whole_ones(
     few = np.arange(0, len(sentences), len(WORDS))  # a word for each region
     assert scorer._find_templates(TextSelection(sentences, few)) is None
     np.testing.assert_allclose(scorer.score(TextSelection(sentences, few)), whole[few], atol=1e-5)
+
+
+@pytest.mark.parametrize("words", [["kind", "shy", "loud", "lazy"], ["kind", "hard", "hard-working", "lazy-working"]])
+def test_words_that_are_masked_alike_share_a_pass(
+    words: list[str], small_models: dict[str, Path], all_composed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of words of one length in tokens, the first is always read from one sentence."""
+    lm = load_masked(small_models["bert"])
+    sentences = Sentences(TEMPLATES, REGIONS[:3], words, marked=True)
+    pieces = [lm.tokenizer(word, add_special_tokens=False)["input_ids"] for word in words]
+    contexts = {(len(word), *word[:place]) for word in pieces for place in range(len(word))}
+    passes: list[int] = []
+    states = lm.states
+    monkeypatch.setattr(lm, "states", lambda ids: passes.append(len(ids)) or states(ids))  # type: ignore[func-returns-value]
+    scores = lm.scorer("conditional").score(TextSelection(sentences, np.arange(len(sentences))))
+    assert sum(passes) == len(TEMPLATES) * 3 * len(contexts)
+    assert (len(contexts) == 1) == all(len(word) == 1 for word in pieces)
+    monkeypatch.undo()
+    with leave_out(*PARTS):
+        plain = load_masked(small_models["bert"]).scorer("conditional")
+    order = np.random.default_rng(2).permutation(len(sentences))
+    expected = plain.score([sentences[int(index)] for index in order])
+    np.testing.assert_allclose(scores[order], expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", MASKED)
@@ -131,7 +154,7 @@ def test_a_sample_is_compared_and_not_all(small_models: dict[str, Path], monkeyp
         return lm.encode(texts)[0]
 
     assert compose_template(tokenise, SENTENCES, 0, max_length=40) is not None
-    assert seen == [len(REGIONS), len(WORDS), 1, 5]
+    assert seen == [len(REGIONS), len(WORDS), 5]
 
 
 def test_equal_names_and_words_are_known_without_a_look() -> None:
@@ -171,5 +194,5 @@ def test_a_batch_that_does_not_fit_is_halved(
         raise torch.OutOfMemoryError("none")
 
     monkeypatch.setattr(lm, "states", no_memory)
-    with pytest.raises(InputError, match="A single text is too long for the memory of cpu"):
+    with pytest.raises(InputError, match="One text does not fit into the memory of cpu"):
         scorer.score(texts)

@@ -55,5 +55,5 @@ def test_several_scores_of_one_model(kind: str, small_models: dict[str, Path]) -
     expected = [scorer.score(TEXTS) for scorer in scorers]
     for alone, together in zip(expected, score_together(scorers), strict=True):
         np.testing.assert_allclose(together, alone, atol=1e-5)
-    assert not lm.fast.in_use and not any("forward" in vars(module) for module in lm.model.modules())
+    assert lm.fast.users == 0 and not any("forward" in vars(module) for module in lm.model.modules())
     assert lm.model.config._attn_implementation == "sdpa"

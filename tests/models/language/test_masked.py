@@ -11,8 +11,8 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.fast import head, projection
-from geobias.models.fast.projection import Projection
+from geobias.models.fast import head
+from geobias.models.fast.head import Projection
 from geobias.models.language.masked import MaskedLM
 from geobias.models.load import load_masked
 from geobias.texts.templates import mark
@@ -137,16 +137,16 @@ def test_the_vocabulary_projection_stays_bounded(loaded: dict[str, MaskedLM], mo
     lm = loaded["bert"]
     expected = {method: lm.scorer(method).score(TEXTS) for method in METHODS}
     largest = 0
-    monkeypatch.setattr(projection, "CPU_SLICE", 7)
+    monkeypatch.setattr(head, "CPU_SLICE", 7)
     monkeypatch.setattr(head, "MAX_LOGITS", {"cpu": 21})
-    sums = projection.log_sum_exp
+    sums = head.log_sum_exp
 
     def watched(logits: torch.Tensor) -> torch.Tensor:
         nonlocal largest
         largest = max(largest, logits.numel())
         return sums(logits)
 
-    monkeypatch.setattr(projection, "log_sum_exp", watched)
+    monkeypatch.setattr(head, "log_sum_exp", watched)
     for packs in (True, False):
         monkeypatch.setattr(lm.fast.head, "projection", Projection(lm.model.get_output_embeddings(), packs=packs))
         for method, scores in expected.items():
@@ -276,7 +276,7 @@ def test_a_head_that_mixes_positions_is_run_at_all_of_them(small_models: dict[st
 def test_a_model_without_logits_for_each_token_is_refused(small_models: dict[str, Path]) -> None:
     lm = load_masked(small_models["bert"])
     lm.model.cls.forward = lambda states: states.mean(dim=1)
-    with pytest.raises(InputError, match="does not predict token by token"):
+    with pytest.raises(InputError, match="does not predict tokens"):
         MaskedLM("pooling", lm.model, lm.tokenizer, fingerprint="x")
 
 
@@ -296,7 +296,7 @@ def test_a_model_that_does_not_exist_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("options", [{"device": "cuda:7"}, {"device": "toaster"}, {"dtype": "float8"}])
 def test_device_and_precision_must_exist(small_models: dict[str, Path], options: dict[str, str]) -> None:
-    with pytest.raises(InputError, match=r"not available|Unknown precision"):
+    with pytest.raises(InputError, match=r"not available|Unknown --dtype"):
         load_masked(small_models["bert"], **options)
 
 

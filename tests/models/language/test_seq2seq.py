@@ -46,7 +46,7 @@ def test_aul_reads_the_sentence_and_writes_it(loaded: dict[str, Seq2SeqLM], kind
     for text in TEXTS:
         ids, at = own(lm, text)
         expected.append(log_p(lm, ids, ids)[at].mean())
-    np.testing.assert_allclose(lm.scorer().score(TEXTS)[:, 0], expected, atol=1e-5)
+    np.testing.assert_allclose(lm.scorer("aul").score(TEXTS)[:, 0], expected, atol=1e-5)
 
 
 def test_aul_of_bart_is_what_the_paper_computes(loaded: dict[str, Seq2SeqLM], small_models: dict[str, Path]) -> None:
@@ -116,7 +116,7 @@ def test_a_model_without_a_mask_reads_the_sentence_only(loaded: dict[str, Seq2Se
     lm = loaded["bart"]
     mask, lm.mask = lm.mask, None
     try:
-        with pytest.raises(InputError, match="has no mask token, which the score 'mean' needs; try --score aul"):
+        with pytest.raises(InputError, match=r"has no mask token, which the score 'mean' needs\. Use --score aul"):
             lm.scorer("mean")
     finally:
         lm.mask = mask

@@ -56,7 +56,7 @@ def test_a_label_that_is_no_candidate_has_the_least_of_them_at_most() -> None:
 
 
 def test_an_answer_without_any_label_names_the_text() -> None:
-    message = r"1 text\(s\) with none of yes, no, for example 'I ran\.' \(but with"
+    message = r"1 text\(s\) with none of yes, no, such as 'I ran\.' \(but with"
     with served("chat") as toy, pytest.raises(InputError, match=message):
         classifier(toy, good="yes", bad="no").score(["I ran."])
 
@@ -129,23 +129,23 @@ def test_results_say_how_it_was_asked() -> None:
 def test_a_server_without_log_probabilities_is_told_apart() -> None:
     with (
         served("no-logprobs") as toy,
-        pytest.raises(InputError, match=r"cannot be asked to classify: .* with chat/comp"),
+        pytest.raises(InputError, match=r"cannot be used as a classifier: .* with chat/comp"),
     ):
         classifier(toy).score(["I ran."])
 
 
 def test_words_that_begin_alike() -> None:
     with served("chat") as toy:
-        with pytest.raises(InputError, match="'a' and 'b' begin alike"):
+        with pytest.raises(InputError, match="for 'a' is the start of the word for 'b'"):
             classifier(toy, a="good", b="Goodness")
-        with pytest.raises(InputError, match="fits several labels"):
+        with pytest.raises(InputError, match="starts like several labels"):
             classifier(toy, a="posh", b="post").score(["I ran."])
 
 
 @pytest.mark.parametrize(
     ("prompt", "words", "message"),
     [
-        ("No place", WORDS, "must hold {text}"),
+        ("No place", WORDS, "must contain {text}"),
         (PROMPT, {"a": "x"}, "two labels"),
         (PROMPT, {"a": "x", "b": " "}, "word"),
     ],

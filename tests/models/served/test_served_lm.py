@@ -21,7 +21,7 @@ from geobias.models.scorer import ModelIdentity, Scorer
 from geobias.models.served import endpoint as calls
 from geobias.models.served.completions import read_echo
 from geobias.models.served.endpoint import Endpoint, ServerFailed
-from geobias.models.served.probe import PROBES, NoLikelihoods
+from geobias.models.served.likelihoods import PROBES, NoLikelihoods
 from geobias.models.served.served_lm import ServedLM
 from geobias.texts.templates import mark
 from tests.conftest import posix_only
@@ -73,7 +73,7 @@ def test_log_likelihoods_are_the_models_own(like: str, begin: str) -> None:
 
 def test_a_server_that_begins_texts_by_itself_takes_no_beginning() -> None:
     with served("vllm") as toy:
-        with pytest.raises(InputError, match="begins texts by itself: leave out --begin"):
+        with pytest.raises(InputError, match=r"adds the first token itself\. Remove --begin"):
             model(toy, "<s>").scorer().score(TEXTS)
         assert not set(toy.prompts()) & {f"<s>{text}" for text in TEXTS}
 
@@ -103,7 +103,7 @@ def test_several_texts_a_call_where_the_server_answers_them_rightly() -> None:
 def test_dictated_texts_share_their_beginning() -> None:
     with served("llama-cpp-python") as toy:
         scorer = model(toy).scorer()
-        assert scorer.lm.source.is_dictated
+        assert scorer.lm.source.name == "dictated likelihoods"
         before = len(toy.calls)
         scorer.score(["People in France are kind.", "People in France are shy."])
         said = [body["prompt"] for path, body, _ in toy.calls[before:] if path == "/v1/completions"]
@@ -114,10 +114,10 @@ def test_dictated_texts_share_their_beginning() -> None:
 @pytest.mark.parametrize(
     ("like", "message"),
     [
-        ("no-logprobs", "gives no log-probabilities with its completions"),
+        ("no-logprobs", "returns no log-probabilities with its completions"),
         ("no-echo", "does not echo the text .*Only no echo is supported"),
         ("wrong", "echoed log-probabilities do not stand at their own tokens"),
-        ("chat", "need /completions; a server that only chats can be asked to classify"),
+        ("chat", "need /completions. A chat-only server can be audited as a classifier"),
     ],
 )
 def test_what_a_server_lacks_is_told_at_the_first_call(like: str, message: str) -> None:
@@ -131,7 +131,7 @@ def test_what_a_server_lacks_is_told_at_the_first_call(like: str, message: str) 
 def test_a_server_that_refuses_completions_may_still_chat(status: int) -> None:
     with served() as toy:
         toy.failures = lambda number: status
-        with pytest.raises(NoLikelihoods, match="can be asked to classify"):
+        with pytest.raises(NoLikelihoods, match="can be audited as a classifier"):
             model(toy).scorer().score(TEXTS)
         assert len(toy.calls) == 1
 
@@ -139,14 +139,14 @@ def test_a_server_that_refuses_completions_may_still_chat(status: int) -> None:
 def test_a_server_that_cannot_be_dictated_to_is_refused() -> None:
     with served("llama-cpp-python") as toy:
         toy.deaf = True
-        with pytest.raises(NoLikelihoods, match="do not stand at their own tokens, and it cannot be made to say them"):
+        with pytest.raises(NoLikelihoods, match="do not stand at their own tokens, and it cannot score them"):
             model(toy).scorer().score(TEXTS)
 
 
 def test_numbers_that_are_none_are_refused() -> None:
     for bad in (float("nan"), 3.0, "x", None):
         choice = {"logprobs": {"tokens": ["A", " fox", " ran"], "token_logprobs": [None, -1.0, bad]}}
-        with pytest.raises(GeobiasError, match="for a log-probability"):
+        with pytest.raises(GeobiasError, match="as a log-probability"):
             read_echo(choice, "A fox ran")
     assert read_echo({"logprobs": {"tokens": ["A", " dog"], "token_logprobs": [None, -1.0]}}, "A fox") is None
     assert read_echo({"logprobs": None}, "A fox") is None
@@ -170,7 +170,7 @@ def test_no_token_of_an_echo_is_lost(tokens: list[str], text: str, count: int | 
 
 
 def test_one_way_of_asking_that_is_none() -> None:
-    with pytest.raises(InputError, match="'aul' for a served model: choose one of mean, sum, conditional"):
+    with pytest.raises(InputError, match=r"'aul' for a served model\. Choose from: mean, sum, conditional"):
         ServedLM(Endpoint("http://localhost:1/v1", "toy")).scorer("aul")
 
 
@@ -191,31 +191,31 @@ def test_results_name_the_server_and_how_it_was_asked(like: str, asked_by: str) 
 @pytest.mark.parametrize(("change", "same"), [("nothing", True), ("noise", True), ("weights", False)])
 def test_another_model_under_the_same_name_is_told_apart(change: str, same: bool) -> None:
     with served() as toy:
-        first = model(toy).scorer().fingerprint
+        first = model(toy).scorer("mean").fingerprint
         if change == "noise":
             toy.noise = 0.01  # nats a token
         if change == "weights":
             toy.weights = "2"
         lm = model(toy)
         assert lm.known_fingerprints("mean") == [first]
-        assert (lm.scorer().fingerprint == first) is same
-        assert lm.scorer().fingerprint != lm.scorer("sum").fingerprint
+        assert (lm.scorer("mean").fingerprint == first) is same
+        assert lm.scorer("mean").fingerprint != lm.scorer("sum").fingerprint
         toy.weights, toy.noise = "1", 0.0
-        assert model(toy).scorer().fingerprint == first  # the old one is still known when it comes back
+        assert model(toy).scorer("mean").fingerprint == first  # the old one is still known when it comes back
 
 
 def test_the_model_that_answered_last_comes_first_and_a_damaged_file_is_no_model(own_store: Path) -> None:
     with served() as toy:
-        first = model(toy).scorer().fingerprint
+        first = model(toy).scorer("mean").fingerprint
         toy.weights = "2"
-        second = model(toy).scorer().fingerprint
+        second = model(toy).scorer("mean").fingerprint
         for file in own_store.rglob("served/*/*.json"):
             os.utime(file, (1, 1))
         toy.weights = "1"
-        assert model(toy).scorer().fingerprint == first
+        assert model(toy).scorer("mean").fingerprint == first
         assert model(toy).known_fingerprints("mean") == [first, second]
         next(own_store.rglob(f"{first.split(':')[0]}.json")).write_text("{")
-        assert model(toy).scorer().fingerprint == first  # found again by the same numbers
+        assert model(toy).scorer("mean").fingerprint == first  # found again by the same numbers
 
 
 @pytest.mark.parametrize("like", ANSWERING)
@@ -241,7 +241,7 @@ def test_a_server_that_dies_in_the_middle_is_read_prompt_options_no_text_twice(l
 def test_no_more_calls_than_allowed_then_the_rest() -> None:
     texts = [f"Fox {'x' * n}" for n in range(100)]
     with served() as toy:
-        with pytest.raises(InputError, match="10 calls allowed"):
+        with pytest.raises(InputError, match="limit of 10 calls was reached"):
             ask(model(toy, max_calls=10).scorer(), texts)
         assert len(toy.calls) == 10
         ask(model(toy).scorer(), texts)
@@ -251,9 +251,9 @@ def test_no_more_calls_than_allowed_then_the_rest() -> None:
 def test_too_few_calls_to_find_out_what_the_server_can() -> None:
     with served() as toy:
         for allowed in (2, 6):
-            with pytest.raises(InputError, match=r"only find out what the server can.*allow more"):
+            with pytest.raises(InputError, match=r"only probe the server.*Raise --max-calls"):
                 ask(model(toy, max_calls=allowed).scorer(), TEXTS)
-        with pytest.raises(InputError, match="goes on from there"):
+        with pytest.raises(InputError, match="run the same command to resume"):
             ask(model(toy, max_calls=7).scorer(), [f"Fox {'x' * n}" for n in range(50)])
 
 

@@ -93,7 +93,7 @@ def test_the_first_of_the_best_epochs_is_kept() -> None:
 
 
 def test_rates_rise_and_fall() -> None:
-    rates = [finetuning._rate_factor(step, 100) for step in range(100)]
+    rates = [finetuning.rate_factor(step, 100) for step in range(100)]
     assert rates[0] == 0.1 and rates[9] == 1.0 and rates[10] == 1.0 and rates[99] == pytest.approx(1 / 90)
     assert max(rates) == 1.0
 
@@ -111,7 +111,7 @@ def test_a_loss_that_is_no_number_is_said(small_models: dict[str, Path], tmp_pat
         next(model.parameters()).fill_(float("nan"))
     model.save_pretrained(tmp_path / "broken")
     transformers.AutoTokenizer.from_pretrained(small_models["bert"]).save_pretrained(tmp_path / "broken")
-    with pytest.raises(InputError, match="lower --rate"):
+    with pytest.raises(InputError, match="Lower --rate"):
         train(tmp_path / "broken", tmp_path)
 
 

@@ -13,8 +13,8 @@ import torch
 from geobias.errors import InputError
 from geobias.models.language.masked import MaskedLM
 from geobias.models.load import load_masked
-from geobias.models.training.epochs import pad_batch, train_epoch
-from geobias.models.training.masking import IGNORED, mask_randomly, mask_spans, refuse_untrainable, split_texts
+from geobias.models.training.epochs import IGNORED, pad_batch, train_epoch
+from geobias.models.training.masking import mask_randomly, mask_spans, refuse_untrainable, split_texts
 
 SENTENCE = "People in Papua New Guinea are kind."
 SPAN = (SENTENCE.index("Papua"), SENTENCE.index(" are"))
@@ -118,7 +118,7 @@ def test_a_step_too_far_is_refused(small_models: dict[str, Path]) -> None:
     assert example is not None
     batch = pad_batch(lm.tokenizer, [example[0]], [example[1]])
     optimiser = torch.optim.SGD(lm.model.parameters(), lr=1e30)
-    with pytest.raises(InputError, match="lower --rate"):
+    with pytest.raises(InputError, match="Lower --rate"):
         train_epoch(lm.model, [batch] * 3, optimiser, epoch=1, seed=0, clip=None, label="it")
 
 

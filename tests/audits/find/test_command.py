@@ -1,0 +1,127 @@
+"""`geobias find` as a user types it: the folder, the page, the card, the gate, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+
+SMALL = ("--limit", "20", "--draws", "3", "--countries", "FR,TR,PL")
+MODULE = """
+import re
+NAME = re.compile(r"[A-Z]\\w+(?: [A-Z]\\w+)?")
+
+def capitals(texts):
+    return [[match.span() for match in NAME.finditer(text)] for text in texts]
+
+def places(texts):
+    return [[(*match.span(), "LOC") for match in NAME.finditer(text)] for text in texts]
+
+def too_few(texts):
+    return [[] for _ in texts[1:]]
+
+def outside(texts):
+    return [[(0, len(text) + 1)] for text in texts]
+
+def words(texts):
+    return ["Mary" for _ in texts]
+
+def number(texts):
+    return 3
+
+def breaks(texts):
+    raise KeyError("weights")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "own_finders.py").write_text(MODULE, encoding="utf-8")
+    rows = [{"text": f"Mary Smith {what}.", "who": [[0, 10]], "none": []} for what in ("sang", "won", "ran", "x", "y")]
+    (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return tmp_path
+
+
+def test_the_bundled_finder(run: Run, folder: Path) -> None:
+    code, out, err = run("find", *SMALL, "--full", "--out", "here")
+    assert code == 0, err
+    for text in ("embedded/entities finds", "Turkey", "name in lower case", "precision", "20 texts with",
+                 "was trained with are left out", "a name is not a nationality"):  # fmt: skip
+        assert text in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 120
+    results = json.loads((folder / "here/results.json").read_text(encoding="utf-8"))
+    assert results["settings"]["held_out"] and results["models"][0]["fingerprint"]
+    with open(folder / "here/tables/countries.csv", encoding="utf-8") as file:
+        recalls = [float(row["recall"]) for row in csv.DictReader(file)]
+    assert recalls == sorted(recalls) and len(recalls) == 3
+    page = (folder / "here/report.html").read_text(encoding="utf-8")
+    for text in ("whose names are missed", "embedded/entities: all countries", "What became of the names"):
+        assert text in page
+    order = [page.index(f'id="find-{block}"') for block in ("countries-0", "map", "table-0", "factors-0", "outcomes")]
+    assert order == sorted(order)
+    code, out, err = run("card", "here")
+    assert code == 0 and "Recall, mean of countries" in out and "embedded/entities" in out
+    rules = ("recall.lowest > 0.01", "gap < 1.1", "misses.TR < 1.01", "precision > 0.01")
+    assert run("gate", "here", *(part for rule in rules for part in ("--rule", f"find.entities.{rule}")))[0] == 0
+    assert run("gate", "here", "--rule", "find.entities.recall.mean > 0.999")[0] == 1
+
+
+def test_functions_on_marked_texts(run: Run, folder: Path) -> None:
+    code, out, err = run("find", "own_finders:capitals", "own_finders:places", "--texts", "texts.jsonl", "--spans",
+                         "who", "--countries", "FR,TR", "--draws", "3", "--json", "--out", "two")  # fmt: skip
+    assert code == 0, err
+    results = json.loads(out)
+    capitals, places = results["finders"]
+    assert not results["settings"]["held_out"] and capitals["originals"]["precision"]["value"] == 1
+    assert places["recall"]["value"] == 0 and places["lowest"]["value"] == 0
+    assert all(row["wrong_type"]["value"] > 0.5 for row in places["countries"])
+    assert "find-countries" in (folder / "two/report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--texts", "texts.jsonl"], "--texts needs --spans"),
+        (["--texts", "texts.jsonl", "--spans", "none"], "has a marked person"),
+        (["--spans", "who"], "--spans needs --texts"),
+        (["own_finders:too_few", *SMALL], "lists of spans for 20 texts"),
+        (["own_finders:outside", *SMALL], "with 0 <= start < end"),
+        (["own_finders:words", *SMALL], "Return a list of spans"),
+        (["own_finders:number", *SMALL], "of type int"),
+        (["own_finders:breaks", *SMALL], "KeyError: 'weights'"),
+        (["own_finders:nothing", *SMALL], "There is no 'nothing'"),
+        (["--draws", "0"], "--draws"),
+        (["--countries", "Atlantis"], "Unknown country 'Atlantis'"),
+        (["--countries", "ET"], "was not trained with"),
+        (["--scripts", "runes"], "Choose from: latin, all"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(run: Run, folder: Path, arguments: list[str], message: str) -> None:
+    code, _, err = run("find", *arguments)
+    assert code == 2 and message in err and err.count("\n") == 1
+
+
+def test_one_country_and_one_draw_have_no_intervals(run: Run, folder: Path) -> None:
+    code, out, err = run("find", "own_finders:capitals", "--limit", "8", "--draws", "1", "--countries", "FR",
+                         "--out", "one")  # fmt: skip
+    assert code == 0, err
+    assert "of names from France: one country cannot be compared" in " ".join(out.split())
+    (entry,) = json.loads((folder / "one/results.json").read_text(encoding="utf-8"))["finders"]
+    assert entry["countries"][0]["recall"]["low"] is None and entry["gap"]["high"] is None
+    assert entry["detectable_difference"] is None and "find-countries" in (folder / "one/report.html").read_text(
+        "utf-8"
+    )
+    assert run("gate", "one", "--rule", 'find."own_finders:capitals".recall.lowest > 0')[0] == 1  # no interval
+
+
+def test_a_plan_says_how_long_and_how_small(run: Run, folder: Path) -> None:
+    code, out, err = run("find", "own_finders:capitals", "--plan", *SMALL)
+    assert code == 0, err
+    assert "20 texts name somebody; 3 countries x 3 draws." in out
+    assert " 440 " in out  # 20 x (1 + 3 x (3 + 2 x 2)): original, as written, lower and upper
+    assert "is detected with 80 % power" in " ".join(out.split()) and "scored before" not in out
+    assert not (folder / "runs").exists()

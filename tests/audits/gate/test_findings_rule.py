@@ -1,0 +1,103 @@
+"""The rule that there is no clear finding: it passes, fails with sentences, and fails where nothing was tested."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from geobias.audits.gate.rules import judge, parse_rule, read_rules
+from geobias.errors import InputError
+from geobias.report.findings import Finding
+from geobias.report.results import AuditResult, to_json
+from geobias.report.runs import RunDescription
+from geobias.testing import assert_gate
+from tests.audits.gate.results import make_finding, names_result, regions_result
+from tests.conftest import Run
+
+NULL = make_finding("none", "No country stands out.")
+SUGGESTIVE = make_finding("suggestive", "One country may stand out.")
+CLEAR = make_finding("clear", "Names from Chad fare worse.", "my/model.v2")
+DETAIL = make_finding("clear", "Chad: 3 points lower.", "my/model.v2", role="detail")
+CAUTION = make_finding("clear", "Rare names may explain it.", role="caution")
+UNTESTED = make_finding("not testable", "Three texts are too few.", "my/model.v2")
+
+
+def with_findings(*findings: Finding) -> AuditResult:
+    return replace(names_result(), findings=list(findings))
+
+
+@pytest.mark.parametrize(
+    ("rule", "findings", "why"),
+    [
+        ("findings.clear <= 0", [NULL, SUGGESTIVE, CAUTION], ""),
+        ("names.findings.clear < 1", [NULL], ""),
+        ("names.findings.clear <= 0", [NULL, CLEAR, DETAIL], "2 clear findings: Names from Chad fare worse. Chad: 3"),
+        ("names.sentiment.findings.clear <= 0", [NULL, CLEAR], ""),
+        ("names.'my/model.v2'.findings.clear <= 0", [NULL, CLEAR], "1 clear finding: Names from Chad fare worse."),
+        ("findings.clear <= 0", [NULL, UNTESTED], "not tested, so it cannot pass: Three texts are too few."),
+        ("findings.clear <= 9", [NULL, UNTESTED], "not tested"),  # nor by a generous number
+        ("findings.clear <= 2", [CLEAR, DETAIL], ""),
+        ("findings.clear <= 0", [], "no overall answer"),
+    ],
+)
+def test_what_holds_and_what_does_not(rule: str, findings: Sequence[Finding], why: str) -> None:
+    (judgement,) = judge({"n": with_findings(*findings)}, [parse_rule(rule)])
+    assert judgement.passed == (not why) and why in judgement.why
+    assert judgement.value == sum(each.role != "caution" and each.evidence == "clear" for each in findings) or why == ""
+
+
+def test_one_rule_for_runs_of_all_audits() -> None:
+    runs = {"n": with_findings(CLEAR), "r": replace(regions_result(), findings=[replace(NULL, audit="regions")])}
+    judgements = judge(runs, [parse_rule("findings.clear <= 0"), parse_rule("regions.findings.clear <= 0")])
+    assert [(each.run, each.passed) for each in judgements] == [("n", False), ("r", True), ("r", True)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("findings.clera <= 0", "Did you mean findings.clear?"),
+        ("findings <= 0", "is incomplete. Add one of: clear"),
+        ("names.sentment.findings.clear <= 0", "Did you mean names.sentiment.findings.clear?"),
+        ("finding.clear <= 0", "Did you mean findings.clear?"),
+        ("findings.clear == 0", "must be PATH OP NUMBER"),
+    ],
+)
+def test_bad_rules_are_refused(rule: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        judge({"n": with_findings(NULL)}, [parse_rule(rule)])
+    assert message in str(error.value)
+
+
+def test_exit_codes_and_files(run: Run, tmp_path: Path) -> None:
+    for name, finding in (("null", NULL), ("clear", CLEAR), ("untested", UNTESTED)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "results.json").write_text(json.dumps(with_findings(finding).to_dict()))
+        (folder / "run.json").write_text(json.dumps(to_json(RunDescription("2026-01-01T00:00:00Z", 1.0, {}, {}))))
+    (tmp_path / "gate.toml").write_text(
+        "[[rule]]\npath = 'names.findings.clear'\nop = '<='\nvalue = 0\nreason = 'agreed in May'\n"
+    )
+    assert str(read_rules(tmp_path / "gate.toml")[0]) == "names.findings.clear <= 0.0"
+    code, out, _ = run("gate", "null", "--rules", "gate.toml")
+    assert code == 0 and "all 1 passed" in out
+    code, out, _ = run("gate", "null", "clear", "untested", "--rules", "gate.toml", "--junit", "gate.xml")
+    shown = " ".join(out.split())
+    assert code == 1 and "2 of 3 FAILED" in out and "Names from Chad fare worse. (agreed in May)" in shown
+    assert "not tested, so it cannot pass: Three texts are too few." in shown
+    failures = [str(failure.get("message")) for failure in ElementTree.parse("gate.xml").iter("failure")]
+    assert len(failures) == 2 and "Names from Chad fare worse." in failures[0]
+    code, out, err = run("gate", "null", "--rule", "names.findings.claer <= 0")
+    assert code == 2 and not out and err.count("\n") == 1 and "Did you mean names.findings.clear?" in err
+
+
+def test_in_a_test_suite() -> None:
+    assert_gate(with_findings(NULL), "findings.clear <= 0")
+    with pytest.raises(AssertionError, match=r"Names from Chad fare worse\."):
+        assert_gate(with_findings(CLEAR), "findings.clear <= 0")
+    with pytest.raises(AssertionError, match="not tested"):
+        assert_gate(with_findings(UNTESTED), "findings.clear <= 0")

@@ -1,0 +1,164 @@
+"""Language models: what is trained on is not audited, and a model that says the same of everything is no success."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import geobias
+from geobias.audits.mitigate import language_study
+from geobias.audits.mitigate.design import MitigateOptions
+from geobias.audits.mitigate.findings import list_findings
+from geobias.audits.mitigate.language_measure import adjust_language_methods, recommend_language_method
+from geobias.audits.mitigate.language_study import design_language_mitigation
+from geobias.audits.mitigate.methods import parse_methods
+from geobias.audits.mitigate.result import LanguageModelComparison, LanguageModelMeasures, MitigateResult
+from geobias.audits.pages import read_run
+from geobias.measures.estimates import Estimate
+from geobias.models.scorer import ModelIdentity
+from geobias.models.training.alignment_split import AlignmentSplit, split_for_alignment
+from geobias.models.training.quality import CapitalsKnown
+from geobias.report.results import Interval
+from tests.conftest import Run
+
+TEXTS = [f"The quick brown fox number {i} jumps over the lazy dog." for i in range(30)]
+
+
+@pytest.mark.slow
+def test_a_language_model_is_audited_before_and_after(
+    small_models: dict[str, Path], run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def split_few(regions: Any, words: Any, *others: Any, **options: Any) -> AlignmentSplit:
+        africa = [region for region in regions if region.parent == regions[0].parent][:6]
+        europe = [region for region in regions if region.parent != regions[0].parent][:10]
+        return split_for_alignment([*africa, *europe], words[:24], *others, **options)
+
+    monkeypatch.setattr(language_study, "split_for_alignment", split_few)
+    known = CapitalsKnown(("FR", "MA"), np.array([True, False]))  # asking a tiny model for all takes seconds
+    monkeypatch.setattr(language_study, "share_of_capitals_known", lambda model, device: known)
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
+    arguments = ("--texts", "texts.txt", "--method", "align:1", "--epochs", "1", "--device", "cpu")
+    code, out, err = run("mitigate", small_models["bert"], *arguments, "--out", "fixed")
+    assert code == 0, err
+    assert "held-out words and regions" in out and "align:1" in out
+    result = read_run(tmp_path / "fixed").result
+    assert isinstance(result, MitigateResult)
+    assert result.language_model is not None and result.before is None and not result.methods
+    align = result.language_models[0]
+    assert align.folder == "models/align-1" and align.after.score.value != result.language_model.score.value
+    assert align.score_change.low is not None and (align.word_variance_ratio.low or 0) > 0
+    assert "capitals" in (tmp_path / "fixed/tables/methods.csv").read_text()
+    page = (tmp_path / "fixed/report.html").read_text(encoding="utf-8")
+    assert "Bias against quality" in page and "held-out words" in page
+    assert run("gate", "fixed", "--rule", "mitigate.align:1.words.ratio > 0")[0] == 0
+    assert "Capitals known, change in points" in run("card", "fixed")[1]
+
+
+def test_words_regions_and_templates_are_split() -> None:
+    methods = parse_methods("align")
+    design = design_language_mitigation(MitigateOptions(texts=TEXTS, method="align"), methods)
+    train, held_out = design.split.train, design.split.held_out
+    for part in ("regions", "words", "templates"):
+        assert not set(getattr(train, part)) & set(getattr(held_out, part))
+    assert not set(design.test_texts.texts) & set(design.replay.texts)
+
+
+def test_the_perplexity_is_never_of_replayed_texts() -> None:
+    methods = parse_methods("align")
+    repeated = design_language_mitigation(MitigateOptions(texts=[*TEXTS, *TEXTS]), methods)
+    assert not set(repeated.test_texts.texts) & set(repeated.replay.texts) and len(repeated.replay) == 15
+    more = [*TEXTS[10:], *(f"Another text, number {i}." for i in range(50))]
+    other = design_language_mitigation(MitigateOptions(texts=TEXTS, train=[*more, *more], limit=40), methods)
+    assert len(other.replay) == 20 and not set(other.test_texts.texts) & set(other.replay.texts)
+    with pytest.raises(geobias.InputError, match="is also in --texts"):
+        design_language_mitigation(MitigateOptions(texts=TEXTS, train=TEXTS), methods)
+
+
+def make_result(**changes: float) -> MitigateResult:
+    """A result whose method lowers the score clearly, with other numbers as given."""
+    identity = ModelIdentity("lm", "aul", None)
+    numbers = {"perplexity_change": 1.0, "capitals_change": 0.0, "word_variance_ratio": 0.9} | changes
+    measures = LanguageModelMeasures(Interval(0.05, 0.04, 0.06), 20.0, 50.0, 1.0)
+    helps = numbers["word_variance_ratio"] >= 0.5
+    change = Estimate(-0.02, -0.03, -0.01, 0.001, 0.001)
+    intervals = {name: Interval(value, value, value) for name, value in numbers.items()}
+    entry = LanguageModelComparison("align:1", identity, None, measures, change, helps=helps, **intervals)
+    design = design_language_mitigation(MitigateOptions(texts=TEXTS, method="align"), parse_methods("align"))
+    return MitigateResult(
+        settings=design.settings_for("lm"), models=[identity], counts=design.count(), before=None, methods=[],
+        language_model=measures, language_models=[entry], recommended=recommend_language_method([entry]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "recommended", "sentence"),
+    [
+        ({}, "align:1", "Take align:1"),
+        ({"word_variance_ratio": 0.1}, None, "say much the same of everything: only 10 %"),
+        ({"perplexity_change": 12.0}, None, "makes the model forget: perplexity +12.0 %"),
+        ({"capitals_change": -5.0}, None, "No method is worth taking"),
+    ],
+)
+def test_a_method_that_spoils_the_model_is_not_recommended(
+    changes: dict[str, float], recommended: str | None, sentence: str
+) -> None:
+    result = make_result(**changes)
+    findings = list_findings(result)
+    assert result.recommended == recommended and sentence in "\n".join(finding.sentence for finding in findings)
+    is_clear = any(finding.role == "overall" and finding.evidence == "clear" for finding in findings)
+    assert is_clear == ("word_variance_ratio" not in changes)
+    assert list_findings(replace(result, recommended=None))
+
+
+def test_the_cost_is_said_in_numbers() -> None:
+    text = "\n".join(finding.sentence for finding in list_findings(make_result(perplexity_change=4.9)))
+    assert "Take align:1: it lowers the score. Cost: perplexity +4.9 %, capitals known +0.0 points." in text
+
+
+def test_a_score_that_rises_is_said_to_rise() -> None:
+    result = make_result()
+    change = Estimate(0.02, 0.01, 0.03, 0.001, 0.001)
+    entry = replace(result.language_models[0], score_change=change, helps=False)
+    answer, _, caution = list_findings(replace(result, language_models=[entry], recommended=None))
+    assert answer.direction == "higher" and answer.evidence == "clear" and "it rises" in answer.sentence
+    assert caution.role == "caution" and "align:1 raises the score" in caution.sentence
+
+
+def test_an_erasure_that_later_layers_undo_is_a_caution() -> None:
+    result = make_result()
+    unclear = Estimate(-0.001, -0.01, 0.008, 0.8, 0.8)
+    entry = replace(result.language_models[0], method="erase", score_change=unclear, helps=False)
+    *_, caution = list_findings(replace(result, language_models=[entry], recommended=None))
+    assert caution.role == "caution" and "later layers are not linear" in caution.sentence
+
+
+def test_p_values_are_adjusted_for_all_methods() -> None:
+    (entry,) = make_result().language_models
+    weak = replace(entry, score_change=Estimate(-0.02, -0.04, -0.001, 0.04, 0.04))
+    assert adjust_language_methods([weak])[0].helps
+    none = replace(entry, score_change=Estimate(-0.001, -0.01, 0.008, 0.8, 0.8))
+    first, second = adjust_language_methods([weak, none])
+    assert first.score_change.p_adjusted == pytest.approx(0.08) and not first.helps and not second.helps
+
+
+@pytest.mark.parametrize(
+    ("model", "method", "message"),
+    [
+        ("embedded/lm", "align,blind", "is for classifiers, align for language models"),
+        ("embedded/sentiment", "align", "is a classifier. --method align is for language models"),
+        ("package.module:function", "align", "trains a language model: give its Hugging Face id or folder"),
+        ("embedded/lm", "align", "Name a folder for it with --out"),
+    ],
+)
+def test_models_and_methods_that_do_not_fit(model: str, method: str, message: str) -> None:
+    with pytest.raises(geobias.InputError, match=message):
+        geobias.mitigate(model, method=method, texts=TEXTS)
+
+
+def test_too_few_plain_texts() -> None:
+    with pytest.raises(geobias.InputError, match=r"has 3 different texts\. A language model needs 20 plain texts"):
+        geobias.mitigate("embedded/lm", method="align", texts=TEXTS[:3], out="nowhere")

@@ -1,0 +1,370 @@
+"""Findings of a names audit on planted, null, noisy and artefact-only worlds, and what the terminal shows of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
+from geobias.audits.names.design import NamesDesign, NamesOptions, design_names
+from geobias.audits.names.finder_spans import FinderSpans
+from geobias.audits.names.findings import list_findings
+from geobias.audits.names.measure import measure_names
+from geobias.audits.names.page import overlay_runs, section
+from geobias.audits.names.result import NamesResult
+from geobias.audits.names.terminal import summary_table
+from geobias.audits.show_results import View, show_result
+from geobias.audits.side_by_side import NamedRun
+from geobias.models.scorer import ModelIdentity
+from geobias.report.findings import Finding, state_verdict, with_role
+from geobias.report.page.blocks import Block, Table
+from geobias.report.runs import FinishedRun, RunDescription
+from tests.conftest import made_up_names
+
+COUNTRIES = [f"{letter}land" for letter in "ABCDEF"]
+LABELS = ("negative", "positive")
+DRAWS = 4
+Effect = Callable[[str], float]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("names")
+
+
+@pytest.fixture(scope="module")
+def design(folder: Path) -> NamesDesign:
+    return make_design(folder, ["Mary", "John"] * 12)
+
+
+def make_design(folder: Path, names: list[str], **options: Any) -> NamesDesign:
+    """A text for each name; countries without a name in common: Amalea, Bmalea, ..."""
+    frame = pd.DataFrame(
+        {
+            "text": [f"{name} came to see us on day {i}" for i, name in enumerate(names)],
+            "spans": [f"[[0, {len(name)}]]" for name in names],
+        }
+    )
+    gazetteer = options.pop("gazetteer", None) or made_up_names(folder, COUNTRIES)
+    options = {"texts": frame, "spans": "spans", "draws": DRAWS, "gazetteer": gazetteer, **options}
+    return design_names(NamesOptions(**options), "cpu")
+
+
+def answer(
+    design: NamesDesign, seed: int, effect: Effect = lambda text: 0.0, *, name: str = "toy", noise: float = 0.1
+) -> ClassifierAnswers:
+    """A classifier with effects of texts, of names and of their interaction, and with `effect` of a renamed text."""
+    rng = np.random.default_rng(seed)
+    renamed = design.counterfactuals
+    tone = rng.normal(0, 0.3, len(design.texts))
+    of_names = dict[str, float]()
+    versions = np.array(
+        [
+            effect(text) + of_names.setdefault(text.split()[0], rng.normal(0, noise / 2)) + rng.normal(0, noise)
+            for text in renamed
+        ]
+    ).reshape(renamed.shape)
+    return ClassifierAnswers(
+        model=ModelIdentity(name, "probabilities", None),
+        labels=LABELS,
+        multi_label=False,
+        positive=[1],
+        negative=[0],
+        threshold=None,
+        original=_probabilities(tone),
+        renamed=_probabilities(tone[design.named][:, None, None] + versions),
+        truth=None,
+        counts=RenamedTextCounts(0, versions.size, versions.size, 0),
+        work={"texts_scored": 0, "renamed_texts_scored": 0},
+    )
+
+
+def _probabilities(tone: np.ndarray) -> np.ndarray:
+    """p(negative), p(positive) whose difference is `tone`."""
+    return np.stack([0.5 - tone / 2, 0.5 + tone / 2], axis=-1)
+
+
+def measure(design: NamesDesign, *answers: ClassifierAnswers) -> NamesResult:
+    result = measure_names(design, answers)
+    return replace(result, findings=list_findings(result))
+
+
+def dislike(text: str, initial: str = "B", size: float = -0.2) -> float:
+    return size if text.startswith(initial) else 0.0
+
+
+def overall(result: NamesResult) -> Finding:
+    (finding,) = with_role(result.findings, "overall")
+    return finding
+
+
+def test_a_planted_dislike_is_named_with_its_size(design: NamesDesign) -> None:
+    result = measure(design, answer(design, 1, dislike))
+    finding = overall(result)
+    assert (finding.evidence, finding.subject, finding.code) == ("clear", "Bland", "Bland")
+    assert (finding.direction, finding.valence) == ("lower", "worse")
+    size = finding.size
+    assert size is not None and size.low is not None and size.high is not None and size.unit == "points"
+    assert size.low < -20 * 5 / 6 < size.high and size.value == pytest.approx(-20 * 5 / 6, abs=4)
+    assert finding.p_adjusted == result.classifiers[0].any_country_differs.p
+    assert "Names from Bland are judged 1" in finding.sentence and "points harsher" in finding.sentence
+    assert "of 6 countries stand" in finding.sentence and len(finding.sentence.split()) <= 45
+    assert "names toy --texts FILE --seed 1" in finding.next_step
+    # Bland moves the mean of countries: that the others look kinder is no finding of its own.
+    assert with_role(result.findings, "detail") == []
+    (caution,) = with_role(result.findings, "caution")
+    assert "may only mirror that of Bland" in caution.sentence and "Aland,Cland" in caution.next_step
+
+
+def show_blocks(result: NamesResult, monkeypatch: pytest.MonkeyPatch) -> Sequence[Block]:
+    """The blocks of its page without real texts, which are read from the folder of a run."""
+    monkeypatch.setattr("geobias.audits.names.page.list_examples", lambda run: [])
+    return section(FinishedRun(Path("here"), result, RunDescription("", 0.0, {}, {})), "names").blocks
+
+
+def test_emotions_are_neither_better_nor_worse(design: NamesDesign, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text may express anger or joy: neither is a judgement of the people in it."""
+    result = measure(design, replace(answer(design, 1, dislike), labels=("anger", "joy")))
+    finding = overall(result)
+    assert (finding.evidence, finding.direction, finding.valence) == ("clear", "lower", None)
+    assert "have a Δ" in finding.sentence and state_verdict(result.findings) == "A clear difference: Bland."
+    page = " ".join(map(str, show_blocks(result, monkeypatch))) + str(overlay_runs([NamedRun("here", result)]))
+    assert "names from Bland have a lower Δ" in page and "clear: Δ lower" in page
+    assert not re.search("kind(er|ly)|harsh|worse", page)
+
+
+def test_no_number_of_fewer_than_five_texts_is_shown(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of four texts neither Δ nor KL, in results, frames, --full and on the page; of five both."""
+    for texts, is_shown in ((4, False), (5, True)):
+        design = make_design(folder, ["Mary"] * texts)
+        result = measure(design, answer(design, 1, dislike))
+        country = result.classifiers[0].countries[1]
+        numbers = [country.delta, country.kl, country.against_mean.delta, country.against_mean.kl]
+        assert [number is not None for number in numbers] == [is_shown] * 4
+        frame = result.to_frame()
+        assert frame[frame["measure"].isin(["delta", "kl"])]["value"].notna().eq(is_shown).all()
+        (table,) = (block for block in show_blocks(result, monkeypatch) if isinstance(block, Table))
+        assert (table.rows[0]["Δ, points"] == table.rows[0]["evidence"] == "too few") != is_shown
+        assert (overlay_runs([NamedRun("here", result)]) is not None) == is_shown
+        monkeypatch.setenv("COLUMNS", "120")
+        show_result(result, Path("here"), View(full=True))
+        bland = [line.split()[1:3] for line in capsys.readouterr().out.splitlines() if line.split()[:1] == ["Bland"]]
+        assert len(bland) >= 2 and all((cells == ["too", "few"]) != is_shown for cells in bland[:2])
+
+
+def test_examples_move_in_the_direction_of_the_finding(design: NamesDesign) -> None:
+    examples = overall(measure(design, answer(design, 1, dislike))).examples
+    assert len(examples) == 5 and len({example.text_id for example in examples}) == 5
+    for example in examples:
+        assert example.changed.startswith("B") and example.changed_names == [example.changed.split()[0]]
+        assert example.original_names == [example.original.split()[0]]
+        assert example.label == "negative" and example.after > example.before
+
+
+def test_examples_have_no_doubtful_person(folder: Path) -> None:
+    design = make_design(folder, ["Stupidly", "Mary"] * 12)
+    examples = overall(measure(design, answer(design, 1, dislike))).examples
+    assert len(examples) == 5 and all(example.original.startswith("Mary") for example in examples)
+
+
+def test_a_world_without_effects_has_no_clear_finding(design: NamesDesign) -> None:
+    """At most 1 of 20 on average: names matter in this world, countries do not."""
+    results = [measure(design, answer(design, seed)) for seed in range(20)]
+    answers = [overall(result) for result in results]
+    assert sum(finding.evidence in ("clear", "suggestive") for finding in answers) <= 2
+    null = next(finding for finding in answers if finding.evidence == "none")
+    assert "No country's names stand out: 6 countries tested together (p = " in null.sentence
+    assert "With these 24 texts a difference under" in null.sentence and len(null.sentence.split()) <= 45
+    assert null.examples == [] and "about 96 texts" in null.next_step
+    for finding, result in zip(answers, results, strict=True):  # the overall test and the countries agree
+        p = result.classifiers[0].any_country_differs.p
+        assert p is not None and finding.p_adjusted is not None
+        assert (p < 0.05) == (finding.evidence == "clear") and p <= finding.p_adjusted
+
+
+def test_an_effect_of_the_size_that_could_be_missed_is_mostly_detected(design: NamesDesign) -> None:
+    """80 % power: a country as far from the mean as the audit says is clear in most worlds, one half as far is not."""
+    effects = measure(design, answer(design, 0)).classifiers[0].smallest_effects
+    assert effects is not None and effects.delta is not None
+    size = -effects.delta / 100 * 6 / 5  # one of six countries moves the mean
+    worlds = [measure(design, answer(design, seed, partial(dislike, size=size))) for seed in range(12)]
+    assert sum(overall(result).evidence == "clear" for result in worlds) >= 7
+    half = [measure(design, answer(design, seed, partial(dislike, size=size / 2))) for seed in range(12)]
+    assert sum(overall(result).evidence == "clear" for result in half) <= 6
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "reason", "next_step"),
+    [
+        (14, {}, "at least 15 texts", "--texts FILE"),
+        (24, {"draws": 1}, "one draw per text", "--draws 50"),
+        (15, {"draws": 2}, "at least 40 renamed texts", "--draws 3"),
+        (24, {"countries": "Aland"}, "one country", "--countries all"),
+    ],
+)
+def test_too_little_is_not_testable(
+    folder: Path, texts: int, options: dict[str, Any], reason: str, next_step: str
+) -> None:
+    design = make_design(folder, ["Mary"] * texts, **options)
+    for seed in range(3):
+        result = measure(design, answer(design, seed, dislike, noise=0.5))
+        finding = overall(result)
+        assert finding.evidence == "not testable" and finding.size is None and finding.p_adjusted is None
+        assert reason in finding.sentence and next_step in finding.next_step
+        assert with_role(result.findings, "detail") == []
+
+
+def test_a_classifier_that_ignores_names(design: NamesDesign) -> None:
+    result = measure(design, answer(design, 1, noise=0.0))
+    assert overall(result).evidence == "none" and "do not depend on the country" in overall(result).sentence
+
+
+@pytest.fixture(scope="module")
+def rare_names(folder: Path) -> NamesDesign:
+    """Names of different lengths within a country; those of Bland are longer by six letters."""
+    rows = ["country,kind,name"]
+    for country in COUNTRIES:
+        for kind in ("male", "female", "last"):
+            for i in range(20):
+                length = i % 5 + 6 * (country == "Bland")
+                rows.append(f"{country},{kind},{country[0]}{kind}{chr(97 + i)}{'x' * length}")
+    file = folder / "rare.csv"
+    file.write_text("\n".join(rows), encoding="utf-8")
+    return make_design(folder, ["Mary", "John"] * 12, gazetteer=file)
+
+
+def test_an_effect_of_rarity_alone_has_a_caution(rare_names: NamesDesign) -> None:
+    result = measure(rare_names, answer(rare_names, 1, lambda text: -0.04 * text.count("x"), noise=0.02))
+    assert overall(result).subject == "Bland" and overall(result).evidence == "suggestive"
+    caution = with_role(result.findings, "caution")[0]
+    assert caution.subject == "Bland" and "may come from the rarity of the names" in caution.sentence
+    assert "--gazetteer" in caution.next_step
+    planted = measure(rare_names, answer(rare_names, 1, dislike, noise=0.02))
+    assert overall(planted).evidence == "clear"
+    assert not any("rarity" in each.sentence for each in with_role(planted.findings, "caution"))
+
+
+def test_details_are_clear_and_few(design: NamesDesign) -> None:
+    def split(text: str) -> float:
+        return 0.3 if text[0] in "ABC" else -0.3
+
+    answers = [answer(design, seed, split, name=f"toy{seed}") for seed in range(2)]
+    result = measure(design, *answers)
+    details = with_role(result.findings, "detail")
+    assert len(details) == 5 and all(detail.evidence == "clear" for detail in details)
+    sizes = [abs(detail.size.value) for detail in details if detail.size]
+    assert sizes == sorted(sizes, reverse=True)
+    assert [finding.role for finding in result.findings[:7]] == ["overall"] * 2 + ["detail"] * 5
+
+
+def test_a_class_that_changes_while_delta_does_not(design: NamesDesign) -> None:
+    """Names of Bland take as much from the positive as from the negative class, and give it to a third."""
+    rng = np.random.default_rng(5)
+    renamed = design.counterfactuals
+    surprise = np.array([0.5 if text.startswith("B") else 0.3 for text in renamed]) + rng.normal(0, 0.04, len(renamed))
+    rest = (1 - surprise) / 2
+    probabilities = np.stack([rest, rest, surprise], axis=-1).reshape(*renamed.shape, 3)
+    base = answer(design, 1)
+    answers = replace(
+        base,
+        labels=("negative", "positive", "surprise"),
+        original=np.tile([0.36, 0.35, 0.29], (len(design.texts), 1)),
+        renamed=probabilities,
+    )
+    result = measure(design, answers)
+    assert overall(result).evidence == "none"
+    (detail,) = with_role(result.findings, "detail")
+    assert detail.subject == "Bland" and "predictions of surprise" in detail.sentence and detail.valence is None
+    assert "although Δ shows no clear difference" in detail.sentence
+    # Without positive and negative labels, the same is the overall answer.
+    finding = overall(measure(design, replace(answers, positive=[], negative=[])))
+    assert finding.evidence == "clear" and finding.subject == "Bland"
+    assert finding.size is not None and finding.size.unit == "per cent" and "countries and classes" in finding.sentence
+
+
+def test_a_change_of_a_class_needs_five_texts(design: NamesDesign) -> None:
+    """Bland's names turn some texts hateful: from four texts no change is shown anywhere, from five it is."""
+    renamed, base = design.counterfactuals, answer(design, 1, noise=0.0)
+    for count, is_shown in ((4, False), (5, True)):
+        hate = np.full(renamed.shape, 0.2)
+        hate[:count, 1] = 0.9
+        original = np.full(len(design.texts), 0.2)
+        original[-3:] = hate[-3:] = 0.8
+        answers = replace(
+            base,
+            labels=("hate", "not-hate"),
+            original=np.stack([original, 1 - original], axis=-1),
+            renamed=np.stack([hate, 1 - hate], axis=-1),
+        )
+        result = measure(design, answers)
+        entry = result.classifiers[0]
+        country = entry.countries[1]
+        assert country.changed_texts == country.against_mean.changed_texts == {"hate": count, "not-hate": count}
+        for change in (country.change, country.against_mean.change):
+            assert (change["hate"] is not None) == is_shown
+        estimates = country.inference.against_mean.change["hate"]
+        assert is_shown or (estimates.value, estimates.p_adjusted) == (None, None)
+        assert entry.countries[0].change["hate"] == 0  # no text changed
+        frame = result.to_frame()
+        rows = frame[(frame["country"] == "Bland") & (frame["measure"] == "change") & (frame["label"] == "hate")]
+        assert rows["value"].notna().all() == is_shown
+
+
+def test_cautions_on_the_finder(design: NamesDesign) -> None:
+    result = measure(design, answer(design, 1))
+    spans = FinderSpans(20, 5, {"a title": 5}, {"a title": ["Lord"]}, 3)
+
+    def sentences(treatment: str, spans: FinderSpans) -> list[str]:
+        settings, counts = replace(result.settings, doubtful=treatment), replace(result.counts, finder_spans=spans)
+        return [each.sentence for each in list_findings(replace(result, settings=settings, counts=counts))]
+
+    assert any("25% of the 20 spans" in each and "left out" in each for each in sentences("drop", spans))
+    assert any("5 of 20 spans" in each and "renamed too" in each for each in sentences("keep", spans))
+    assert not any("spans" in each for each in sentences("drop", replace(spans, total=100)))
+
+
+def test_cautions_on_names_that_countries_share(design: NamesDesign) -> None:
+    def share(result: NamesResult) -> list[str]:
+        countries = [
+            replace(each, sharing=replace(each.sharing, renamed_texts_with_shared=0.9))
+            for each in result.countries
+            if each.sharing
+        ]
+        return [each.sentence for each in list_findings(replace(result, countries=countries)) if each.role == "caution"]
+
+    assert any("In 6 of 6 countries, most renamed texts" in each for each in share(measure(design, answer(design, 3))))
+    planted = measure(design, answer(design, 1, dislike))
+    assert any("90% of the renamed texts for Bland show a name" in each for each in share(planted))
+    assert not any("a name that" in each.sentence for each in planted.findings)
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_the_terminal_is_short_and_narrow(
+    design: NamesDesign, count: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = [answer(design, seed, dislike, name=f"toxicity/classifier-{seed}") for seed in range(1, count + 1)]
+    result = measure(design, *answers)
+    for width in (80, 60):
+        monkeypatch.setenv("COLUMNS", str(width))
+        show_result(result, Path("runs/names"), View())
+        out = capsys.readouterr().out
+        assert all(len(line.rstrip()) <= width for line in out.splitlines())
+        assert width < 80 or out.count("\n") <= 25
+        assert "…" not in out and "Bland" in out and "adj. p" in out and "Next: " in out and "Page: " in out
+        table = summary_table(result, width)
+        assert table.row_count <= 5 and table.columns[0].header in ("classifier", "country")
+    show_result(result, Path("runs/names"), View(quiet=True))
+    assert "adj. p" not in capsys.readouterr().out
+    show_result(result, Path("runs/names"), View(full=True))
+    words = " ".join(capsys.readouterr().out.split())
+    assert "the same against the mean of the countries" in words and "lists of common names" in words

@@ -1,0 +1,211 @@
+"""Country or rarity: planted classifiers that dislike long names, or a country, or both; and shared names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import geobias
+from geobias.audits.names.page import KINDNESS
+from geobias.audits.names.rarity_report import describe_rarity, draw_rarity_chart
+from geobias.audits.pages import read_run
+from tests.conftest import Run
+
+COUNTRIES = ("Aland", "Bland", "Cland", "Dland")
+TEXTS = [f"{name} {what} {when}" for name in ("Mary", "John") for what in ("sang", "left", "won") for when in "abcd"]
+LETTERS = "abcdefghijklmnopqrst"
+LONGER = {"A": 0, "B": 6, "C": 4, "D": 2}  # letters that a country's names are longer on average
+SHARED = 8  # names of Cland that Dland has too
+
+
+@pytest.fixture
+def gazetteer(tmp_path: Path) -> Path:
+    """Names such as Amaleaxxx, of different lengths within a country and between countries; "Z" is shared."""
+    rows = ["country,kind,name"]
+    for country in COUNTRIES:
+        for kind in ("male", "female", "last"):
+            for i, letter in enumerate(LETTERS):
+                initial = "Z" if country in ("Cland", "Dland") and i < SHARED else country[0]
+                length = 5 if initial == "Z" else LONGER[country[0]] + i % 5
+                rows.append(f"{country},{kind},{initial}{kind}{letter}{'x' * length}")
+    file = tmp_path / "names.csv"
+    file.write_text("\n".join(rows), encoding="utf-8")
+    return file
+
+
+def chance(text: str) -> float:
+    """Between -1 and 1, the same for the same text."""
+    return np.random.default_rng(list(text.encode())).uniform(-1, 1)
+
+
+def judge(texts: list[str], *, per_letter: float = 0.0, dislike: float = 0.0, shared: float = 0.0) -> np.ndarray:
+    """p(negative), p(positive): `per_letter` for each x, `dislike` for Bland, `shared` for shared names, and noise."""
+    tone = np.array(
+        [
+            0.02 * chance(text)
+            + per_letter * text.count("x")
+            + dislike * text.startswith("B")
+            + shared * text.startswith("Z")
+            for text in texts
+        ]
+    )
+    return np.column_stack([0.5 - tone / 2, 0.5 + tone / 2])
+
+
+def classifier(**effects: float) -> Any:
+    def score(texts: list[str]) -> np.ndarray:
+        return judge(texts, **effects)
+
+    score.labels = ["negative", "positive"]  # type: ignore[attr-defined]
+    return score
+
+
+def audit(model: Any, gazetteer: Path, **options: Any) -> Any:
+    """A NamesResult; not typed, since most of its numbers may be None."""
+    texts = pd.DataFrame({"text": TEXTS, "spans": ["[[0, 4]]"] * len(TEXTS)})
+    options = {"spans": "spans", "draws": 8, "perplexity_draws": 0, **options}
+    return geobias.audit_names(model, texts, gazetteer=gazetteer, **options)
+
+
+def values(countries: list[Any], name: str) -> list[float]:
+    return [getattr(country, name).value for country in countries]
+
+
+def test_a_dislike_of_long_names_is_no_dislike_of_a_country(gazetteer: Path) -> None:
+    """Two points less for each letter: the means of countries differ, names of equal length do not."""
+    (entry,) = audit(classifier(per_letter=-0.02), gazetteer).classifiers
+    rarity = entry.rarity
+    assert [covariate.name for covariate in rarity.covariates] == ["characters"] and rarity.lm is None
+    assert (rarity.texts, rarity.draws) == (24, 8)
+    assert rarity.covariates[0].slope.value == pytest.approx(-2, abs=0.1)
+    assert values(rarity.countries, "unadjusted")[0] > 4 and rarity.countries[0].unadjusted.p_adjusted < 0.05
+    assert values(rarity.countries, "adjusted") == pytest.approx([0] * 4, abs=0.5)
+    assert all(country.adjusted.p_adjusted > 0.05 for country in rarity.countries)
+    # All draws have a length, so these are the audit's own numbers.
+    inference = [country.inference.against_mean.delta for country in entry.countries]
+    assert values(rarity.countries, "unadjusted") == pytest.approx([estimate.value for estimate in inference])
+    assert [country.unadjusted.low for country in rarity.countries] == pytest.approx(
+        [estimate.low for estimate in inference]
+    )
+    (sentence,) = describe_rarity(entry)
+    assert "Aland's Δ of +" in sentence and "between names that are equally rare" in sentence
+
+
+def test_a_dislike_of_a_country_stays(gazetteer: Path) -> None:
+    (entry,) = audit(classifier(dislike=-0.2), gazetteer).classifiers
+    countries = entry.rarity.countries
+    assert values(countries, "adjusted") == pytest.approx([5, -15, 5, 5], abs=1)
+    assert values(countries, "unadjusted") == pytest.approx([5, -15, 5, 5], abs=1)
+    assert countries[1].adjusted.p_adjusted < 0.05
+    assert "is not shown" in next(describe_rarity(entry))
+
+
+def test_both_are_told_apart(gazetteer: Path) -> None:
+    """Long names are liked, and the country with the longest is disliked: in the plain means they hide each other."""
+    (entry,) = audit(classifier(per_letter=0.02, dislike=-0.07), gazetteer).classifiers
+    plain, adjusted = (values(entry.rarity.countries, name) for name in ("unadjusted", "adjusted"))
+    assert abs(plain[1]) < 2 and adjusted == pytest.approx([1.75, -5.25, 1.75, 1.75], abs=1)
+
+
+def test_a_language_model_gives_tokens_and_surprisal(gazetteer: Path, small_models: dict[str, Path]) -> None:
+    model, lm = classifier(per_letter=-0.02), str(small_models["gpt2"])
+    (entry,) = audit(model, gazetteer, lm=lm, perplexity_draws=4, perplexity_texts=20).classifiers
+    assert [covariate.name for covariate in entry.rarity.covariates] == ["tokens", "surprisal"]
+    assert entry.rarity.lm == lm and (entry.rarity.texts, entry.rarity.draws) == (20, 4)
+    # One draw says nothing of the names within a country.
+    (entry,) = audit(model, gazetteer, lm=lm, perplexity_draws=1).classifiers
+    assert [covariate.name for covariate in entry.rarity.covariates] == ["characters"]
+    assert "characters alone" in next(describe_rarity(entry))
+
+
+def test_a_function_as_language_model_has_no_tokens(gazetteer: Path) -> None:
+    def likelihood(texts: list[str]) -> list[float]:
+        return [-1 - chance(text[::-1]) for text in texts]
+
+    (entry,) = audit(classifier(per_letter=-0.02), gazetteer, lm=likelihood, perplexity_draws=4).classifiers
+    assert [covariate.name for covariate in entry.rarity.covariates] == ["characters", "log-perplexity"]
+    assert entry.rarity.covariates[0].slope.value == pytest.approx(-2, abs=0.1)
+
+
+def test_shared_names_are_counted_and_compared(gazetteer: Path) -> None:
+    result = audit(classifier(shared=0.1), gazetteer)
+    sharing = {country.country: country.sharing for country in result.countries}
+    assert (sharing["Aland"].shared, sharing["Aland"].other_countries) == (0, 0)
+    assert sharing["Aland"].others_per_shared_name is None and sharing["Aland"].renamed_texts_with_shared == 0
+    assert (sharing["Cland"].names, sharing["Cland"].shared) == (60, 3 * SHARED)
+    assert (sharing["Cland"].other_countries, sharing["Cland"].others_per_shared_name) == (1, 1)
+    assert 0.2 < sharing["Cland"].renamed_texts_with_shared < 0.6  # 8 names of 20
+    effects = result.classifiers[0].shared_names
+    assert [effect.country for effect in effects] == ["Cland", "Dland"]
+    for effect in effects:
+        assert effect.difference.low < 10 < effect.difference.high and effect.difference.p_adjusted < 0.05
+        assert effect.shared <= 3 * SHARED and effect.unshared >= 5
+
+
+def test_without_delta_or_a_second_country_there_is_nothing_to_adjust(gazetteer: Path) -> None:
+    def topics(texts: list[str]) -> list[dict[str, float]]:
+        return [{"sports": 0.4, "music": 0.6} for _ in texts]
+
+    (entry,) = audit(topics, gazetteer).classifiers
+    assert entry.rarity is None and entry.shared_names == []
+    assert list(describe_rarity(entry)) == [] and draw_rarity_chart("a", entry, "names", KINDNESS) is None
+    (entry,) = audit(classifier(), gazetteer, countries="Aland").classifiers
+    assert entry.rarity is None
+
+
+def test_multi_label_classifiers_and_fixed_names(gazetteer: Path) -> None:
+    def several(texts: list[str]) -> np.ndarray:
+        return np.column_stack([judge(texts, per_letter=-0.02), np.full(len(texts), 0.5)])
+
+    several.labels, several.multi_label = ["negative", "positive", "irony"], True  # type: ignore[attr-defined]
+    (entry,) = audit(several, gazetteer).classifiers
+    (fixed,) = audit(several, gazetteer, names="fixed").classifiers
+    assert entry.multi_label and values(entry.rarity.countries, "adjusted") == pytest.approx([0] * 4, abs=0.5)
+    assert values(fixed.rarity.countries, "adjusted") == pytest.approx(values(entry.rarity.countries, "adjusted"))
+    assert fixed.rarity.countries[0].adjusted.low is not None
+
+
+def test_the_files_the_page_and_the_schema(gazetteer: Path, tmp_path: Path) -> None:
+    result = audit(classifier(per_letter=-0.02), gazetteer, out=tmp_path / "run", subsets=())
+    entry = result.classifiers[0]
+    table = pd.read_csv(tmp_path / "run/tables/rarity.csv")
+    assert list(table["country"]) == list(COUNTRIES)
+    assert list(table["delta_rarity_fixed"]) == pytest.approx(values(entry.rarity.countries, "adjusted"))
+    assert list(table["delta_explained"]) == pytest.approx(table["delta_from_mean"] - table["delta_rarity_fixed"])
+    assert table["shared_minus_unshared"].isna().tolist() == [True, True, False, False]
+    assert pd.read_csv(tmp_path / "run/tables/names.csv")["shared"].tolist() == [0, 0, 24, 24]
+    saved = json.loads((tmp_path / "run/results.json").read_text())["classifiers"][0]["rarity"]
+    assert saved["countries"][3]["adjusted"]["value"] == pytest.approx(entry.rarity.countries[3].adjusted.value)
+    chart = draw_rarity_chart("a", entry, "names", KINDNESS)
+    assert chart is not None and len(chart.rows) == 8
+    assert "with rarity held fixed: 0" in chart.alt
+    assert chart.title.endswith("stand out as measured, 0 with rarity held fixed")
+    assert "stand out as measured, 0" in (tmp_path / "run/report.html").read_text()
+
+
+def test_the_command_shows_both_numbers(run: Run, gazetteer: Path, tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(
+        "def judge(texts):\n"
+        "    bad = [0.3 + 0.02 * text.count('x') for text in texts]\n"
+        "    return [{'negative': p, 'positive': 1 - p} for p in bad]\n"
+    )
+    pd.DataFrame({"text": TEXTS, "spans": ["[[0, 4]]"] * len(TEXTS)}).to_csv(tmp_path / "texts.csv", index=False)
+    options = ["--texts", "texts.csv", "--spans", "spans", "--gazetteer", gazetteer, "--draws", "4"]
+    code, out, error = run("names", "model:judge", *options, "--perplexity-draws", "0", "--full", "--out", "run")
+    assert code == 0, error
+    words = " ".join(out.split())
+    assert "A possible difference, to be confirmed." in words and "may come from the rarity of the names" in words
+    findings = read_run(tmp_path / "run").result.findings
+    assert [finding.evidence for finding in findings if finding.role == "overall"] == ["suggestive"]
+    # The short names of Aland are judged kinder than the mean, but no renamed text kinder than its original.
+    examples = {finding.subject: finding.examples for finding in findings if finding.role != "caution"}
+    assert examples["Aland"] == [] and len(examples["Bland"]) == 5
+    assert "country or rarity? Rarity by characters, 4 draws of 24 texts" in words
+    assert "held fixed" in words and "between names that are equally rare" in words
+    code, _, error = run("names", "model:judge", *options, "--perplexity-draws", "-1", "--out", "other")
+    assert code == 2 and "--perplexity-draws" in error

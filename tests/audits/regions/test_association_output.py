@@ -1,0 +1,292 @@
+"""Associations in findings, tables, files, gates, cards and comparisons."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from math import log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import geobias
+from geobias.audits.pages import add_findings, read_run
+from geobias.audits.regions.answers import AssociationAnswers, InventedPlaces, RegionsAnswers
+from geobias.audits.regions.association import measure_association
+from geobias.audits.regions.association_claims import list_clear_pairs
+from geobias.audits.regions.association_records import list_compared
+from geobias.audits.regions.design import design_regions
+from geobias.audits.regions.files import read_associations
+from geobias.audits.regions.findings import list_findings
+from geobias.audits.regions.gate_and_card import card_rows
+from geobias.audits.regions.result import RegionsResult
+from geobias.audits.regions.terminal import agreement_report
+from geobias.audits.show_results import View, show_result
+from geobias.errors import InputError
+from geobias.measures.estimates import Estimate
+from geobias.report.findings import Finding, with_role
+from geobias.report.results import from_json
+from geobias.testing import assert_gate
+from tests.audits.regions.test_association import COUNTRIES, FAVOURABLE, WORDS, audit, say
+from tests.conftest import Run
+
+PLANTED = ("Kenya", "Poland", "Japan", "Italy", "Egypt", "Greenland")
+
+
+def judge(text: str) -> float:
+    """Six pairs, and the tone of one country."""
+    pairs = sum(say(place, [WORDS[k].word], log(60 + 10 * k))(text) for k, place in enumerate(PLANTED))
+    return pairs + say("Sweden", FAVOURABLE, 0.8)(text)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> RegionsResult:
+    return audit(judge, countries=[*COUNTRIES, "GL"], out=tmp_path_factory.mktemp("association") / "run")
+
+
+def details(result: RegionsResult) -> list[Finding]:
+    return [each for each in with_role(result.findings, "detail") if each.measure == "association"]
+
+
+def test_findings_come_in_the_order_of_their_weight(saved: RegionsResult) -> None:
+    first, second, *others = saved.findings
+    assert (first.role, first.measure, first.evidence) == ("overall", "association", "clear")
+    assert (second.role, second.measure) == ("overall", "distance")
+    roles = [each.role for each in others]
+    assert roles == sorted(roles, key=["detail", "caution"].index)
+    measures = [each.measure or "" for each in with_role(others, "detail")]
+    assert measures == sorted(measures)  # association before distance
+    pairs = [each for each in details(saved) if " it says '" in each.sentence]
+    assert len(pairs) == 5 and "Greenland" not in [each.subject for each in pairs]  # no state of the United Nations
+    assert saved.association is not None
+    names = [claim.region.name for claim in list_clear_pairs(saved.association)]
+    assert names[-1] == "Greenland" and len(names) >= 6
+    assert [(each.subject, each.valence) for each in details(saved) if each.valence] == [("Sweden", "better")]
+
+
+def test_sentences_are_short_and_whole(saved: RegionsResult) -> None:
+    for finding in (*saved.findings, *audit().findings, *audit(placebo=False).findings):
+        assert len(finding.sentence.split()) <= 48 and finding.sentence.endswith(".")
+        assert finding.limit.endswith(".") and finding.next_step.endswith(".")
+
+
+def test_findings_can_be_made_again_from_a_saved_result(saved: RegionsResult) -> None:
+    assert saved.folder is not None
+    read = read_run(saved.folder).result
+    assert read.findings == saved.findings
+    assert next(list_findings(read)).sentence == saved.findings[0].sentence
+    assert read.association == saved.association  # the arrays are not compared
+
+
+def test_evidence_is_never_stronger_than_the_overall_test(saved: RegionsResult) -> None:
+    """A pair may be marked where the test of everything is not clear."""
+    association = saved.association
+    assert association is not None and association.ratio is not None
+    weak = replace(
+        association,
+        marked=1,
+        ratio=replace(association.ratio, value=0.9),
+        regions=[
+            replace(region, more=[], less=[], topics={}, valence=None) for region in list_compared(association)[1:]
+        ]
+        + [
+            replace(
+                list_compared(association)[0],
+                more=[replace(list_compared(association)[0].more[0], times=Estimate(2.0, 1.5, 2.5, 1e-6, 0.04))],
+                less=[],
+                topics={},
+                valence=None,
+            )
+        ],
+    )
+    result = add_findings(replace(saved, association=weak))
+    assert result.findings[0].p_adjusted == pytest.approx(0.08) and result.findings[0].evidence == "suggestive"
+    assert [each.evidence for each in details(result)] == ["suggestive"]
+    unclear = replace(weak, regions=[replace(region, more=[]) for region in weak.regions])
+    assert add_findings(replace(saved, association=unclear)).findings[0].evidence == "none"
+
+
+def test_worlds_without_associations_are_called_clear_in_at_most_five_of_a_hundred(saved: RegionsResult) -> None:
+    design = design_regions(cities=0, countries=COUNTRIES, words=WORDS, paraphrases=2)
+    assert design.association is not None
+    rows, shape = design.association.rows, (2, len(design.association.rows) + 60, len(WORDS))
+    clear = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        names, paraphrases = rng.normal(size=(1, *shape[1:])), rng.normal(size=shape)
+        totals = -20 + 0.3 * names + 0.1 * paraphrases + 3 * rng.normal(size=len(WORDS))
+        scored = AssociationAnswers(rows, totals[:, :-60], totals[:, -60:])
+        invented = InventedPlaces(tuple(f"Place{k}" for k in range(60)), totals[:1, -60:], None, None)
+        count = len(design.tree)
+        answers = RegionsAnswers(
+            saved.model, saved.counts, {}, np.zeros((1, count, len(WORDS))), np.zeros(count),
+            invented=invented, association=scored,
+        )  # fmt: skip
+        measured = measure_association(design, answers)
+        findings = add_findings(replace(saved, association=measured)).findings
+        clear += any(each.evidence == "clear" and each.measure == "association" for each in findings)
+    assert clear <= 5
+
+
+def test_a_ratio_below_one_is_no_evidence(saved: RegionsResult) -> None:
+    association = saved.association
+    assert association is not None
+    regions = [replace(region, more=[], less=[], topics={}, valence=None) for region in association.regions]
+    low = replace(association, marked=0, regions=regions, ratio=Estimate(0.5, 0.4, 0.6, 1e-9, 1e-9))
+    first = next(list_findings(replace(saved, association=low)))
+    assert first.evidence == "none" and "no more than names alone" in first.sentence
+    high = next(list_findings(replace(saved, association=replace(low, ratio=Estimate(1.5, 1.4, 1.6, 1e-9, 1e-9)))))
+    assert high.evidence == "clear" and "1.50 times as strongly as words and invented names" in high.sentence
+
+
+def test_paraphrases_that_disagree_are_a_caution(saved: RegionsResult) -> None:
+    association = saved.association
+    assert association is not None
+    for agreement, expected in ((0.6, 1), (0.8, 0)):
+        result = add_findings(replace(saved, association=replace(association, agreement=agreement)))
+        cautions = [each for each in with_role(result.findings, "caution") if "paraphrases agree" in each.sentence]
+        assert len(cautions) == expected
+        assert all("--paraphrases 14" in each.next_step for each in cautions)
+
+
+@pytest.mark.parametrize("width", [80, 60])
+def test_a_result_fits_on_one_screen(
+    saved: RegionsResult, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    show_result(saved, Path("here"), View())
+    out = capsys.readouterr().out
+    lines = out.splitlines()
+    assert all(len(line) <= width for line in lines) and (len(lines) <= 25 or width < 80)
+    assert "Typical words" in out and "×*" in out and "C_w" not in out
+    show_result(saved, Path("here"), View(full=True))
+    full = capsys.readouterr().out
+    joined = " ".join(full.split())
+    assert all(len(line) <= width for line in full.splitlines())
+    for part in ("Of the variance of log-likelihoods", "Association score", "Favourable words", "Balanced C_w"):
+        assert part in joined
+    assert "Sweden" in full and "Reliability of the mean over 3 paraphrases" in joined
+
+
+def test_several_models_are_listed_by_their_ratios(saved: RegionsResult) -> None:
+    lines = [str(part) for part in agreement_report({"one": saved, "other": audit(placebo=False)}, [])]
+    assert saved.association is not None and saved.association.ratio is not None
+    (line,) = [line for line in lines if "invented names" in line]
+    assert line.startswith("one: Words and countries") and f"{saved.association.ratio.value:.2f} times" in line
+
+
+def test_without_marks_the_table_is_that_of_the_scores(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    show_result(audit(), Path("here"), View())
+    out = capsys.readouterr().out
+    assert "Balanced C_w" in out and "Typical words" not in out
+
+
+def test_files_hold_every_number(saved: RegionsResult) -> None:
+    assert saved.folder is not None and saved.association is not None and saved.association.estimates is not None
+    run = read_run(saved.folder)
+    estimates = read_associations(run)
+    for name, numbers in vars(saved.association.estimates).items():
+        assert np.allclose(getattr(estimates, name), numbers, equal_nan=True)
+    with (saved.folder / "tables" / "associations.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    marked = [row for row in rows if row["is_marked"] == "True"]
+    assert len(marked) == saved.association.marked
+    kenya = [row for row in rows if row["name"] == "Kenya"]
+    assert len(kenya) == 6 and kenya[0]["word"] == WORDS[0].word and float(kenya[0]["times"]) > 20
+    with (saved.folder / "tables" / "valence.csv").open(encoding="utf-8") as file:
+        tones = {row["name"]: row for row in csv.DictReader(file)}
+    sweden = next(region for region in list_compared(saved.association) if region.name == "Sweden")
+    assert sweden.valence is not None and float(tones["Sweden"]["times"]) == sweden.valence.value
+    assert len(tones) == len(list_compared(saved.association))
+    topic, times = next(iter(sweden.topics.items()))
+    assert float(tones["Sweden"][f"topic_{topic}"]) == times.value
+
+
+def test_a_damaged_file_is_refused(saved: RegionsResult, tmp_path: Path) -> None:
+    assert saved.folder is not None and saved.association is not None
+    run = read_run(saved.folder)
+    (tmp_path / "associations.parquet").write_bytes(b"no parquet")
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(InputError, match=r"associations.parquet is missing, damaged or of another run"):
+            read_associations(replace(run, folder=folder))
+    fewer = replace(saved.association, words=saved.association.words[1:])
+    with pytest.raises(InputError, match="of another run"):
+        read_associations(replace(run, result=replace(run.result, association=fewer)))
+
+
+def test_rules_of_a_gate(saved: RegionsResult) -> None:
+    model = f'"{saved.model.name}"'
+    assert saved.association is not None and saved.association.ratio is not None
+    low, high = saved.association.ratio.low or 0, saved.association.ratio.high or 0
+    assert_gate(
+        saved,
+        f"regions.{model}.association.ratio < {high + 0.01}",
+        f"regions.{model}.association.ratio > {low - 0.01}",
+        f"regions.{model}.association.marked <= {saved.association.marked}",
+        f"regions.{model}.association.valence.worst < 20",
+    )
+    for rule in (f"association.ratio < {high - 0.01}", "association.marked < 1", "association.valence.worst < 1.5"):
+        with pytest.raises(AssertionError):
+            assert_gate(saved, f"regions.{model}.{rule}")
+    untested = audit(placebo=False)
+    for path in ("ratio", "marked"):
+        with pytest.raises(AssertionError, match="has no value"):
+            assert_gate(untested, f"regions.{model}.association.{path} < 99")
+    with pytest.raises(InputError, match="is unknown"):
+        assert_gate(saved, f"regions.{model}.association.ration < 2")
+
+
+def test_rows_of_cards_and_frames(saved: RegionsResult) -> None:
+    rows = list(card_rows(saved))
+    assert len({tuple(row) for row in rows}) == 1 and rows[0]["Measure"].startswith(
+        "Association of words and countries"
+    )
+    assert saved.association is not None and saved.association.ratio is not None
+    assert rows[0]["Value"] == f"{saved.association.ratio.value:.3g}" and "Earth" in rows[2]["Measure"]
+    frame = saved.to_frame()
+    measures = set(frame["measure"])
+    assert {"association.valence", "association.strength", "association.score"} <= measures
+    assert {f"association.topic.{word.topic}" for word in WORDS} <= measures
+    tones = frame[frame["measure"] == "association.valence"]
+    assert list(tones[tones["is_marked"]]["region"]) == ["Sweden"] and set(tones["against"]) == {"average country"}
+    assert f"Associations of {len(COUNTRIES) + 1} countries" in "\n".join(saved.summarise())
+
+
+@pytest.mark.slow
+def test_two_models_are_compared(tmp_path: Path, run: Run) -> None:
+    words = [word.word for word in WORDS]
+
+    def deepen(size: float) -> Any:
+        return lambda text: size * sum(say(place, words[k::7], 1.0)(text) for k, place in enumerate(PLANTED[:5]))
+
+    runs = [
+        audit(deepen(size), out=tmp_path / name, placebo=placebo)
+        for size, name, placebo in ((3.0, "strong", True), (0.3, "weak", True), (0.3, "untested", False))
+    ]
+    ratios = [each.association.ratio for each in runs[:2] if each.association]
+    result = geobias.compare([tmp_path / "strong", tmp_path / "weak"])
+    row = next(row for row in result.comparisons[0].rows if row.measure == "association.ratio")
+    assert (row.first, row.second) == tuple(ratio.value for ratio in ratios if ratio)
+    assert row.difference.value == pytest.approx(log((row.second or 0) / (row.first or 1)))
+    first, second, *_ = result.findings
+    assert (first.measure, first.evidence, first.direction) == ("association", "clear", "lower")
+    assert second.measure == "distance" and f"{row.second:.2f} against {row.first:.2f} times" in first.sentence
+    assert "association.ratio" in set(result.to_frame()["measure"])
+    untested = geobias.compare([tmp_path / "weak", tmp_path / "untested"])
+    assert untested.findings[0].evidence == "not testable" and "--no-placebo" in untested.findings[0].next_step
+    audit(paraphrases=1, out=tmp_path / "fewer")
+    code, _, err = run("compare", tmp_path / "weak", tmp_path / "fewer")
+    assert code == 2 and "different number of paraphrases" in err
+    code, out, err = run("compare", tmp_path / "strong", tmp_path / "weak", "--full")
+    assert code == 0 and "association.ratio against invented names" in " ".join(out.split()), err
+
+
+def test_results_without_associations_are_read(saved: RegionsResult) -> None:
+    content = audit(paraphrases=0).to_dict()
+    assert content["association"] is None
+    assert from_json(RegionsResult, content).association is None

@@ -1,0 +1,282 @@
+"""What the model says of whom, on the page: planted associations are shown, and without any there is a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from geobias.audits.regions import page_association
+from geobias.audits.regions.association_records import Association, RegionAssociation, list_compared
+from geobias.audits.regions.files import read_associations
+from geobias.audits.regions.page import section
+from geobias.audits.regions.page_map import country_blocks
+from geobias.audits.regions.result import RegionsResult
+from geobias.measures.estimates import Estimate
+from geobias.report.page.blocks import Block, Chart, Remark, Section, Table, WorldMap
+from geobias.report.page.stills import draw_still
+from geobias.report.page.world_map import draw_still_map
+from geobias.report.runs import FinishedRun
+from tests.audits.regions.association_worlds import COUNTRIES, PLANTED, WORDS, World, world_run
+
+Run = FinishedRun[RegionsResult]
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return world_run(tmp_path_factory.mktemp("planted") / "run", PLANTED)
+
+
+@pytest.fixture(scope="module")
+def null(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return world_run(tmp_path_factory.mktemp("null") / "run", World())
+
+
+@pytest.fixture(scope="module")
+def untested(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return world_run(tmp_path_factory.mktemp("untested") / "run", PLANTED, placebo=False)
+
+
+def find(run: Run, key: str) -> Any:
+    """The block with this id, or None."""
+    blocks: list[Block] = [*section(run, "regions").blocks]
+    return next((block for block in blocks if block.id == f"regions-{key}"), None)
+
+
+def get_association(run: Run) -> Association:
+    assert run.result.association is not None
+    return run.result.association
+
+
+def change_regions(run: Run, change: dict[str, dict[str, object]], **settings: object) -> Run:
+    """The run with other fields of some regions, by name."""
+    association = get_association(run)
+    regions = [replace(region, **change.get(region.name, {})) for region in association.regions]  # type: ignore[arg-type]
+    changed_settings = replace(run.result.settings, **settings)  # type: ignore[arg-type]
+    result = replace(run.result, association=replace(association, regions=regions), settings=changed_settings)
+    return replace(run, result=result)
+
+
+def drawn_rows(chart: Chart) -> list[dict[str, Any]]:
+    """The rows that the marks of a chart are drawn from."""
+    return max(chart.spec["datasets"].values(), key=len)
+
+
+def scales(spec: Any) -> Iterator[dict[str, Any]]:
+    """Every scale of a chart."""
+    for layer in spec["layer"]:
+        yield from (channel["scale"] for channel in layer["encoding"].values() if "scale" in channel)
+
+
+def test_intervals_come_first_then_the_map_then_herb(planted: Run) -> None:
+    page: Section = section(planted, "regions")
+    assert [block.id.removeprefix("regions-") for block in page.blocks][:6] == [
+        "valence",
+        "by-topic",
+        "typical-words",
+        "map",
+        "content",
+        "form",
+    ]
+    assert page.blocks[-1].id == "regions-countries" and "What the model says of whom" in page.lead
+    older = replace(planted, result=replace(planted.result, association=None))
+    assert not {"regions-valence", "regions-content"} & {block.id for block in section(older, "regions").blocks}
+
+
+def test_the_chart_of_valence_names_who_stands_out(planted: Run) -> None:
+    chart = find(planted, "valence")
+    assert isinstance(chart, Chart)
+    assert chart.title == "world speaks more favourably of Chad, less favourably of Italy than of the average country"
+    assert [row["region"] for row in chart.rows if row["marked"]] == ["Chad", "Italy"]
+    assert (chart.rows[0]["region"], chart.rows[-1]["region"]) == ("Chad", "Italy")
+    assert 0 < chart.rows[0]["low"] < chart.rows[0]["value"] < chart.rows[0]["high"]
+    assert len(chart.rows) == 2 + 2 * page_association.EXTREMES
+    assert any(scale.get("type") == "log" for scale in scales(chart.spec))
+    paints = {row["region"]: row["paint"] for row in drawn_rows(chart)}
+    assert (paints["Chad"], paints["Italy"]) == ("better", "worse")
+    assert all(paint.startswith("pale") for name, paint in paints.items() if name not in ("Chad", "Italy"))
+    assert "<svg" in draw_still(chart) and "2 of 12 stand out" in chart.alt
+
+
+def test_the_heat_map_shows_clear_cells_only(planted: Run) -> None:
+    chart = find(planted, "by-topic")
+    assert isinstance(chart, Chart)
+    cells = drawn_rows(chart)
+    marked = [(row["region"], row["topic"]) for row in cells if row["marked"]]
+    assert ("Brazil", "work") in marked and "Brazil work" in chart.alt
+    shown = {row["region"] for row in cells}
+    assert shown == {region for region, _ in marked} and "Kenya" not in shown
+    assert all((row["shade"] != 0) == row["marked"] for row in cells)
+    assert "better" not in str(chart.spec) and "worse" not in str(chart.spec)  # a topic is neither
+    assert "<svg" in draw_still(chart)
+
+
+def test_the_chart_of_words_has_the_planted_ones_and_can_be_hidden(planted: Run) -> None:
+    chart = find(planted, "typical-words")
+    assert isinstance(chart, Chart) and chart.has_texts
+    rows = {row["pair"]: row for row in chart.rows}
+    names = list(rows)
+    assert (names[0], names[-1]) == ("Kenya: thrifty", "France: nurse")
+    assert {name.split(":")[0] for name in names} <= {"Kenya", "France", "Chad", "Italy"}  # whose words are planted
+    assert rows["Kenya: thrifty"]["value"] > 4 and rows["France: nurse"]["value"] < 0.3
+    estimates, association = read_associations(planted), get_association(planted)
+    row = [region.name for region in list_compared(association)].index("Kenya")
+    position = [word.word for word in association.words].index("thrifty")
+    assert rows["Kenya: thrifty"]["low"] == pytest.approx(np.exp(estimates.low[row, position]))
+
+
+def test_without_effects_sentences_stand_in_place_of_charts(null: Run) -> None:
+    valence, topics, words = (find(null, key) for key in ("valence", "by-topic", "typical-words"))
+    assert isinstance(valence, Chart) and "no country is described clearly more or less favourably" in valence.title
+    assert not any(row["marked"] for row in valence.rows)
+    assert isinstance(topics, Remark) and isinstance(words, Remark)
+    assert "no topic stands out" in topics.title and "None of 420 pairs of country and word" in words.reading
+    assert "would probably be missed" in words.reading
+
+
+def test_without_placebo_nothing_is_called_clear(untested: Run) -> None:
+    valence = find(untested, "valence")
+    assert isinstance(valence, Chart) and "(not tested)" in valence.title and "--placebo" in valence.reading
+    assert find(untested, "by-topic") is None and find(untested, "typical-words") is None
+    content = find(untested, "content")
+    assert "Ratio to invented places" not in [row["quantity"] for row in content.rows]
+    world, table = find(untested, "map"), find(untested, "countries")
+    assert all(estimate.p_adjusted is None for k in (0, 1) for estimate in world.measures[k].estimates.values())
+    assert all((estimate.value or 0) >= 1 for estimate in world.measures[1].estimates.values())  # of typical words
+    assert "*" not in "".join(row["said more often"] for row in table.rows)
+
+
+def test_states_come_before_territories_unless_countries_are_chosen(
+    planted: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strong = Estimate(20.0, 15.0, 25.0, 1e-9, 1e-9)
+    change: dict[str, dict[str, object]] = {"Germany": {"id": "GU", "valence": strong, "topics": {}}}
+    monkeypatch.setattr(page_association, "MOST_MARKED", 1)
+    for countries, name in (("all", "Italy"), (COUNTRIES, "Germany")):
+        run = change_regions(planted, change, countries=countries)
+        view = page_association.AssociationView(run.result, get_association(run), read_associations(run))
+        (chart,) = page_association._valence_chart("regions", view)
+        assert [row["region"] for row in chart.rows if row["marked"]] == [name]
+        first, second = ("Chad", "Germany") if countries == "all" else ("Germany", "Chad")
+        assert f"more favourably of {first} and {second}" in chart.title
+        assert "1 of the 3 that stand out are shown" in chart.reading
+
+
+def test_regions_of_one_name_have_rows_of_their_own(planted: Run) -> None:
+    run = change_regions(planted, {"Italy": {"name": "Chad"}})
+    names = [row["region"] for row in find(run, "valence").rows]
+    assert names[0] == "Chad (TD)" and names[-1] == "Chad (IT)" and len(set(names)) == len(names)
+
+
+def test_a_word_of_two_topics_is_named_once(planted: Run) -> None:
+    association = get_association(planted)
+    position = [word.word for word in association.words].index("thrifty")
+    doubled = [replace(word, word="thrifty") if word.word == "quiet" else word for word in association.words]
+    estimates = read_associations(planted)
+    for numbers in vars(estimates).values():
+        numbers[:, position + 1] = numbers[:, position]
+    view = page_association.AssociationView(planted.result, replace(association, words=doubled), estimates)
+    (chart,) = page_association._word_chart("regions", view)
+    assert isinstance(chart, Chart) and [row["pair"] for row in chart.rows].count("Kenya: thrifty") == 1
+
+
+def test_the_table_of_content_says_what_each_number_means(planted: Run) -> None:
+    table = find(planted, "content")
+    assert isinstance(table, Table)
+    rows = {row["quantity"]: row for row in table.rows}
+    shares = get_association(planted).variance
+    assert rows["Variance: the word"]["value (95 % interval)"] == f"{100 * shares.word:.1f} %"
+    ratio = get_association(planted).ratio
+    assert ratio and rows["Ratio to invented places"]["value (95 % interval)"].startswith(f"{ratio.value:.2f} (")
+    assert "Agreement of paraphrases" in rows and all(row["what it means"].endswith(".") for row in table.rows)
+
+
+def test_the_map_starts_with_valence_and_herb_comes_last(planted: Run) -> None:
+    blocks = country_blocks(planted, "regions")
+    assert blocks
+    world = blocks.world
+    assert [measure.title for measure in world.measures] == [
+        "Favourable words",
+        "Strength of associations",
+        "Distance from the continent's mean",
+    ]
+    favourable, strength, distance = world.measures
+    assert (favourable.centre, favourable.tone, favourable.is_ratio) == (1, 1, True)
+    assert (favourable.estimates["TD"].value or 0) > 3 and (favourable.estimates["IT"].value or 1) < 0.3
+    assert max(strength.estimates, key=lambda code: strength.estimates[code].value or 0) in (
+        "TD",
+        "IT",
+        "KE",
+        "FR",
+        "BR",
+    )
+    assert strength.estimates["TD"].p_adjusted is not None and strength.estimates["TD"].p_adjusted < 0.05
+    assert world.is_hero and world.caution == ""
+    assert "artefact of names" in distance.reading or "artefact" not in str(planted.result.findings)
+    still = draw_still_map(world)
+    assert still.count("fill-opacity") >= 10 and "Favourable words" in still
+
+
+def test_the_words_of_the_map_are_the_associations(planted: Run) -> None:
+    blocks = country_blocks(planted, "regions")
+    assert blocks and blocks.world.words
+    words, estimates = blocks.world.words, read_associations(planted)
+    codes = [region.id for region in list_compared(get_association(planted))]
+    assert words["names"] == [word.word for word in WORDS] and set(words["cells"]) == set(COUNTRIES)
+    for row, code in enumerate(codes):
+        cells = np.array(words["cells"][code], dtype=float).reshape(len(WORDS), 4)
+        for column, numbers in enumerate((estimates.value, estimates.low, estimates.high)):
+            assert cells[:, column] / 1000 == pytest.approx(numbers[row], abs=6e-4)
+        assert cells[:, 3] == pytest.approx(estimates.p_adjusted[row], rel=0.06)
+    assert words["names"][words["salient"]["KE"]["more"][0]] == "thrifty"
+    frames = {name: words["frames"][words["frame"][k]] for k, name in enumerate(words["names"])}
+    assert frames["thrifty"] == "People in {region} are {description}."
+    assert frames["nurse"] == "A typical person in {region} is a {description}."
+    assert frames["succeed"] == "People in {region} usually {description}."
+    topic = next(each for each in words["topics"] if each["topic"] == "work")
+    assert topic["countries"]["BR"][0] > 1.5 and topic["words"] == [12, 13, 14, 15, 16]
+
+
+def test_sentences_about_demonyms_name_the_people(tmp_path: Any) -> None:
+    run = world_run(tmp_path / "run", World(), subject="demonym", paraphrases=2, words=WORDS[:6])
+    blocks = country_blocks(run, "regions")
+    assert blocks and blocks.world.words and blocks.world.words["people"]["KE"] == "Kenyans"
+    assert blocks.world.words["frames"][0].startswith("In general, {region} are")
+
+
+def test_the_table_of_countries_has_favourable_and_typical_words(planted: Run) -> None:
+    table = find(planted, "countries")
+    assert isinstance(table, Table) and set(table.text_columns) == {"said more often", "said less often"}
+    assert table.rows[0]["country"] == "Chad" and table.rows[-1]["country"] == "Italy"
+    kenya = next(row for row in table.rows if row["country"] == "Kenya")
+    assert kenya["said more often"].startswith("thrifty 5.") and "*" in kenya["said more often"]
+    assert kenya["said more often"].count(",") == 2
+    values = [float(row["favourable words,\ntimes"]) for row in table.rows]
+    assert values == sorted(values, reverse=True) and table.rows[0]["adjusted p"] != "–"
+    assert float(table.rows[0]["distance\n(HERB)"]) > 0
+
+
+def test_words_without_ratings_have_no_valence(planted: Run) -> None:
+    change: dict[str, dict[str, object]] = {region.name: {"valence": None} for region in _compared(planted)}
+    run = change_regions(planted, change)
+    assert find(run, "valence") is None and find(run, "map").measures[0].title == "Strength of associations"
+    table = find(run, "countries")
+    assert "favourable words,\ntimes" not in table.rows[0] and "said more often" in table.rows[0]
+
+
+def test_associations_of_other_regions_leave_the_map_to_herb(planted: Run) -> None:
+    """Below ten countries, cities are compared: they have charts, but no place on the map."""
+    association = get_association(planted)
+    regions = [replace(region, level="city") for region in _compared(planted)]
+    changed = replace(association, level="city", regions=regions)
+    run = replace(planted, result=replace(planted.result, association=changed))
+    world = find(run, "map")
+    assert isinstance(world, WorldMap) and world.measures[0].title == "Distance from the continent's mean"
+    assert "f" in (world.words or {}) and "average city" in find(run, "valence").reading
+
+
+def _compared(run: Run) -> list[RegionAssociation]:
+    return list_compared(get_association(run))

@@ -1,0 +1,107 @@
+"""Decisions of served models: by candidates, by likelihoods, and by sampled answers, against the toy's own numbers."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import count
+from math import exp, log
+from typing import Any
+
+import numpy as np
+import pytest
+
+from geobias.engine.ask import ask
+from geobias.errors import InputError
+from geobias.models.deciders.decider import CHOICE_ANSWERS, AnswerSet, Decisions
+from geobias.models.deciders.lm_decider import LMDecider
+from geobias.models.deciders.served_decider import ServedDecider
+from geobias.models.load import load_decider
+from geobias.models.served.endpoint import Endpoint
+from tests.servers import Toy, served, tokenise
+
+DOGS = AnswerSet("yes_no", ("dog", "cat"), "Choose.")
+TEXTS = ["Is it Kenya?", "Is it Chad?"]
+
+
+def reply(content: str) -> tuple[int, Any]:
+    return 200, {"choices": [{"index": 0, "message": {"role": "assistant", "content": content}}]}
+
+
+def test_candidates_of_a_chat_give_log_odds() -> None:
+    with served("chat") as toy:
+        decider = load_decider(Endpoint(toy.url, "toy"), DOGS, system="Be fair.")
+        rows = ask(decider, TEXTS).scores
+        for row, text in zip(rows, TEXTS, strict=True):
+            log_p = dict(toy.ranked(tokenise(f"Choose.\n\n{text}")))
+            np.testing.assert_allclose(row, [0, 0, log_p[b" dog"], log_p[b" cat"]])
+        path, body, _ = toy.calls[-1]
+        calls = len(toy.calls)
+        assert ask(decider, TEXTS).scored == 0 and len(toy.calls) == calls  # nothing is paid twice
+    assert isinstance(decider, ServedDecider) and path.endswith("chat/completions") and body["top_logprobs"] == 20
+    assert body["messages"][0] == {"role": "system", "content": "Be fair."}
+    assert decider.identity().asked_by == "candidates of an answer"
+
+
+def test_an_answer_that_is_no_candidate_has_the_least_of_them_at_most() -> None:
+    with served("chat") as toy:
+        toy.allowed = 5
+        decider = load_decider(Endpoint(toy.url, "toy"), AnswerSet("yes_no", ("dog", "zebra"), "Choose."))
+        row = decider.score(TEXTS[:1])[0]
+        assert row[3] == pytest.approx(toy.ranked(tokenise(f"Choose.\n\n{TEXTS[0]}"))[4][1])
+        assert decider.fingerprint and isinstance(decider, ServedDecider) and decider.candidates == 5
+
+
+def test_an_article_is_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    ranked = [("a", log(0.5)), (" A", log(0.3)), ("B", log(0.1)), ("x", log(0.01))]
+    decider = ServedDecider(Endpoint("http://localhost:1/v1", "toy"), CHOICE_ANSWERS)
+    decider.candidates = 20
+
+    async def get_candidates(*_: Any) -> Any:
+        return ranked
+
+    monkeypatch.setattr(decider, "_get_candidates", get_candidates)
+    row = asyncio.run(decider._decide("Who?", None))  # type: ignore[arg-type]
+    np.testing.assert_allclose(np.exp(row[2:]), [0.3, 0.1])
+
+
+def test_likelihoods_where_the_server_does_not_chat(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served("plain") as toy:
+        monkeypatch.setattr(toy, "_chat", lambda body: (404, {"detail": "Not Found"}))
+        decider = load_decider(Endpoint(toy.url, "toy"), DOGS)
+        begun = load_decider(Endpoint(toy.url, "toy"), DOGS, begin="<s>")
+        assert isinstance(begun, LMDecider) and begun.lm.describe("", "").begin == "<s>"
+        row = decider.score(TEXTS[:1])[0]
+        before = tokenise(f"Choose.\n\n{TEXTS[0]}\nAnswer:")
+        for value, word in zip(row[2:], ("dog", "cat"), strict=True):
+            forms = [space + form for space in (" ", "") for form in (word, word.title(), word.upper())]
+            assert value == pytest.approx(log(sum(exp(toy.log_p(before, form.encode())) for form in forms)))
+    assert isinstance(decider, LMDecider) and decider.paid
+
+
+def sample(toy: Toy, monkeypatch: pytest.MonkeyPatch, answers: list[str], samples: int | None = None) -> Decisions:
+    number = count()
+    monkeypatch.setattr(toy, "_chat", lambda body: reply(answers[next(number) % len(answers)]))
+    decider = load_decider(Endpoint(toy.url, "toy", concurrency=1), DOGS, samples=samples)
+    assert isinstance(decider, ServedDecider) and decider.identity().asked_by == f"{samples or 20} sampled answers"
+    return Decisions(DOGS, ask(decider, TEXTS).scores)
+
+
+def test_answers_are_sampled_where_there_are_no_log_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served("no-logprobs") as toy:
+        decisions = sample(toy, monkeypatch, ["Dog.", "dog", "Cat", "I cannot say.", "Maybe"])
+    assert decisions.samples.tolist() == [20, 20] and decisions.refusals.tolist() == [4, 4]
+    np.testing.assert_allclose(decisions.p, [[0.4, 0.2]] * 2)
+    np.testing.assert_allclose(decisions.log_odds, log(8.5 / 4.5))
+    np.testing.assert_allclose(decisions.log_odds_variance, 1 / 8.5 + 1 / 4.5)
+
+
+def test_a_server_that_always_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    with served("no-logprobs") as toy:
+        decisions = sample(toy, monkeypatch, ["I'm sorry, I can't decide about people."], samples=3)
+        assert len([body for _, body, _ in toy.calls if body.get("temperature") == 1]) == 6
+    assert decisions.refusals.tolist() == [3, 3] and (decisions.answered == 0).all() and (decisions.log_odds == 0).all()
+
+
+def test_sampling_needs_two_answers() -> None:
+    with pytest.raises(InputError, match="--samples must be at least 2, not 1"):
+        load_decider(Endpoint("http://localhost:1/v1", "toy"), DOGS, samples=1)

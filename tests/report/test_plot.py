@@ -1,0 +1,62 @@
+"""`result.plot()` draws the rows of `to_frame`: the ones the user chose, highest first, with marks and intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from geobias.errors import InputError
+from geobias.measures.estimates import Estimate
+from geobias.report.plot import MOST_ROWS, plot_rows
+from geobias.report.tidy import tidy_row
+
+
+def rows(countries: int = 3, models: tuple[str, ...] = ("a",)) -> list[dict[str, Any]]:
+    return [
+        tidy_row({"model": model, "country": f"C{k}"}, measure, Estimate(float(k), k - 1.0, k + 1.0, p, p), label=label)
+        for measure, label in (("delta", None), ("change", "hate"), ("change", "not-hate"))
+        for model in models
+        for k, p in ((k, 0.01 if k == 0 else 0.5) for k in range(countries))
+    ]
+
+
+def drawn(**choices: str) -> list[dict[str, Any]]:
+    spec = plot_rows(rows(), choices).to_dict()
+    return next(values for values in spec["datasets"].values() if "country" in values[0])
+
+
+def test_the_first_measure_is_drawn_the_highest_place_first() -> None:
+    values = drawn()
+    assert [row["country"] for row in values] == ["C2", "C1", "C0"]
+    assert {row["measure"] for row in values} == {"delta"} and [row["marked"] for row in values] == [False, False, True]
+
+
+def test_a_label_and_a_model_are_chosen() -> None:
+    assert {row["label"] for row in drawn(measure="change", label="not-hate")} == {"not-hate"}
+    spec = plot_rows(rows(models=("a", "b")), {}).to_dict()
+    assert "title" not in spec and "title" in plot_rows(rows(models=("a", "b")), {"model": "b"}).to_dict()
+
+
+def test_of_many_places_both_ends_are_drawn() -> None:
+    spec = plot_rows(rows(2 * MOST_ROWS), {}).to_dict()
+    text = str(spec)
+    assert "'C0'" in text and f"'C{2 * MOST_ROWS - 1}'" in text and f"'C{MOST_ROWS}'" not in text
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"measure": "kl"}, r"no measure 'kl'\. Choose from: delta, change"),
+        ({"measure": "change", "label": "joy"}, r"no label 'joy'\. Choose from: hate, not-hate"),
+        ({"model": "c"}, "no model 'c'"),
+    ],
+)
+def test_what_is_not_there_is_refused(choices: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        plot_rows(rows(), choices)
+
+
+def test_a_result_without_places_is_refused() -> None:
+    with pytest.raises(InputError, match="no numbers by region"):
+        plot_rows([{"table": "1", "value": 2.0}], {})

@@ -1,0 +1,170 @@
+"""Countries as users write them: which code each text stands for, what is suggested, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from geobias.errors import InputError
+from geobias.world.countries import (
+    AMBIGUOUS,
+    DISSOLVED,
+    FORMER,
+    PARTS,
+    _load_names,
+    find_continent,
+    find_country,
+    fold_country,
+    list_other_names,
+    load_country_names,
+    load_geonames,
+    match_country,
+)
+
+ABSENCE = "No data for {country}: leave it out."
+WORLD = load_country_names()
+
+TEXTS = {
+    "AE": "ARE|UAE|U.A.E.|United Arab Emirates|the Emirates",
+    "BO": "Bolivia|Bolivia (Plurinational State of)|Plurinational State of Bolivia",
+    "BQ": "Bonaire, Saint Eustatius and Saba|Bonaire, Sint Eustatius and Saba|Caribbean Netherlands",
+    "CD": "COD|DRC|DR Congo|D.R. Congo|Congo-Kinshasa|Congo (Kinshasa)|Democratic Republic of Congo|Zaire|"
+    "Congo, The Democratic Republic of the|Democratic Republic of the Congo",
+    "CG": "COG|Republic of the Congo|Republic of Congo|Congo, Republic of the|Congo-Brazzaville|Congo (Brazzaville)",
+    "CI": "CIV|Ivory Coast|Côte d'Ivoire|Côte d’Ivoire|cote d'ivoire|COTE DIVOIRE|Republic of Côte d'Ivoire",
+    "CN": "China|PRC|People's Republic of China",
+    "CV": "Cape Verde|Cabo Verde",
+    "CW": "Curaçao|Curacao",
+    "CZ": "Czechia|Czech Republic|the Czech Republic",
+    "DE": "Germany|Federal Republic of Germany",
+    "DO": "Dominican Republic|the Dominican Republic",
+    "DM": "Dominica|Commonwealth of Dominica",
+    "FM": "Micronesia|Federated States of Micronesia|Micronesia (Federated States of)",
+    "FR": "FR|fr|FRA|fra|France| france |FRANCE|Republic of France",
+    "GB": "GB|GBR|UK|U.K.|uk|Great Britain|Britain|the United Kingdom|"
+    "United Kingdom of Great Britain and Northern Ireland",
+    "GE": "Georgia|Republic of Georgia",
+    "GM": "Gambia|The Gambia",
+    "GW": "Guinea-Bissau|Guinea Bissau|GUINEA_BISSAU",
+    "IE": "Ireland|Republic of Ireland|Eire|Éire",
+    "IR": "Iran|Iran, Islamic Republic of|Iran (Islamic Republic of)|Islamic Republic of Iran",
+    "KG": "Kyrgyzstan|Kyrgyz Republic",
+    "KP": "North Korea|DPRK|Korea, North|Korea (Democratic People's Republic of)|Democratic People's Republic of Korea",
+    "KR": "South Korea|ROK|Korea, South|Korea, Republic of|Republic of Korea|KOR",
+    "LA": "Laos|Lao PDR|Lao People's Democratic Republic",
+    "LC": "Saint Lucia|St. Lucia|St Lucia",
+    "MD": "Moldova|Moldova, Republic of|Republic of Moldova",
+    "MK": "Macedonia|North Macedonia|Republic of North Macedonia|FYROM",
+    "MM": "Burma|Myanmar",
+    "MO": "Macao|Macau",
+    "NA": "NA|NAM|Namibia",
+    "NL": "Holland|Netherlands|the Netherlands|Netherlands, Kingdom of the|Kingdom of the Netherlands",
+    "PS": "Palestine|State of Palestine|Palestine, State of|Palestinian Territory",
+    "RE": "Réunion|reunion",
+    "RU": "Russia|Russian Federation|RUS",
+    "ST": "ST|STP|São Tomé and Príncipe|Sao Tome & Principe",
+    "SY": "Syria|Syrian Arab Republic",
+    "SZ": "Swaziland|Eswatini|Kingdom of Eswatini",
+    "TL": "East Timor|Timor-Leste|Timor Leste",
+    "TR": "Turkey|Türkiye|Turkiye|TÜRKİYE|Republic of Türkiye",
+    "TW": "Taiwan|Taiwan, Province of China|Republic of China|TWN",
+    "TZ": "Tanzania|Tanzania, United Republic of|United Republic of Tanzania",
+    "US": "US|us|U.S.|USA|usa|U.S.A.|United States|the United States of America|America",
+    "VA": "Vatican|Vatican City|the Vatican|Holy See",
+    "VC": "St Vincent and the Grenadines|Saint Vincent & Grenadines",
+    "VI": "U.S. Virgin Islands|US Virgin Islands|Virgin Islands (U.S.)|United States Virgin Islands",
+    "VG": "British Virgin Islands|Virgin Islands (British)|Virgin Islands, British",
+    "VN": "Vietnam|Viet Nam",
+    "XK": "Kosovo|XKX",
+    "AN": "Netherlands Antilles",
+    "CS": "Serbia and Montenegro",
+}
+
+
+@pytest.mark.parametrize(("text", "code"), [(text, code) for code, texts in TEXTS.items() for text in texts.split("|")])
+def test_codes_names_and_other_names(text: str, code: str) -> None:
+    assert match_country(text) == code == find_country(text, WORLD, ABSENCE)
+
+
+def test_every_country_goes_by_its_codes_and_its_name() -> None:
+    for code, entry in load_geonames().get_countries().items():
+        for text in (code, entry["iso3"], entry["iso3"].lower(), entry["name"], f"the {entry['name'].upper()}"):
+            assert match_country(text) == code, text
+
+
+def test_no_name_belongs_to_two_countries() -> None:
+    names = {fold_country(name): code for code, name in WORLD.items()}
+    assert len(names) == len(WORLD)
+    assert all(names.get(name, code) == code for name, code in _load_names().items())
+    assert not {*AMBIGUOUS, *PARTS, *FORMER} & set(_load_names())
+    codes = {*_load_names().values(), *DISSOLVED, *PARTS.values(), *(c for group in FORMER.values() for c in group)}
+    assert codes <= set(WORLD)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Frnace", "Unknown country 'Frnace'. Did you mean France (FR)?"),
+        ("Marocco", "Unknown country 'Marocco'. Did you mean Morocco (MA)?"),
+        ("Slovania", "Unknown country 'Slovania'. Did you mean Slovenia (SI) or Slovakia (SK)?"),
+        ("Austalia", "Unknown country 'Austalia'. Did you mean Australia (AU)?"),  # Austria is farther
+        ("Grate Britain", "Unknown country 'Grate Britain'. Did you mean United Kingdom (GB)?"),
+        ("Untied States", "Unknown country 'Untied States'. Did you mean United States (US)?"),
+        ("England", "Unknown country 'England'. It is part of United Kingdom (GB). Use GB."),
+        ("scotland", "Unknown country 'scotland'. It is part of United Kingdom (GB). Use GB."),
+        ("WALES", "Unknown country 'WALES'. It is part of United Kingdom (GB). Use GB."),
+        ("Northern Ireland", "part of United Kingdom (GB). Use GB."),
+        ("USSR", "It no longer exists. Use a country of today, such as Kazakhstan (KZ), Russia (RU) or Ukraine (UA)."),
+        ("Korea", "The country 'Korea' is ambiguous. Use North Korea (KP) or South Korea (KR)."),
+        ("Congo", "ambiguous. Use Democratic Republic of the Congo (CD) or Republic of the Congo (CG)."),
+    ],
+)
+def test_what_is_near_is_suggested(text: str, message: str) -> None:
+    assert message in refusal(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Atlantis", "Wakanda", "Texas", "QQ", "xx", "USB", "", " ", "the", "Saint", "State of Georgia", "!?",
+             "x" * 4000]
+)  # fmt: skip
+def test_what_is_not_near_gets_no_suggestion(text: str) -> None:
+    message = refusal(text)
+    assert message.endswith("Use a code (FR, FRA) or an English name (France).") and len(message) < 160
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(InputError) as error:
+        find_country(text, WORLD, ABSENCE)
+    return str(error.value)
+
+
+def test_a_country_that_the_audit_lacks_is_named() -> None:
+    few = {"FR": "France", "CD": "Democratic Republic of the Congo"}
+    with pytest.raises(InputError, match=r"^No data for United States \(US\): leave it out\.$"):
+        find_country("usa", few, ABSENCE)
+    with pytest.raises(InputError, match=r"^Unknown country 'England'\. Use a code"):
+        find_country("England", few, ABSENCE)  # the United Kingdom would be refused too
+    assert find_country("Congo", few, ABSENCE) == "CD"  # the only one of the two
+
+
+def test_the_audits_own_names_come_first() -> None:
+    own = {"England": "England", "A+": "A+", "A-": "A-", "x": "Georgia"}
+    assert [find_country(text, own, ABSENCE) for text in ("england", "a+", "a-", "georgia")] == [
+        "England",
+        "A+",
+        "A-",
+        "x",
+    ]
+
+
+def test_continents() -> None:
+    known = {"AF": "Africa", "NA": "North America", "SA": "South America"}
+    assert [find_continent(text, known) for text in ("af", "NORTH-america", " Africa ")] == ["AF", "NA", "AF"]
+    with pytest.raises(
+        InputError, match=r"Unknown continent 'Mu'\. Choose from: Africa \(AF\), North America \(NA\), South"
+    ):
+        find_continent("Mu", known)
+
+
+def test_other_names_of_a_country() -> None:
+    assert {"gbr", "uk", "england"} <= set(list_other_names("GB")) and "united kingdom" not in list_other_names("GB")
+    assert list_other_names("nowhere") == []
