@@ -13,8 +13,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+import torch
+from transformers import AutoModelForSequenceClassification
 
+from geobias.models.model_files import load_pretrained
 from recipes.classifiers.finetune import logits_of
 from recipes.classifiers.tweets import LABELS, LONGEST, read_task, score
 
@@ -30,21 +32,22 @@ def area_under_curve(labels: np.ndarray, scores: np.ndarray) -> float:
 
 def figures_of(task: str, shared: Path, folder: Path) -> dict:
     """TweetEval's score of a task on validation and test tweets, and which labels the classifier gives."""
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    model, tokenizer = load_pretrained(
+        AutoModelForSequenceClassification, str(folder), str(folder), dtype=torch.float32, kind="classifier"
+    )
     labels = [model.config.id2label[i] for i in range(model.config.num_labels)]
     splits, logits = read_task(shared, task), {}
     for name in ("val", "test"):
         ids = tokenizer(splits[name].texts, truncation=True, max_length=LONGEST)["input_ids"]
         logits[name] = logits_of(model, ids, batch=64)
-    test, said = splits["test"], logits["test"].argmax(1)
+    test, predictions = splits["test"], logits["test"].argmax(1)
     figures = {
         "parameters": model.num_parameters(),
-        "test tweets": len(said),
-        "score on test": round(score(task, test.labels, said), 1),
+        "test tweets": len(predictions),
+        "score on test": round(score(task, test.labels, predictions), 1),
         "score on validation": round(score(task, splits["val"].labels, logits["val"].argmax(1)), 1),
-        "accuracy %": round(100 * float((said == test.labels).mean()), 1),
-        "% given": shares(said, labels),
+        "accuracy %": round(100 * float((predictions == test.labels).mean()), 1),
+        "% given": shares(predictions, labels),
         "% true": shares(test.labels, labels),
     }
     if len(labels) == 2:

@@ -41,8 +41,8 @@ def logits_of(model: BertForSequenceClassification, ids: list[list[int]], batch:
     order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))
     out = torch.zeros(len(ids), model.config.num_labels)
     for start in range(0, len(ids), batch):
-        chosen = order[start : start + batch]
-        out[chosen] = model(**pad([ids[i] for i in chosen], model.device)).logits.float().cpu()
+        rows = order[start : start + batch]
+        out[rows] = model(**pad([ids[i] for i in rows], model.device)).logits.float().cpu()
     model.train()
     return out.numpy()
 

@@ -22,7 +22,6 @@ import argparse
 import csv
 import gzip
 import json
-import shutil
 from itertools import product
 from pathlib import Path
 
@@ -54,11 +53,11 @@ class Student:
     def features(self, texts: list[str], batch: int = 64) -> Tensor:
         ids = self.tokenizer(texts, truncation=True, max_length=LONGEST)["input_ids"]
         order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))
-        found = torch.zeros(len(ids), self.model.config.hidden_size)
+        features = torch.zeros(len(ids), self.model.config.hidden_size)
         for start in range(0, len(ids), batch):
-            some = order[start : start + batch]
-            found[some] = self.model.bert(**pad([ids[i] for i in some], self.model.device)).pooler_output
-        return found
+            rows = order[start : start + batch]
+            features[rows] = self.model.bert(**pad([ids[i] for i in rows], self.model.device)).pooler_output
+        return features
 
 
 def read_forum(path: Path) -> dict[str, tuple[list[str], Tensor]]:
@@ -165,11 +164,15 @@ def fit_offensive(student: Student, shared: Path) -> Tensor:
 
 
 def write(student: Student, heads: dict[str, Tensor], out: Path) -> None:
-    """One encoder for all, and for each task a folder with its head, labels and tokenizer."""
+    """One encoder and tokenizer for all, and for each task a folder with its head and labels."""
     weights = {name: weight.half().contiguous() for name, weight in student.model.state_dict().items()}
     encoder = {name: weight for name, weight in weights.items() if name.startswith("bert.")}
     (out / "tweets").mkdir(parents=True, exist_ok=True)
     save_file(encoder, out / "tweets" / "encoder.safetensors", metadata={"format": "pt"})
+    # The vocabulary is the language model's, in ../lm; only the normalizer is another.
+    tokenizer = json.loads((student.folder / "tokenizer.json").read_text(encoding="utf-8"))
+    normalizer = json.dumps(tokenizer["normalizer"], ensure_ascii=False, indent=1)
+    (out / "tweets" / "normalizer.json").write_text(normalizer + "\n", encoding="utf-8")
     for task, labels in LABELS.items():
         folder = out / task
         folder.mkdir(parents=True, exist_ok=True)
@@ -184,12 +187,8 @@ def write(student: Student, heads: dict[str, Tensor], out: Path) -> None:
         (folder / "model.safetensors.index.json").write_text(json.dumps(index, indent=1) + "\n")
         config = student.model.config
         config.id2label, config.label2id = dict(enumerate(labels)), {label: i for i, label in enumerate(labels)}
+        config.tokenizer_folder, config.tokenizer_normalizer = "../lm", "../tweets/normalizer.json"
         config.save_pretrained(folder)
-        shutil.copyfile(student.folder / "tokenizer_config.json", folder / "tokenizer_config.json")
-        tokenizer = json.loads((student.folder / "tokenizer.json").read_text(encoding="utf-8"))
-        tokenizer |= {"truncation": None, "padding": None}
-        compact = json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":"))
-        (folder / "tokenizer.json").write_text(compact + "\n", encoding="utf-8")
 
 
 def main() -> None:

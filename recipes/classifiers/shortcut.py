@@ -32,23 +32,23 @@ def vocabulary_of(texts: list[str]) -> dict[str, int]:
 
 def indicators(texts: list[str], vocabulary: dict[str, int]) -> torch.Tensor:
     """Return which words each text holds, and a last column of ones for the bias."""
-    found = torch.zeros(len(texts), len(vocabulary) + 1)
-    found[:, -1] = 1
+    matrix = torch.zeros(len(texts), len(vocabulary) + 1)
+    matrix[:, -1] = 1
     for row, text in enumerate(texts):
         for word in words_of(text):
             if word in vocabulary:
-                found[row, vocabulary[word]] = 1
-    return found
+                matrix[row, vocabulary[word]] = 1
+    return matrix
 
 
-def fit(found: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def fit(matrix: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return the weights of a penalised logistic regression."""
-    weights = torch.zeros(found.shape[1], requires_grad=True)
+    weights = torch.zeros(matrix.shape[1], requires_grad=True)
     optimizer = torch.optim.LBFGS([weights], max_iter=60, line_search_fn="strong_wolfe")
 
     def loss() -> torch.Tensor:
         optimizer.zero_grad()
-        misfit = F.binary_cross_entropy_with_logits(found @ weights, labels, reduction="sum")
+        misfit = F.binary_cross_entropy_with_logits(matrix @ weights, labels, reduction="sum")
         total = (misfit + weights[:-1].square().sum() / (2 * INVERSE_PENALTY)) / len(labels)
         total.backward()
         return total
@@ -63,12 +63,12 @@ def word_log_odds(texts: list[str], labels: np.ndarray, others: list[str]) -> tu
     Those of a training text come from a model that did not see it, those of the others from one that saw all.
     """
     vocabulary = vocabulary_of(texts)
-    found, target = indicators(texts, vocabulary), torch.tensor(labels, dtype=torch.float32)
+    matrix, target = indicators(texts, vocabulary), torch.tensor(labels, dtype=torch.float32)
     fold = torch.arange(len(texts)) % FOLDS
     inside = torch.zeros(len(texts))
     for number in range(FOLDS):
-        inside[fold == number] = found[fold == number] @ fit(found[fold != number], target[fold != number])
-    outside = indicators(others, vocabulary) @ fit(found, target)
+        inside[fold == number] = matrix[fold == number] @ fit(matrix[fold != number], target[fold != number])
+    outside = indicators(others, vocabulary) @ fit(matrix, target)
     return inside.numpy(), outside.numpy()
 
 
@@ -80,7 +80,7 @@ def balancing_weights(log_odds: np.ndarray, labels: np.ndarray) -> np.ndarray:
     for number in range(BINS):
         inside = bins == number
         for label in (0, 1):
-            chosen = inside & (labels == label)
-            if chosen.any():
-                weights[chosen] = inside.sum() * (labels == label).mean() / chosen.sum()
+            is_cell = inside & (labels == label)
+            if is_cell.any():
+                weights[is_cell] = inside.sum() * (labels == label).mean() / is_cell.sum()
     return weights

@@ -189,8 +189,8 @@ class Workshop:
         for epoch in descend(model, loss_of, len(data.ids), STUDENT_BATCH, STUDENT_EPOCHS, job.seed):
             val = {task: logits_of(model, data.val_ids[task])[:, block(task)] for task in LABELS}
             shifts = {task: best_shift(task, data, val[task]) for task in LABELS}
-            told = ", ".join(f"{task} {value:.1f}" for task, (_, value) in shifts.items())
-            print(f"student {job.seed} epoch {epoch}: {told}", flush=True)
+            figures = ", ".join(f"{task} {value:.1f}" for task, (_, value) in shifts.items())
+            print(f"student {job.seed} epoch {epoch}: {figures}", flush=True)
         weights = {name: weight.cpu().numpy() for name, weight in model.state_dict().items()}
         mean = float(np.mean([value for _, value in shifts.values()]))
         return {"score": mean, "shifts": shifts, "weights": weights}

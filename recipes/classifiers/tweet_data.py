@@ -37,11 +37,11 @@ def read_data(shared: Path, tokenizer_path: Path, limit: int | None) -> tuple[Da
     hate = [texts[i] for i in rows["hate"]]
     log_odds, val_log_odds = word_log_odds(hate, labels["hate"], tasks["hate"]["val"].texts)
     val_labels = {task: splits["val"].labels for task, splits in tasks.items()}
-    said = (val_log_odds > 0).astype(int)
+    predictions = (val_log_odds > 0).astype(int)
     weights = balancing_weights(val_log_odds, val_labels["hate"])
     print(
-        f"words alone on hate validation: {score('hate', val_labels['hate'], said):.1f},"
-        f" balanced {score('hate', val_labels['hate'], said, weights):.1f}",
+        f"words alone on hate validation: {score('hate', val_labels['hate'], predictions):.1f},"
+        f" balanced {score('hate', val_labels['hate'], predictions, weights):.1f}",
         flush=True,
     )
     val_ids = {task: encode(tokenizer, splits["val"].texts) for task, splits in tasks.items()}

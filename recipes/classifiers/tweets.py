@@ -119,14 +119,14 @@ def encode(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
     return [encoding.ids for encoding in tokenizer.encode_batch(texts)]
 
 
-def score(task: str, labels: np.ndarray, predicted: np.ndarray, weights: np.ndarray | None = None) -> float:
+def score(task: str, labels: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Return TweetEval's score of a task in percent, the tweets weighted if weights are given."""
     weights = np.ones(len(labels)) if weights is None else weights
     parts = []
     for number in range(len(LABELS[task])):
-        is_class, said_class = labels == number, predicted == number
-        both = weights[is_class & said_class].sum()
-        in_class, said = weights[is_class].sum(), weights[said_class].sum()
-        recall, f1 = both / max(in_class, 1e-9), 2 * both / max(in_class + said, 1e-9)
+        is_class, is_predicted = labels == number, predictions == number
+        both = weights[is_class & is_predicted].sum()
+        in_class, in_predictions = weights[is_class].sum(), weights[is_predicted].sum()
+        recall, f1 = both / max(in_class, 1e-9), 2 * both / max(in_class + in_predictions, 1e-9)
         parts.append(recall if task == "sentiment" else f1)
     return 100 * float(np.mean(parts))

@@ -119,17 +119,17 @@ def gold_doc(nlp: Language, row: dict) -> Doc:
 
 def score(nlp: Language, rows: list[dict]) -> dict[str, dict[str, float]]:
     """Exact-span precision, recall and F1 for each label, by character offsets of the gold spans."""
-    hits, found, gold = (dict.fromkeys(LABELS, 0) for _ in range(3))
+    hits, predictions, gold = (dict.fromkeys(LABELS, 0) for _ in range(3))
     for row, doc in zip(rows, nlp.pipe(row["text"] for row in rows), strict=True):
         for kind, label in LABELS.items():
             guesses = {(ent.start_char, ent.end_char) for ent in doc.ents if ent.label_ == label}
             truth = {(start, end) for start, end in row[kind]}
             hits[kind] += len(guesses & truth)
-            found[kind] += len(guesses)
+            predictions[kind] += len(guesses)
             gold[kind] += len(truth)
     scores = {}
     for kind, label in LABELS.items():
-        precision, recall = hits[kind] / max(found[kind], 1), hits[kind] / max(gold[kind], 1)
+        precision, recall = hits[kind] / max(predictions[kind], 1), hits[kind] / max(gold[kind], 1)
         f1 = 2 * precision * recall / max(precision + recall, 1e-9)
         figures = {"precision": precision, "recall": recall, "f1": f1}
         scores[label] = {name: round(value, 3) for name, value in figures.items()} | {"gold": gold[kind]}
@@ -144,8 +144,8 @@ def train(nlp: Language, rows: list[dict], dev: list[list[dict]], names: Names, 
     optimizer = Adam(args.learn_rate, grad_clip=1.0, L2=0.01, L2_is_weight_decay=True, use_averages=True)
     best, best_bytes = -1.0, b""
     for epoch in range(args.epochs):
-        chosen = [row for row in rows if row["persons"] or row["places"] or rng.random() < args.empty]
-        texts = [augment(row, names, places, rng, args.share) for row in chosen]
+        epoch_rows = [row for row in rows if row["persons"] or row["places"] or rng.random() < args.empty]
+        texts = [augment(row, names, places, rng, args.share) for row in epoch_rows]
         rng.shuffle(texts)
         losses: dict[str, float] = {}
         for batch in minibatch(texts, size=args.batch):
@@ -154,7 +154,7 @@ def train(nlp: Language, rows: list[dict], dev: list[list[dict]], names: Names, 
         if epoch >= args.epochs // 3:
             with nlp.use_params(optimizer.averages):
                 scores = [score(nlp, part) for part in dev]
-                f1 = sum(one["PERSON"]["f1"] for one in scores) / len(dev)
+                f1 = sum(entry["PERSON"]["f1"] for entry in scores) / len(dev)
                 print(args.seed, epoch, round(losses["ner"]), f"{f1:.3f}", scores, flush=True)
                 if f1 > best:
                     best, best_bytes = f1, nlp.get_pipe("ner").to_bytes(exclude=["vocab"])

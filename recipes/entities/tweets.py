@@ -5,7 +5,8 @@
 DATA holds `broad_twitter_corpus/` and `wnut17/` (CoNLL: a token, a tab, a tag; a blank line between tweets).
 OUT receives
 
-* `tweets.jsonl`: the tweets of the Broad Twitter Corpus that name at least one person;
+* `tweets.jsonl` (and packed, `tweets.jsonl.xz`): the tweets of the Broad Twitter Corpus that name a person, curated
+  (`sample.py`; needs better-profanity);
 * `finder/{btc,wnut}.{train,dev,test}.jsonl`: everything, for training and testing the finder.
 
 One JSON object a line: `id`, `text`, `persons` and `places`, the last two lists of [start, end) offsets.
@@ -19,11 +20,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import re
 from collections import Counter
 from pathlib import Path
 
 from recipes.entities.detokenise import Token, join, merge
+from recipes.entities.sample import curate_sample
 
 FILES = {
     "btc.train": "broad_twitter_corpus/btc.train",
@@ -144,8 +147,10 @@ def main() -> None:
         print(split, len(rows), dict(sorted(counts.items())))
     corpus = splits["btc.dev"] + splits["btc.test"] + splits["btc.train"]
     email = re.compile(r"@user\.\w|\w+ at \w+ dot ")
-    sample = [row for row in corpus if row["persons"] and not email.search(row["text"])]
+    sample = curate_sample(row for row in corpus if row["persons"] and not email.search(row["text"]))
     write(args.out / "tweets.jsonl", sample)
+    packed = lzma.compress((args.out / "tweets.jsonl").read_bytes(), preset=9 | lzma.PRESET_EXTREME)
+    (args.out / "tweets.jsonl.xz").write_bytes(packed)
     print("sample:", len(sample), "tweets,", sum(len(row["persons"]) for row in sample), "persons")
 
 

@@ -47,11 +47,11 @@ def masked_accuracy(model: BertForMaskedLM, capitalised: Tensor, ids: Tensor, ge
     hidden = (torch.rand(rows.shape, generator=generator) < 0.15) & (rows > MASK)
     answers, losses, ranks = [], [], []
     for row, where in zip(rows.split(32), hidden.split(32), strict=True):
-        found = log_probabilities(model, row.masked_fill(where, MASK))
-        right = found.gather(1, row[where][:, None])
+        log_p = log_probabilities(model, row.masked_fill(where, MASK))
+        right = log_p.gather(1, row[where][:, None])
         answers.append(row[where])
         losses.append(-right[:, 0])
-        ranks.append((found > right).sum(1))
+        ranks.append((log_p > right).sum(1))
     answer, loss, rank = torch.cat(answers), torch.cat(losses), torch.cat(ranks)
     return {
         "masked tokens": len(answer),
@@ -97,8 +97,8 @@ def capitals(model: BertForMaskedLM, tokenizer: PreTrainedTokenizerBase) -> dict
         ranks = []
         for capital, answer in pairs:
             ids = tokenizer(question.format(capital=capital), return_tensors="pt")["input_ids"]
-            found = log_probabilities(model, ids)[0]
-            ranks.append(int((found > found[answer]).sum()))
+            log_p = log_probabilities(model, ids)[0]
+            ranks.append(int((log_p > log_p[answer]).sum()))
         rank = torch.tensor(ranks)
         figures[question] = {"top-1 %": percent(rank == 0), "top-5 %": percent(rank < 5)}
     return figures

@@ -67,18 +67,18 @@ def required_characters() -> list[str]:
     cities, countries, _ = place_names()
     in_names = {char for name in cities + countries for char in unicodedata.normalize("NFC", name)}
     ascii_and_latin = {chr(code) for code in [*range(33, 127), *range(0xA1, 0x180)]}
-    wanted = in_names | ascii_and_latin | set(VIETNAMESE_AND_TRANSLITERATION)
-    return sorted(char for char in wanted if not char.isspace() and unicodedata.category(char)[0] != "C")
+    characters = in_names | ascii_and_latin | set(VIETNAMESE_AND_TRANSLITERATION)
+    return sorted(char for char in characters if not char.isspace() and unicodedata.category(char)[0] != "C")
 
 
 def frequent_place_words(pieces: list[Path]) -> list[str]:
     """Return the one-word country and capital names with at least LEAST_MENTIONS mentions in the corpus."""
     _, countries, capitals = place_names()
-    wanted = {name for name in countries + capitals if name.isalpha()}
+    place_words = {name for name in countries + capitals if name.isalpha()}
     mentions = collections.Counter(
-        word for line in read_lines(pieces) for word in re.findall(r"\w+", line) if word in wanted
+        word for line in read_lines(pieces) for word in re.findall(r"\w+", line) if word in place_words
     )
-    return sorted(word for word in wanted if mentions[word] >= LEAST_MENTIONS)
+    return sorted(word for word in place_words if mentions[word] >= LEAST_MENTIONS)
 
 
 def untrained_tokenizer() -> Tokenizer:

@@ -2,7 +2,7 @@
 
     python -m recipes.names.make ../shared src/geobias/world/data
 
-SHARED holds `data/names_by_country.tsv.gz` (country, kind, rank, name). OUT receives `names.tsv.gz`: a line per country
+SHARED holds `data/names_by_country.tsv.gz` (country, kind, rank, name). OUT receives `names.tsv.xz`: a line per country
 and kind, with all names in order of rank. The names stay as they are in the source; `geobias.world.gazetteer` cleans
 them when it reads them, so that what was cleaned can be seen there.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import lzma
 from collections import defaultdict
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def main() -> None:
     with gzip.open(arguments.shared / "data" / "names_by_country.tsv.gz", "rt", encoding="utf-8", newline="") as file:
         text = pack(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     # No time in the header of the archive: the same names give the same bytes.
-    (arguments.out / "names.tsv.gz").write_bytes(gzip.compress(text.encode(), compresslevel=9, mtime=0))
+    (arguments.out / "names.tsv.xz").write_bytes(lzma.compress(text.encode(), preset=9))
 
 
 if __name__ == "__main__":
