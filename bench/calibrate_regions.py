@@ -1,11 +1,11 @@
-"""Do the intervals of regions' scores hold the truth? Words drawn from populations whose scores are known.
+"""Coverage of the intervals of regions' scores, on words drawn from populations with known scores.
 
     python bench/calibrate_regions.py [REPETITIONS] [FOLDER]      (make calibrate: 500, docs/figures)
 
-A population of 5,000 words is asked about five continents of eight countries. Each repetition draws a few of the
-words, as an audit has a few of all that might be said, and gives the balanced C_w of the Earth and of every continent
-an interval. In 95 of 100 repetitions it should hold the score on the whole population; where words tell very unequally
-much, or their tails are heavy, it holds it less often. Below 85 of 100 the exit code is 1.
+A population of 5,000 words is simulated for five continents of eight countries. Each repetition draws a sample of the
+words and computes the intervals of balanced C_w for the Earth and every continent. The nominal coverage of the score
+on the whole population is 95 %; it is lower if words differ much in their variance or have heavy tails. Coverage below
+85 % gives exit code 1.
 """
 
 from __future__ import annotations
@@ -59,17 +59,19 @@ def population(world: World, rng: np.random.Generator) -> np.ndarray:
     region[TOP:] += np.repeat(region[1:TOP], COUNTRIES)
     apart = np.ones(len(children))
     apart[children[1]], apart[children[2]] = 1.5, 0.6
-    told = rng.gamma(1 / world.unequal**2, world.unequal**2, POPULATION) if world.unequal else np.ones(POPULATION)
+    word_effects = (
+        rng.gamma(1 / world.unequal**2, world.unequal**2, POPULATION) if world.unequal else np.ones(POPULATION)
+    )
     shape = (len(children), POPULATION)
-    both = rng.normal(size=shape) if world.normal else rng.standard_t(5, size=shape) * np.sqrt(3 / 5)
+    noise = rng.normal(size=shape) if world.normal else rng.standard_t(5, size=shape) * np.sqrt(3 / 5)
     word = 1 + rng.gamma(4, 0.5, POPULATION)
-    likelihoods = -word * (np.exp(region[:, None]) + 0.1 * apart[:, None] * told * both)
+    likelihoods = -word * (np.exp(region[:, None]) + 0.1 * apart[:, None] * word_effects * noise)
     likelihoods[0] = np.nan
     return likelihoods
 
 
 def judge(world: World, repetitions: int, seed: int = 0) -> np.ndarray:
-    """How many intervals held the truth, for the Earth and each continent."""
+    """How many intervals cover the true score, for the Earth and each continent."""
     rng = np.random.default_rng(seed)
     everything, names, children = population(world, rng), np.zeros(TOP + CONTINENTS * COUNTRIES), tree()
     truth = herb_scores(descriptive_vectors(everything), names, children).c_w["balanced"][:TOP]
@@ -87,12 +89,12 @@ def main() -> None:
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     rows = []
     for world in WORLDS:
-        began = time.perf_counter()
+        start = time.perf_counter()
         earth, *continents = judge(world, repetitions) / repetitions
         rows.append({"name": world.name, "repetitions": repetitions, "earth": earth, "continents": continents})
         print(
-            f"{world.name:24} holds the truth: Earth {earth:.1%}, continents {np.mean(continents):.1%} "
-            f"({min(continents):.1%} to {max(continents):.1%})  ({time.perf_counter() - began:.0f} s)",
+            f"{world.name:24} coverage: Earth {earth:.1%}, continents {np.mean(continents):.1%} "
+            f"({min(continents):.1%} to {max(continents):.1%})  ({time.perf_counter() - start:.0f} s)",
             flush=True,
         )
     if len(sys.argv) > 2:
@@ -100,7 +102,7 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "calibration_regions.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     if min(share for row in rows for share in (row["earth"], *row["continents"])) < LEAST:
-        sys.exit("Not as it should be: see the table above.")
+        sys.exit(f"Coverage below {LEAST:.0%}: see the table above.")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""What the names audit costs beside the classifier: some 1,000 texts x 17 countries x 50 draws.
+"""Overhead of the names audit over the classifier: some 1,000 texts x 17 countries x 50 draws.
 
     python bench/names.py
 
-The tool's own work (finding people, renaming, deduplicating, storing, measuring, writing) is timed with a function that
-answers at once; then the embedded sentiment classifier scores a part of the same texts, so that both are
-known from one run on one machine.
+The overhead (finding people, renaming, deduplicating, storing, measuring, writing) is timed with a function that
+returns at once; then the bundled sentiment classifier scores a sample of the same texts, in the same run on the same
+machine.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from geobias.texts.user_texts import sample_texts
 TEXTS, DRAWS, SCORED = 1170, 50, 4000  # people are found in about 1,000 of so many
 
 
-def at_once(texts: list[str]) -> np.ndarray:
+def score_instantly(texts: list[str]) -> np.ndarray:
     positive = np.fromiter((len(text) % 7 / 7 for text in texts), float, len(texts))
     return np.column_stack([1 - positive, positive])
 
 
-at_once.fingerprint = "1"  # type: ignore[attr-defined]
-at_once.labels = ["negative", "positive"]  # type: ignore[attr-defined]
+score_instantly.fingerprint = "1"  # type: ignore[attr-defined]
+score_instantly.labels = ["negative", "positive"]  # type: ignore[attr-defined]
 
 
 def peak() -> float:
@@ -42,23 +42,23 @@ def main() -> None:
     before = peak()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GEOBIAS_CACHE"] = f"{folder}/cache"
-        began = time.perf_counter()
-        result = geobias.audit_names(at_once, texts, draws=DRAWS, perplexity_draws=0, out=f"{folder}/run")
-        tool = time.perf_counter() - began
+        start = time.perf_counter()
+        result = geobias.audit_names(score_instantly, texts, draws=DRAWS, perplexity_draws=0, out=f"{folder}/run")
+        tool = time.perf_counter() - start
         size = sum(file.stat().st_size for file in Path(folder).rglob("*.parquet")) / 1e6
     counts, renamed = result.answers[0].counts, result.counterfactuals
     assert renamed is not None  # a result that was just measured
     print(f"{counts.renamed_texts:,} renamed texts, {counts.distinct_renamed_texts:,} distinct ({size:.0f} MB kept)")
-    print(f"the tool's own work: {tool:.1f} s; memory above the loaded model: {peak() - before:.2f} GB at most")
+    print(f"overhead: {tool:.1f} s; peak memory above the loaded model: {peak() - before:.2f} GB")
 
     step = len(renamed) // SCORED
     part = [renamed[i * step] for i in range(SCORED)]
-    began = time.perf_counter()
+    start = time.perf_counter()
     classifier.score(part)
-    rate = SCORED / (time.perf_counter() - began)
+    rate = SCORED / (time.perf_counter() - start)
     scoring = counts.distinct_renamed_texts / rate
-    print(f"embedded/sentiment: {rate:,.0f} texts a second, so {scoring:,.0f} s for all of them")
-    print(f"the tool's own work beside that: {100 * tool / scoring:.1f} %")
+    print(f"embedded/sentiment: {rate:,.0f} texts/s, so {scoring:,.0f} s for all of them")
+    print(f"overhead relative to scoring: {100 * tool / scoring:.1f} %")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Does a region's score depend on how many sub-regions it has? A cluster of known vectors, thinned out at random.
+"""Does a region's score depend on how many sub-regions it has? A cluster of known vectors, subsampled at random.
 
     python bench/subsample.py [SUBSAMPLES] [FOLDER]      (make calibrate: 2,000, docs/figures)
 
-One region of 64 sub-regions, each with its own spread around a common vector. Some of them are kept at random, and
-the region is scored anew. The model thinks the same of every sub-region that is left, so a score that can be compared
-between regions of different size must stay where it was.
+One region of 64 sub-regions, each with its own spread around a common vector. A random subset is kept, and the region
+is scored again. The vectors of the kept sub-regions do not change, so a score that is comparable between regions of
+different size must not change either.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def cluster(seed: int = 0) -> np.ndarray:
     """Likelihoods of a region's sub-regions: alike but for noise, some of them twice as far off as others."""
     rng = np.random.default_rng(seed)
     spread = rng.uniform(0.2, 0.4, (WHOLE, 1))
-    found: np.ndarray = -2.0 - rng.gamma(2.0, 0.3, (1, WORDS)) + spread * rng.normal(size=(WHOLE, WORDS))
-    return found
+    likelihoods: np.ndarray = -2.0 - rng.gamma(2.0, 0.3, (1, WORDS)) + spread * rng.normal(size=(WHOLE, WORDS))
+    return likelihoods
 
 
 def scores(likelihoods: np.ndarray) -> dict[str, float]:
@@ -34,8 +34,8 @@ def scores(likelihoods: np.ndarray) -> dict[str, float]:
     n = len(likelihoods)
     vectors = descriptive_vectors(np.vstack([np.full(WORDS, np.nan), likelihoods]))
     nothing = np.array([], dtype=np.int64)
-    found = herb_scores(vectors, np.zeros(n + 1), [np.arange(1, n + 1), *[nothing] * n])
-    return {form: float(found.c_w[form][0]) for form in FORMS}
+    result = herb_scores(vectors, np.zeros(n + 1), [np.arange(1, n + 1), *[nothing] * n])
+    return {form: float(result.c_w[form][0]) for form in FORMS}
 
 
 def relative(subsamples: int, seed: int = 0) -> list[dict[str, Any]]:
@@ -45,9 +45,9 @@ def relative(subsamples: int, seed: int = 0) -> list[dict[str, Any]]:
     rng = np.random.default_rng([seed, 1])
     rows = []
     for kept in KEPT:
-        found = [scores(likelihoods[rng.permutation(WHOLE)[:kept]]) for _ in range(subsamples)]
+        draws = [scores(likelihoods[rng.permutation(WHOLE)[:kept]]) for _ in range(subsamples)]
         for form in FORMS:
-            ratios = np.array([one[form] for one in found]) / whole[form]
+            ratios = np.array([draw[form] for draw in draws]) / whole[form]
             low, high = map(float, np.quantile(ratios, BAND))
             rows.append({"form": form, "kept": kept, "mean": float(ratios.mean()), "low": low, "high": high})
     return rows
@@ -89,10 +89,10 @@ def figure(rows: list[dict[str, Any]]) -> str:
     base = alt.Chart(data).encode(x=x, color=colour)
     band = base.mark_area(opacity=0.25).encode(y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q")
     line = base.mark_line(point=alt.OverlayMarkDef(size=60, filled=True)).encode(y=alt.Y("mean:Q", scale=scale))
-    drawn = alt.layer(band, line).properties(
+    chart = alt.layer(band, line).properties(
         width=420, height=260, title="One cluster, thinned out at random: mean and 90 % of subsamples"
     )
-    return str(vl_convert.vegalite_to_svg(drawn.to_dict()))
+    return str(vl_convert.vegalite_to_svg(chart.to_dict()))
 
 
 if __name__ == "__main__":

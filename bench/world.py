@@ -1,4 +1,4 @@
-"""How long the measures take over the whole world, and how much memory: HERB, the flat baseline, words, intervals.
+"""Time and memory of the measures over the whole world: HERB, the flat baseline, words, intervals.
 
     python bench/world.py
 
@@ -18,7 +18,7 @@ from geobias.audits.regions.audit import ask_regions
 from geobias.audits.regions.design import design_regions
 from geobias.audits.regions.measure import measure_regions, score_regions
 from geobias.measures.herb import descriptive_vectors, flat_sparseness
-from geobias.models.scorer import as_scorer
+from geobias.models.own_objects import as_scorer
 
 
 class Synthetic:
@@ -32,20 +32,20 @@ class Synthetic:
 
 def main() -> None:
     design, scorer = design_regions(cities="all"), Synthetic()
-    began = time.perf_counter()
+    start = time.perf_counter()
     answers = ask_regions(design, as_scorer(scorer))
-    asked = time.perf_counter()
+    time_answered = time.perf_counter()
     flat_sparseness(descriptive_vectors(answers.likelihoods[0]), design.tree.children)
-    flat = time.perf_counter()
+    time_flat = time.perf_counter()
     score_regions(design, answers)
-    scored = time.perf_counter()
+    time_scored = time.perf_counter()
     result = measure_regions(design, answers)
-    measured = time.perf_counter()
+    time_measured = time.perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{result.counts.sentences:,} sentences asked, deduplicated and gathered: {asked - began:.1f} s")
-    print(f"flat baseline of all regions: {flat - asked:.1f} s")
-    print(f"every measure of every region (that baseline among them): {scored - flat:.1f} s")
-    print(f"the same with intervals, ranks and random regions: {measured - scored:.1f} s")
+    print(f"{result.counts.sentences:,} sentences scored, deduplicated and collected: {time_answered - start:.1f} s")
+    print(f"flat baseline of all regions: {time_flat - time_answered:.1f} s")
+    print(f"every measure of every region (including the flat baseline): {time_scored - time_flat:.1f} s")
+    print(f"the same with intervals, ranks and random regions: {time_measured - time_scored:.1f} s")
     print(f"peak memory {peak:.2f} GB; Earth {result.region('Earth').c_w.balanced:.4f}")
 
 

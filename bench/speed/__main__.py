@@ -1,9 +1,9 @@
-"""geobias beside what people use today: same models, same texts, one run.
+"""Compare geobias with common alternatives: same models, same texts, one run.
 
     python -m bench.speed [--work aul,pll,classify,causal] [--model bert,...] [--way geobias,...] [--device cpu]
                           [--dtype float32] [--seconds 5] [--texts FILE] [--json OUT]      (make bench)
 
-For each work and model: every way loads its model in a process of its own and scores a few texts in float32. If they
+For each work and model: every method loads its model in its own process and scores a few texts in float32. If they
 do not agree, nothing is timed and the exit code is 1. Then each finds its best batch size, and they take turns.
 """
 
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from bench.speed import results, work
-from bench.speed.measure import needed_for
+from bench.speed.measure import operations_for
 from bench.speed.models import folder_of
 from bench.speed.ways import agreement, disagreements, ways
 from bench.speed.worker import Worker, wall
@@ -41,11 +41,11 @@ PACKAGES = ("geobias", "torch", "transformers", "tokenizers", "numpy", "minicons
 
 def main() -> None:
     options = _options()
-    parts = work.read(options.texts) if options.texts else work.prepared()
+    parts = work.read(options.texts) if options.texts else work.prepare_texts()
     run: dict[str, Any] = {
         "machine": machine(options.device, options.threads),
         "date": wall(),
-        "command": typed("bench.speed"),
+        "command": command_line("bench.speed"),
         "versions": versions(),
         "tables": [],
     }
@@ -57,14 +57,14 @@ def main() -> None:
                 if options.model and model not in options.model:
                     continue
                 folder = folder_of(model, parts)
-                run["tables"].append(measured(kind, model, folder, parts, texts, options))
+                run["tables"].append(measure_table(kind, model, folder, parts, texts, options))
                 results.show(run["tables"][-1])
                 if options.json:
                     options.json.parent.mkdir(parents=True, exist_ok=True)
                     options.json.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
 
 
-def measured(
+def measure_table(
     kind: str, model: str, folder: Path, parts: work.Parts, texts: Path, options: argparse.Namespace
 ) -> dict[str, Any]:
     """One table: rows of the same work on the same model."""
@@ -73,10 +73,10 @@ def measured(
     workers: dict[str, Worker] = {}
     try:
         scores, left_out = {}, {}
-        chosen = [way for way in ways(kind) if not options.way or way.name in options.way]
-        for way in chosen:
+        table_ways = [way for way in ways(kind) if not options.way or way.name in options.way]
+        for way in table_ways:
             workers[way.name] = Worker(way=way.name, **setup)  # all import their libraries at once
-        for way in chosen:
+        for way in table_ways:
             worker = workers[way.name]
             answer = worker.ask("load", dtype="float32")
             if "left_out" in answer:
@@ -90,34 +90,34 @@ def measured(
         if dtype != "float32":
             for worker in workers.values():
                 worker.ask("load", dtype=dtype)
-        found = {name: worker.ask("pilot", seconds=seconds) for name, worker in workers.items()}
+        pilots = {name: worker.ask("pilot", seconds=seconds) for name, worker in workers.items()}
         rate_worker = workers["matrix rate"] = Worker(**setup)
         rate = rate_worker.ask("rate", device=device, dtype=dtype)["rate"]
         workers.pop("matrix rate").close()
-        took: dict[str, list[float]] = {name: [] for name in workers}
+        seconds_by_way: dict[str, list[float]] = {name: [] for name in workers}
         for _ in range(ROUNDS):
             for name, worker in workers.items():
-                took[name].append(worker.ask("time", count=found[name]["texts"], seconds=seconds)["seconds"])
-        memory = {name: worker.ask("used") for name, worker in workers.items()}
+                seconds_by_way[name].append(worker.ask("time", count=pilots[name]["texts"], seconds=seconds)["seconds"])
+        memory = {name: worker.ask("memory_use") for name, worker in workers.items()}
         ours = workers.get(results.OURS)
-        profile = ours.ask("profile", count=found[results.OURS]["texts"])["profile"] if ours else []
+        profile = ours.ask("profile", count=pilots[results.OURS]["texts"])["profile"] if ours else []
     finally:
         for worker in workers.values():
             worker.close()
     every = parts.texts(kind)
-    cost = needed_for(kind, folder, every[: 64 * parts.unit(kind)] if kind in ("aul", "causal") else list(every))
+    cost = operations_for(kind, folder, every[: 64 * parts.unit(kind)] if kind in ("aul", "causal") else list(every))
     rows = []
-    counts = {way.name: way.counts for way in chosen}
-    for name, pilot in found.items():
+    counts = {way.name: way.counts for way in table_ways}
+    for name, pilot in pilots.items():
         done = float(np.resize(cost, pilot["texts"]).sum())
-        second = statistics.median(took[name])
+        second = statistics.median(seconds_by_way[name])
         rows.append(
             {
                 "way": name,
                 "size": pilot["size"],
                 "counts": counts[name],
                 "texts": pilot["texts"],
-                "seconds": took[name],
+                "seconds": seconds_by_way[name],
                 "per_second": done / cost.mean() / second,
                 "share": done / second / rate,
                 **memory[name],
@@ -137,7 +137,7 @@ def measured(
     }
 
 
-def typed(module: str) -> str:
+def command_line(module: str) -> str:
     """The command, without where its results went."""
     return re.sub(r" --json \S+", "", f"python -m {module} {' '.join(sys.argv[1:])}").strip()
 
@@ -157,13 +157,13 @@ def machine(device: str, threads: int | None) -> str:
 
 
 def versions() -> dict[str, str]:
-    found = {"Python": platform.python_version()}
+    versions_by_package = {"Python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            versions_by_package[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions_by_package
 
 
 def _options() -> argparse.Namespace:

@@ -1,10 +1,9 @@
-"""One process with two threads beside Ray with two workers of one core each: same models, same texts, one run.
+"""One process with two threads compared with Ray with two workers of one core each: same models, same texts, one run.
 
     python -m bench.speed.cluster [--seconds 20] [--json OUT]
 
-Both are warm: models are loaded, workers have started and hold them. What starting took is told beside. Nothing is kept
-in the store, so that every round asks again. Rounds take turns, and the median counts: other work on the machine
-disturbs both.
+Both are warm: models are loaded and workers have started. The start-up time is printed separately. Nothing is stored,
+so every round scores again. Rounds alternate, and the median counts: other work on the machine affects both.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import ray
 import torch
 
 from bench.speed import work
-from bench.speed.__main__ import machine, typed, versions
+from bench.speed.__main__ import command_line, machine, versions
 from bench.speed.worker import wall
 from geobias.engine.ask import ask, compute_on
 from geobias.models.load import load_classifier, load_weights
@@ -40,7 +39,7 @@ def main() -> None:
     options = _options()
     torch.set_num_threads(CORES)
     os.environ["GEOBIAS_CACHE"] = tempfile.mkdtemp()
-    parts = work.prepared()
+    parts = work.prepare_texts()
     ray.init(address="local", num_cpus=CORES, num_gpus=0, include_dashboard=False, log_to_driver=False)
     lm = load_weights("embedded/lm", device="cpu", dtype="float32")
     lm.trained_on = True  # has no fingerprint: nothing is kept
@@ -49,12 +48,12 @@ def main() -> None:
     run = {
         "machine": machine("cpu", CORES),
         "date": wall(),
-        "command": typed("bench.speed.cluster"),
+        "command": command_line("bench.speed.cluster"),
         "versions": versions() | {"ray": ray.__version__},
         "tables": [],
         "cluster": [
-            measured("aul", "embedded/lm", lm.scorer("aul"), parts.texts("aul"), options.seconds),
-            measured("classify", "embedded/sentiment", classifier, parts.texts("classify"), options.seconds),
+            measure_table("aul", "embedded/lm", lm.scorer("aul"), parts.texts("aul"), options.seconds),
+            measure_table("classify", "embedded/sentiment", classifier, parts.texts("classify"), options.seconds),
         ],
     }
     if options.json:
@@ -62,43 +61,51 @@ def main() -> None:
         options.json.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
 
 
-def measured(kind: str, model: str, scorer: Scorer, texts: Sequence[str], seconds: float) -> dict[str, Any]:
+def measure_table(kind: str, model: str, scorer: Scorer, texts: Sequence[str], seconds: float) -> dict[str, Any]:
     """One table of two rows, on as many texts as one process does in that time."""
-    pilot = first(texts, 4 * 112)
-    some = first(texts, int(len(pilot) * seconds / took(scorer, pilot)[0]))
-    count = len(some)
+    pilot = take_texts(texts, 4 * 112)
+    sample = take_texts(texts, int(len(pilot) * seconds / time_scoring(scorer, pilot)[0]))
+    count = len(sample)
     times: dict[str, list[float]] = {"in process, 2 threads": [], "Ray, 2 workers": []}
     for _ in range(ROUNDS):
-        second, here = took(scorer, some)
+        second, local_scores = time_scoring(scorer, sample)
         times["in process, 2 threads"].append(second)
-        began = time.perf_counter()
+        ray_start = time.perf_counter()
         with compute_on("auto", "cpu", "float32"):
-            took(scorer, pilot)
-            start = time.perf_counter() - began
-            second, there = took(scorer, some)
+            time_scoring(scorer, pilot)
+            start_seconds = time.perf_counter() - ray_start
+            second, ray_scores = time_scoring(scorer, sample)
             times["Ray, 2 workers"].append(second)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"way": way, "texts": count, "seconds": each, "per_second": count / statistics.median(each)}
         for way, each in times.items()
     ]
     slower = rows[0]["per_second"] / rows[1]["per_second"] - 1
-    far = float(np.abs(here - there).max())
+    difference = float(np.abs(local_scores - ray_scores).max())
     print(f"{kind}, {model}: " + ", ".join(f"{row['way']} {row['per_second']:,.0f} texts/s" for row in rows), end="; ")
-    print(f"Ray takes {100 * slower:+.1f} % time; largest difference {far:.1e}; workers started in {start:.1f} s.")
-    return {"work": kind, "model": model, "slower": slower, "difference": far, "start_seconds": start, "rows": rows}
+    print(f"Ray takes {100 * slower:+.1f} % time; largest difference {difference:.1e}; ", end="")
+    print(f"workers started in {start_seconds:.1f} s.")
+    return {
+        "work": kind,
+        "model": model,
+        "slower": slower,
+        "difference": difference,
+        "start_seconds": start_seconds,
+        "rows": rows,
+    }
 
 
-def first(texts: Sequence[str], count: int) -> Sequence[str]:
+def take_texts(texts: Sequence[str], count: int) -> Sequence[str]:
     """About so many of them; sentences stay a block."""
     if isinstance(texts, Sentences):
         return replace(texts, regions=texts.regions[: max(1, count // len(texts.words))])
     return texts[:count]
 
 
-def took(scorer: Scorer, texts: Sequence[str]) -> tuple[float, np.ndarray]:
-    began = time.perf_counter()
+def time_scoring(scorer: Scorer, texts: Sequence[str]) -> tuple[float, np.ndarray]:
+    start = time.perf_counter()
     answers = ask(scorer, texts, progress=False)
-    return time.perf_counter() - began, answers.scores
+    return time.perf_counter() - start, answers.scores
 
 
 def _options() -> argparse.Namespace:

@@ -1,9 +1,9 @@
-"""What the machine can do, what a text needs, and what a row took: `python -m bench.speed.measure` tells the first.
+"""Matrix rate of the machine, work per text, and cost of a row: `python -m bench.speed.measure` prints the first.
 
     per cent of the matrix rate = work that the texts need / time / (best matrix product in this precision)
 
 The work is counted by one formula for all rows, from the tokens that are really there: padding, copies that could be
-shared, and vocabulary projections that nobody reads are no use and do not count. With L layers of width D and
+shared, and unused vocabulary projections do not count. With L layers of width D and
 feed-forward width F, vocabulary V, a text of T tokens (added ones included) and n of its own:
 
     pass(T)   = 2 T L (4 D^2 + 2 D F) + 4 L D T^2         (causal: 2 L D T (T + 1), since half is never looked at)
@@ -46,7 +46,7 @@ class Shape:
     embedding: int = 0  # width of the vocabulary projection, where it is not the model's own
 
     @classmethod
-    def of(cls, config: Any) -> Shape:
+    def from_config(cls, config: Any) -> Shape:
         return cls(
             config.num_hidden_layers,
             config.hidden_size,
@@ -65,13 +65,13 @@ class Shape:
 
     def to_one(self, tokens: int) -> int:
         """The same, where one position alone is read in the end."""
-        spared = 2 * (2 * self.width**2 + 2 * self.width * self.inner) + 4 * self.width * tokens
-        return self.through(tokens) - (tokens - 1) * spared
+        savings = 2 * (2 * self.width**2 + 2 * self.width * self.inner) + 4 * self.width * tokens
+        return self.through(tokens) - (tokens - 1) * savings
 
     def causal(self, first: int, last: int) -> int:
         """Tokens number `first` to `last` through a causal model that has kept what came before."""
-        looked_at = (last * (last + 1) - first * (first - 1)) // 2
-        return self.per_token * (last - first + 1) + 4 * self.layers * self.width * looked_at
+        attended_pairs = (last * (last + 1) - first * (first - 1)) // 2
+        return self.per_token * (last - first + 1) + 4 * self.layers * self.width * attended_pairs
 
     @property
     def projection(self) -> int:
@@ -82,43 +82,43 @@ class Shape:
         return self.projection + 2 * self.width * (self.embedding or self.width)
 
 
-def needed(work: str, shape: Shape, encodings: Sequence[Any], marks: Sequence[tuple[int, int]]) -> np.ndarray:
+def operations(work: str, shape: Shape, encodings: Sequence[Any], marks: Sequence[tuple[int, int]]) -> np.ndarray:
     """Floating-point operations for each text; what neighbours share counts for the first of them."""
-    found = np.empty(len(encodings))
+    counts = np.empty(len(encodings))
     before: Sequence[int] | None = None
-    begun: set[tuple[int, ...]] = set()
+    prefixes: set[tuple[int, ...]] = set()
     for i, (encoding, (start, end)) in enumerate(zip(encodings, marks, strict=True)):
-        tokens, own = len(encoding.ids), encoding.special_tokens_mask.count(0)
+        tokens, text_tokens = len(encoding.ids), encoding.special_tokens_mask.count(0)
         if work == "aul":
-            found[i] = shape.through(tokens) + own * shape.masked_read
+            counts[i] = shape.through(tokens) + text_tokens * shape.masked_read
         elif work == "pll":
-            found[i] = own * (shape.to_one(tokens) + shape.masked_read)
+            counts[i] = text_tokens * (shape.to_one(tokens) + shape.masked_read)
         elif work == "classify":
-            found[i] = shape.to_one(tokens) + 2 * shape.width**2 + 2 * shape.width * shape.labels
+            counts[i] = shape.to_one(tokens) + 2 * shape.width**2 + 2 * shape.width * shape.labels
         else:
-            described = [at for at, (a, b) in enumerate(encoding.offsets) if b > start and a < end]
-            prefix = described[0]
-            found[i] = 0
+            description = [position for position, (a, b) in enumerate(encoding.offsets) if b > start and a < end]
+            prefix = description[0]
+            counts[i] = 0
             if encoding.ids[:prefix] != before:
-                before, begun = encoding.ids[:prefix], set()
-                found[i] += shape.causal(1, prefix) + shape.projection
-            for at in described[:-1]:
-                beginning = tuple(encoding.ids[prefix : at + 1])
-                if beginning not in begun:
-                    begun.add(beginning)
-                    found[i] += shape.causal(at + 1, at + 1) + shape.projection
-    return found
+                before, prefixes = encoding.ids[:prefix], set()
+                counts[i] += shape.causal(1, prefix) + shape.projection
+            for position in description[:-1]:
+                beginning = tuple(encoding.ids[prefix : position + 1])
+                if beginning not in prefixes:
+                    prefixes.add(beginning)
+                    counts[i] += shape.causal(position + 1, position + 1) + shape.projection
+    return counts
 
 
-def needed_for(work: str, folder: Path, texts: Sequence[str]) -> np.ndarray:
+def operations_for(work: str, folder: Path, texts: Sequence[str]) -> np.ndarray:
     """The same, from a model's folder."""
     import transformers
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     plain = [unmark(text) for text in texts]
     encodings = tokenizer([text for text, _, _ in plain]).encodings
-    shape = Shape.of(transformers.AutoConfig.from_pretrained(folder))
-    return needed(work, shape, encodings, [(start, end) for _, start, end in plain])
+    shape = Shape.from_config(transformers.AutoConfig.from_pretrained(folder))
+    return operations(work, shape, encodings, [(start, end) for _, start, end in plain])
 
 
 def matrix_rate(device: str, dtype: str, seconds: float = 1.0, square: Sequence[int] = ()) -> float:
@@ -145,24 +145,24 @@ def _product_rate(sizes: tuple[int, int, int], device: str, dtype: str, seconds:
     left = torch.randn(m, k, device=device).to(getattr(torch, dtype))
     right = torch.randn(k, n, device=device).to(getattr(torch, dtype))
     out = left @ right
-    at_once = 16 if device.startswith("cuda") else 1
+    repeats = 16 if device.startswith("cuda") else 1
     products = [lambda: torch.mm(left, right, out=out)]
     if can_pack(right):
-        laid_out = pack(right.T, None)
-        products.append(lambda: laid_out(left))
-    return max(_kept_up(product, at_once, device, seconds) for product in products) * 2 * m * k * n
+        packed = pack(right.T, None)
+        products.append(lambda: packed(left))
+    return max(_repeats_per_second(product, repeats, device, seconds) for product in products) * 2 * m * k * n
 
 
-def _kept_up(product: Callable[[], Any], at_once: int, device: str, seconds: float) -> float:
+def _repeats_per_second(product: Callable[[], Any], repeats: int, device: str, seconds: float) -> float:
     """How often a second."""
     synchronize(device)
-    done, began = 0, time.perf_counter()
-    while (took := time.perf_counter() - began) < seconds or not done:
-        for _ in range(at_once):
+    count, start = 0, time.perf_counter()
+    while (seconds_passed := time.perf_counter() - start) < seconds or not count:
+        for _ in range(repeats):
             product()
         synchronize(device)
-        done += at_once
-    return done / took
+        count += repeats
+    return count / seconds_passed
 
 
 def synchronize(device: str) -> None:
@@ -205,12 +205,12 @@ class Memory:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def timed(score: Callable[[Sequence[str]], Any], texts: Sequence[str], device: str) -> float:
+def time_scoring(score: Callable[[Sequence[str]], Any], texts: Sequence[str], device: str) -> float:
     synchronize(device)
-    began = time.perf_counter()
+    start = time.perf_counter()
     score(texts)
     synchronize(device)
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

@@ -86,20 +86,20 @@ def make(size: Size, parts: Parts, folder: Path) -> None:
         model = transformers.AutoModelForCausalLM.from_config(config)
     else:
         model = transformers.AutoModelForMaskedLM.from_config(config)
-    unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
+    temporary = folder.with_name(f"{folder.name}.{os.getpid()}")
     with quiet_transformers():
-        tokenizer.save_pretrained(unfinished)
-        model.save_pretrained(unfinished)
-    unfinished.rename(folder)
+        tokenizer.save_pretrained(temporary)
+        model.save_pretrained(temporary)
+    temporary.rename(folder)
 
 
 def corpus(parts: Parts) -> list[str]:
     """Everyday words more often than places and descriptions: those fall into more pieces, as they do in real life."""
-    places, described = (
+    places, descriptions = (
         [f"People in {region} are" for region in parts.regions],
         [f"are {word}." for word in parts.words],
     )
-    return [*parts.tweets * 3, *places * 2, *described * 4]
+    return [*parts.tweets * 3, *places * 2, *descriptions * 4]
 
 
 def tokenizer_of(size: Size, texts: Sequence[str]) -> Any:
@@ -192,7 +192,7 @@ def _config(size: Size, tokenizer: Any) -> Any:
 
 
 if __name__ == "__main__":
-    from bench.speed.work import prepared
+    from bench.speed.work import prepare_texts
 
     for model_name in SIZES:
-        print(folder_of(model_name, prepared()))
+        print(folder_of(model_name, prepare_texts()))

@@ -1,9 +1,9 @@
-"""What each part of the fast path brings: every part left out in turn, in one process, on the same texts.
+"""Ablation of the fast path: every part left out in turn, in one process, on the same texts.
 
     python -m bench.speed.parts [--work aul,conditional,...] [--device cpu] [--dtype float32] [--seconds 3]
                                 [--rounds 5] [--texts FILE] [--json OUT]
 
-For each kind of work the model is loaded with all parts, once without each of them, and once plain. They take turns,
+For each kind of work the model is loaded with all parts, once without each of them, and once plain. They alternate,
 forwards and backwards, and the median time of each is divided by that with all parts: 1.30 means that the work takes
 30 % longer without this part. All must give the same scores before they are timed. On a CPU the seconds are those that
 the process computes, with one thread, so that others on the machine matter little.
@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from bench.speed import results, work
-from bench.speed.__main__ import machine, typed, versions
+from bench.speed.__main__ import command_line, machine, versions
 from bench.speed.models import folder_of
 from bench.speed.ways import TOLERANCE
 from bench.speed.worker import wall
@@ -74,9 +74,8 @@ def measure(kind: str, parts: work.Parts, options: argparse.Namespace) -> dict[s
     folder, texts = folder_of(model, parts), texts_for(kind, parts)
     unit = UNITS.get(kind, 5 * len(parts.words))
     scorer = load_scorer(kind, folder, options.device, options.dtype, [])
-    used = scorer.fast_parts
     scorers = {"": scorer}
-    for part in used:
+    for part in scorer.fast_parts:
         scorers[part] = load_scorer(kind, folder, options.device, options.dtype, [part])
     scorers[PLAIN] = load_scorer(kind, folder, options.device, options.dtype, list(PARTS))
     sample = select_texts(texts, np.arange(unit))
@@ -86,13 +85,13 @@ def measure(kind: str, parts: work.Parts, options: argparse.Namespace) -> dict[s
         if not np.abs(other.score(sample)[:, 0] - expected).max() <= tolerance:
             raise SystemExit(f"{kind}, {model}: without {name} the scores are others.")
     count = _count_texts(scorer, texts, unit, options.seconds)
-    given = select_texts(texts, np.arange(count) % len(texts))
+    timed_texts = select_texts(texts, np.arange(count) % len(texts))
     # What is many times slower sees fewer texts; its time is scaled.
-    shares = {name: _share_in_time(other, given, unit, options.seconds) for name, other in scorers.items()}
+    shares = {name: _share_in_time(other, timed_texts, unit, options.seconds) for name, other in scorers.items()}
     seconds: dict[str, list[float]] = {name: [] for name in scorers}
     for turn in range(options.rounds):
         for name in sorted(scorers, key=list(scorers).index, reverse=turn % 2 == 1):
-            part = select_texts(given, np.arange(int(count * shares[name])))
+            part = select_texts(timed_texts, np.arange(int(count * shares[name])))
             seconds[name].append(_time(scorers[name], part) * count / len(part))
     median = {name: statistics.median(values) for name, values in seconds.items()}
     return {
@@ -108,25 +107,25 @@ def measure(kind: str, parts: work.Parts, options: argparse.Namespace) -> dict[s
 
 def _count_texts(scorer: Any, texts: Sequence[str], unit: int, seconds: float) -> int:
     """How many texts take about so many seconds, in whole units."""
-    count, needed = unit, 0.0
-    while needed < seconds / 4 and count < 2**20:
-        needed = _time(scorer, select_texts(texts, np.arange(count) % len(texts)))
+    count, seconds_needed = unit, 0.0
+    while seconds_needed < seconds / 4 and count < 2**20:
+        seconds_needed = _time(scorer, select_texts(texts, np.arange(count) % len(texts)))
         count *= 2
-    return max(1, int(count / 2 * seconds / needed / unit)) * unit
+    return max(1, int(count / 2 * seconds / seconds_needed / unit)) * unit
 
 
 def _share_in_time(scorer: Any, texts: Sequence[str], unit: int, seconds: float) -> float:
     """Which share of the texts takes no more than three times as many seconds."""
-    needed = _time(scorer, select_texts(texts, np.arange(unit))) * len(texts) / unit
-    return min(1.0, max(unit / len(texts), 3 * seconds / needed))
+    seconds_needed = _time(scorer, select_texts(texts, np.arange(unit))) * len(texts) / unit
+    return min(1.0, max(unit / len(texts), 3 * seconds / seconds_needed))
 
 
 def _time(scorer: Any, texts: Sequence[str]) -> float:
     model = getattr(scorer, "lm", scorer)
     clock = time.process_time if model.device.type == "cpu" else time.perf_counter
-    began = clock()
+    start = clock()
     scorer.score(texts)  # results are read back, so a GPU has finished
-    return clock() - began
+    return clock() - start
 
 
 def main() -> None:
@@ -142,11 +141,11 @@ def main() -> None:
     with quiet_transformers():
         if options.device == "cpu":
             torch.set_num_threads(1)
-        parts = work.read(options.texts) if options.texts else work.prepared()
+        parts = work.read(options.texts) if options.texts else work.prepare_texts()
         run: dict[str, Any] = {
             "machine": machine(options.device, 1),
             "date": wall(),
-            "command": typed("bench.speed.parts"),
+            "command": command_line("bench.speed.parts"),
             "versions": versions(),
             "tables": [],
             "parts": [],

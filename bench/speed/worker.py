@@ -1,7 +1,7 @@
-"""One row in a process of its own, so that its memory is its own: what `python -m bench.speed` starts for each.
+"""One row in its own process, so that its memory can be measured: `python -m bench.speed` starts one for each.
 
 The parent writes one request a line to standard input, and gets one answer a line: load, check, pilot, time, memory.
-All rows of a table are loaded first; then they take turns, so that a machine that grows slower does so for all.
+All rows of a table are loaded first; then they alternate, so that a slowdown of the machine affects all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.speed.measure import Memory, matrix_rate, timed
+from bench.speed.measure import Memory, matrix_rate, time_scoring
 from bench.speed.ways import Ready, Way, ways
 from bench.speed.work import Parts, read
 from geobias.texts.lazy_texts import select_texts
@@ -56,35 +56,35 @@ class Row:
         return {}
 
     def check(self, count: int) -> dict[str, Any]:
-        return {"scores": self._score(self._some(count)).tolist()}
+        return {"scores": self._score(self._select(count)).tolist()}
 
     def pilot(self, seconds: float) -> dict[str, Any]:
         """The best batch size, and how many texts fill `seconds`; it warms up as well."""
         best, short = 0.0, min(PILOT_SECONDS, seconds)
         for size in self._sizes():
-            self.size, count, took = size, self.least, 0.0
-            self._score(self._some(count))  # what is done once
-            while took < short and count <= self.most:  # the last and largest count tells
+            self.size, count, seconds_taken = size, self.least, 0.0
+            self._score(self._select(count))  # what is done once
+            while seconds_taken < short and count <= self.most:  # the last and largest count tells
                 if self.device.startswith("cuda"):
-                    self._score(self._some(count))  # kernels are chosen, and planned, when a size is first seen
-                took = timed(self._score, self._some(count), self.device)
-                rate, count = count / took, count * max(2, min(8, int(short / took)))
+                    self._score(self._select(count))  # kernels are chosen, and planned, when a size is first seen
+                seconds_taken = time_scoring(self._score, self._select(count), self.device)
+                rate, count = count / seconds_taken, count * max(2, min(8, int(short / seconds_taken)))
             if rate < 0.9 * best:
                 break  # sizes grow, and larger ones will not be better
             if rate > best:
                 best, best_size = rate, size
         self.size = best_size
-        wanted = round(best * seconds / self.unit) * self.unit
+        count = round(best * seconds / self.unit) * self.unit
         self.memory.reset()
-        return {"size": self.size, "texts": min(max(wanted, self.least), self.most)}
+        return {"size": self.size, "texts": min(max(count, self.least), self.most)}
 
     def time(self, count: int, seconds: float) -> dict[str, Any]:
         """Seconds for so many texts; the same again while less than nine tenths of `seconds` have passed."""
-        texts, rounds, took = self._some(count), 0, 0.0
-        while not rounds or took < 0.9 * seconds:
-            took += timed(self._score, texts, self.device)
+        texts, rounds, seconds_taken = self._select(count), 0, 0.0
+        while not rounds or seconds_taken < 0.9 * seconds:
+            seconds_taken += time_scoring(self._score, texts, self.device)
             rounds += 1
-        return {"seconds": took / rounds}
+        return {"seconds": seconds_taken / rounds}
 
     def profile(self, count: int) -> dict[str, Any]:
         """The kernels that take most of the time, and their shares of it."""
@@ -93,17 +93,17 @@ class Row:
         device = torch.profiler.ProfilerActivity.CUDA if self.device.startswith("cuda") else None
         activities = [torch.profiler.ProfilerActivity.CPU, *([device] if device else [])]
         with torch.profiler.profile(activities=activities) as profile:
-            timed(self._score, self._some(count), self.device)
-        took = {
+            time_scoring(self._score, self._select(count), self.device)
+        seconds_by_kernel = {
             event.key: event.self_device_time_total if device else event.self_cpu_time_total
             for event in profile.key_averages()
             if not device or "CUDA" in str(event.device_type)
         }
-        total = sum(took.values())
-        most = sorted(took, key=lambda key: -took[key])[:KERNELS_SHOWN]
-        return {"profile": [[name, took[name] / total] for name in most]}
+        total = sum(seconds_by_kernel.values())
+        slowest = sorted(seconds_by_kernel, key=lambda key: -seconds_by_kernel[key])[:KERNELS_SHOWN]
+        return {"profile": [[name, seconds_by_kernel[name] / total] for name in slowest]}
 
-    def used(self) -> dict[str, Any]:
+    def memory_use(self) -> dict[str, Any]:
         peak = self.memory.peak()
         return {"peak": peak, "above_model": max(0, peak - self.model_bytes)}
 
@@ -111,7 +111,7 @@ class Row:
         assert self.ready is not None
         return self.ready.score(texts, self.size)
 
-    def _some(self, count: int) -> Sequence[str]:
+    def _select(self, count: int) -> Sequence[str]:
         return select_texts(self.texts, np.arange(count) % len(self.texts))
 
     def _sizes(self) -> list[int]:
@@ -153,8 +153,8 @@ def serve() -> None:
         print(json.dumps(answer), file=answers, flush=True)
 
 
-def _rate(**how: Any) -> dict[str, Any]:
-    return {"rate": matrix_rate(**how)}
+def _rate(**options: Any) -> dict[str, Any]:
+    return {"rate": matrix_rate(**options)}
 
 
 def _input_error() -> type[Exception]:
@@ -175,13 +175,13 @@ class Worker:
         )
         self._send({"way": None, "threads": None, **setup})
 
-    def ask(self, what: str, **more: Any) -> dict[str, Any]:
-        self._send({"do": what, **more})
+    def ask(self, request: str, **options: Any) -> dict[str, Any]:
+        self._send({"do": request, **options})
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
             assert self.process.stderr is not None
-            raise RuntimeError(f"{self.name} ended while asked to {what}:\n{self.process.stderr.read()[-2000:]}")
+            raise RuntimeError(f"{self.name} ended while asked to {request}:\n{self.process.stderr.read()[-2000:]}")
         answer: dict[str, Any] = json.loads(line)
         return answer
 

