@@ -26,8 +26,8 @@ Made by `make docs` from the command line itself; `geobias COMMAND --help` says 
 off, or is explained where it stands. Options marked *repeatable* may be given several times.
 
 Every command also has `--help`, and `--debug`, which shows the full traceback on failure. `geobias --version` shows the
-version. Exit codes: 0 done, 1 a gate failed, 2 bad input, 3 failed while running, 130 interrupted (143 by SIGTERM,
-129 by SIGHUP).
+version. Exit codes: 0 done, 1 a gate failed or a bundle was changed, 2 bad input, 3 failed while running, 130
+interrupted (143 by SIGTERM, 129 by SIGHUP).
 """
 
 
