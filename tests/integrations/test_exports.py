@@ -223,6 +223,7 @@ def test_a_model_named_like_a_measure_changes_no_direction() -> None:
 
     assert is_lower_better("names", "me/recall", "delta", "worst") and is_lower_better("names", "recall", "delta")
     assert not is_lower_better("find", "recall", "recall", "lowest") and not is_lower_better("find", "x", "precision")
+    assert not is_lower_better("decide", "x", "impact_ratio", "worst") and is_lower_better("decide", "x", "preference")
 
 
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, regions: geobias.RegionsResult) -> None:

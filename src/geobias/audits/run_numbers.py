@@ -17,7 +17,7 @@ SUMMARIES = (
     *(("recall", "lowest"), ("recall", "mean"), ("gap",), ("precision",), ("flips", "any")),
 )
 REGION_SUMMARIES = (("c_w", "balanced"), ("change", "balanced"))  # of the root and the regions directly below it
-HIGHER_IS_BETTER = ("recall", "precision")
+HIGHER_IS_BETTER = ("recall", "precision", "impact_ratio", "answered")
 
 
 @dataclass(frozen=True)

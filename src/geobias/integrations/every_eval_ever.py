@@ -26,7 +26,7 @@ from geobias.report.runs import FinishedRun, slug
 
 SCHEMA_VERSION = "0.3.0"
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
-SHARES = ("recall", "precision", "gap", "auc")  # parts of paths whose numbers lie between 0 and 1
+SHARES = ("recall", "precision", "gap", "auc", "impact_ratio")  # parts of paths whose numbers lie between 0 and 1
 CONFIDENCE = 0.95
 
 
