@@ -97,10 +97,10 @@ class CrossedVariance:
         country, text = (self.answer // draws) % self.countries, self.answer // (draws * self.countries)
         self.kinds = int(units.kind.max(initial=-1)) + 1
         # A cell is a name in a country; an occurrence a cell in a text.
-        cells, self.cell = _rank_codes(country * len(units.kind) + unit, self.countries * len(units.kind))
+        cells, self.cell = rank_codes(country * len(units.kind) + unit, self.countries * len(units.kind))
         self.cell_country, self.cell_unit = cells // len(units.kind), cells % len(units.kind)
         self.cell_kind = units.kind[self.cell_unit]
-        occurrences, self.occurrence = _rank_codes(self.cell * texts + text, len(cells) * texts)
+        occurrences, self.occurrence = rank_codes(self.cell * texts + text, len(cells) * texts)
         self.occurrence_cell, self.occurrence_text = occurrences // texts, occurrences % texts
         self.count = np.bincount(self.occurrence, minlength=len(occurrences)).astype(float)
         if self.has_components and not names_fixed:
@@ -260,7 +260,7 @@ class CrossedVariance:
         cell_count = np.bincount(self.occurrence_cell, weights=self.count, minlength=len(self.cell_unit))
         units = int(self.cell_unit.max()) + 1
         texts_and_units = self.occurrence_text * units + self.cell_unit[self.occurrence_cell]
-        _, text_unit = _rank_codes(texts_and_units, self.shape[0] * units)
+        _, text_unit = rank_codes(texts_and_units, self.shape[0] * units)
         for kind in range(self.kinds):
             cells, occurrences = self.cell_kind == kind, self.cell_kind[self.occurrence_cell] == kind
             of_names = sparse.csr_matrix(
@@ -294,7 +294,7 @@ class CrossedVariance:
         return covariance
 
 
-def _rank_codes(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+def rank_codes(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """The distinct codes in order, and which of them each is, as `np.unique` gives them; all are below `size`.
 
     Without sorting where that takes no more memory than a few copies of the codes.
