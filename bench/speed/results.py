@@ -131,6 +131,8 @@ def page(runs: Sequence[dict[str, Any]]) -> str:
             sections.append(cluster(run["cluster"]))
         if "parts" in run:
             sections.append(parts(run["parts"]))
+        if "millions" in run:
+            sections.append(millions(run["millions"]))
         if "note" in run:
             sections.append(f"{run['note']}\n")
     return "\n".join(sections)
@@ -163,6 +165,29 @@ def cluster(tables: Sequence[dict[str, Any]]) -> str:
     furthest = max(table["difference"] for table in tables)
     lines += ["", f"Both warm. Largest difference between the two: {furthest:.1e}.", ""]
     return "\n".join(lines)
+
+
+def millions(result: dict[str, Any]) -> str:
+    """Time, memory and store of the names audit by the number of renamed texts."""
+    header = ("renamed texts", "distinct", "scoring, s", "texts/s", "measures, s", "workers killed", "GB scoring",
+              "GB measuring", "GB of a worker", "store, GB", "scored, over distinct")  # fmt: skip
+    lines = ["### Millions of renamed texts: engine, store and measures of the names audit", ""]
+    lines += ["| " + " | ".join(header) + " |", "|---:" * len(header) + "|"]
+    for row in result["rows"]:
+        shown = (
+            f"{row['texts']:,}" + (", killed and resumed" if row["killed"] else ""),
+            f"{row['distinct']:,}",
+            f"{row['seconds_scoring']:.1f}",
+            number(row["texts"] / row["seconds_scoring"]),
+            f"{row['seconds_measuring']:.1f}" if "seconds_measuring" in row else "",
+            str(row["workers_killed"]),
+            *(f"{row[name] / 1e9:.2f}" if name in row else "" for name in (
+                "memory_scoring", "memory_measuring", "memory_worker", "store_bytes")),
+            f"{row['scored_in_all'] / row['distinct']:.3f}",
+        )  # fmt: skip
+        lines.append("| " + " | ".join(shown) + " |")
+    exponents = ", ".join(f"{name} {value:.2f}" for name, value in result["exponents"].items() if value is not None)
+    return "\n".join([*lines, "", f"Fitted exponents against the number of texts: {exponents}.", ""])
 
 
 def parts(tables: Sequence[dict[str, Any]]) -> str:
