@@ -153,7 +153,7 @@ def world(result: dict[str, Any]) -> str:
 
 
 def cluster(tables: Sequence[dict[str, Any]]) -> str:
-    lines = ["### One process with two threads, and Ray with two workers on the same two cores", ""]
+    lines = ["### One process, and Ray with two workers on the same cores or GPU", ""]
     lines += [
         "| work | model | " + " | ".join(f"{row['way']}, texts/s" for row in tables[0]["rows"]) + " | Ray takes |"
     ]
