@@ -50,7 +50,7 @@ class ChecksumClassifier(Classifier):
         checksums = np.fromiter(map(zlib.crc32, map(str.encode, texts)), np.uint32, len(texts))
         positive = checksums / 2**32
         self.count += len(texts)
-        (self.folder / str(os.getpid())).write_text(f"{self.count} {peak_memory()}")
+        (self.folder / str(os.getpid())).write_text(f"{self.count} {peak_memory()} {time.process_time()}")
         return np.column_stack([1 - positive, positive, np.zeros(len(texts))])
 
 
@@ -59,10 +59,19 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def read_workers(folder: Path) -> dict[int, tuple[int, int]]:
-    """By process, the texts that it has scored and its peak memory."""
+def read_workers(folder: Path) -> dict[int, tuple[int, int, float]]:
+    """By process, the texts that it has scored, its peak memory and its processor time."""
     contents = {int(file.name): file.read_text().split() for file in folder.iterdir()}
-    return {process: (int(parts[0]), int(parts[1])) for process, parts in contents.items() if len(parts) == 2}
+    return {
+        process: (int(parts[0]), int(parts[1]), float(parts[2]))
+        for process, parts in contents.items()
+        if len(parts) == 3  # else it is being written
+    }
+
+
+def sum_processor_time(folder: Path) -> float:
+    """The processor seconds of all workers, from when they started."""
+    return sum(seconds for *_, seconds in read_workers(folder).values())
 
 
 def make_rows(count: int) -> list[dict[str, Any]]:
@@ -92,7 +101,7 @@ def run_audit(texts: int, folder: Path, *, with_measures: bool) -> None:
     study = NamesStudy(design_names(options), ChecksumClassifier(workers), RunOptions(progress=False))
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     ray.init(address="local", num_cpus=CORES, num_gpus=0, include_dashboard=False, log_to_driver=False)
-    start_memory, began = peak_memory(), time.perf_counter()
+    start_memory, began, processor_began = peak_memory(), time.perf_counter(), time.process_time()
     killer = WorkerKiller(workers)
     with compute_on("auto", "cpu", "auto") as (device, dtype):
         answers = study.ask(study.load(device, dtype))
@@ -102,6 +111,7 @@ def run_audit(texts: int, folder: Path, *, with_measures: bool) -> None:
         "distinct": answers[0].counts.distinct_renamed_texts,
         "scored": answers[0].work["renamed_texts_scored"] + answers[0].work["texts_scored"],
         "seconds_scoring": time.perf_counter() - began,
+        "processor_seconds_scoring": time.process_time() - processor_began + sum_processor_time(workers),
         "start_memory": start_memory,
         "memory_scoring": peak_memory(),
         "workers_killed": killer.kills,
@@ -109,9 +119,10 @@ def run_audit(texts: int, folder: Path, *, with_measures: bool) -> None:
     }
     ray.shutdown()
     if with_measures:
-        began = time.perf_counter()
+        began, processor_began = time.perf_counter(), time.process_time()
         result = study.measure(answers)
         report["seconds_measuring"] = time.perf_counter() - began
+        report["processor_seconds_measuring"] = time.process_time() - processor_began
         report["memory_measuring"] = peak_memory()
         report["delta"] = result.classifiers[0].countries[0].delta
     (folder / "report.json").write_text(json.dumps(report))
@@ -135,7 +146,7 @@ class WorkerKiller:
         while not self._stop.wait(SECONDS_BETWEEN_KILLS):
             alive = {
                 process: count
-                for process, (count, _) in read_workers(self.folder).items()
+                for process, (count, *_) in read_workers(self.folder).items()
                 if process not in self._before and process != os.getpid() and Path(f"/proc/{process}").exists()
             }
             if alive:
@@ -159,19 +170,19 @@ def measure_size(millions: float, *, with_measures: bool = True, is_killed: bool
         if is_killed:
             (folder / "workers").mkdir()
             process = start_audit(texts, folder, with_measures=with_measures)
-            while sum(count for count, _ in read_workers(folder / "workers").values()) < texts * COUNTRIES * DRAWS / 2:
+            while sum(count for count, *_ in read_workers(folder / "workers").values()) < texts * COUNTRIES * DRAWS / 2:
                 if process.poll() is not None:
                     sys.exit("The audit ended before it could be killed: use more texts with --resume.")
                 time.sleep(POLL_SECONDS)
             process.kill()
             process.wait()
-            row["scored_before_kill"] = sum(count for count, _ in read_workers(folder / "workers").values())
+            row["scored_before_kill"] = sum(count for count, *_ in read_workers(folder / "workers").values())
         if start_audit(texts, folder, with_measures=with_measures).wait():
             sys.exit(f"The audit of {millions:g} million texts failed: see the lines above.")
         row |= json.loads((folder / "report.json").read_text())
         workers = read_workers(folder / "workers")
-        row["scored_in_all"] = sum(count for count, _ in workers.values())
-        row["memory_worker"] = max(memory for _, memory in workers.values())
+        row["scored_in_all"] = sum(count for count, *_ in workers.values())
+        row["memory_worker"] = max(memory for _, memory, _ in workers.values())
         row["store_bytes"] = sum(file.stat().st_size for file in (folder / "store").rglob("*.parquet"))
         return row
     finally:
@@ -205,6 +216,8 @@ def main() -> None:
         print(json.dumps(row), flush=True)
         rows.append(row)
     names = (
+        "processor_seconds_scoring",
+        "processor_seconds_measuring",
         "seconds_scoring",
         "seconds_measuring",
         "memory_scoring",
