@@ -167,10 +167,14 @@ def cluster(tables: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def show_seconds(row: dict[str, Any], name: str) -> str:
+    return f"{row[name]:.1f}" if name in row else ""
+
+
 def millions(result: dict[str, Any]) -> str:
     """Time, memory and store of the names audit by the number of renamed texts."""
-    header = ("renamed texts", "distinct", "scoring, s", "texts/s", "measures, s", "workers killed", "GB scoring",
-              "GB measuring", "GB of a worker", "store, GB", "scored, over distinct")  # fmt: skip
+    header = ("renamed texts", "distinct", "scoring, s", "processor s", "texts/s", "measures, s", "processor s",
+              "workers killed", "GB scoring", "GB measuring", "GB of a worker", "store, GB", "scored, over distinct")  # fmt: skip
     lines = ["### Millions of renamed texts: engine, store and measures of the names audit", ""]
     lines += ["| " + " | ".join(header) + " |", "|---:" * len(header) + "|"]
     for row in result["rows"]:
@@ -178,8 +182,10 @@ def millions(result: dict[str, Any]) -> str:
             f"{row['texts']:,}" + (", killed and resumed" if row["killed"] else ""),
             f"{row['distinct']:,}",
             f"{row['seconds_scoring']:.1f}",
+            show_seconds(row, "processor_seconds_scoring"),
             number(row["texts"] / row["seconds_scoring"]),
-            f"{row['seconds_measuring']:.1f}" if "seconds_measuring" in row else "",
+            show_seconds(row, "seconds_measuring"),
+            show_seconds(row, "processor_seconds_measuring"),
             str(row["workers_killed"]),
             *(f"{row[name] / 1e9:.2f}" if name in row else "" for name in (
                 "memory_scoring", "memory_measuring", "memory_worker", "store_bytes")),
