@@ -174,7 +174,8 @@ def show_seconds(row: dict[str, Any], name: str) -> str:
 def millions(result: dict[str, Any]) -> str:
     """Time, memory and store of the names audit by the number of renamed texts."""
     header = ("renamed texts", "distinct", "scoring, s", "processor s", "texts/s", "measures, s", "processor s",
-              "workers killed", "GB scoring", "GB measuring", "GB of a worker", "store, GB", "scored, over distinct")  # fmt: skip
+              "workers killed", "GB scoring", "GB measuring", "GB of a worker", "store, GB",
+              "scored, over distinct")  # fmt: skip
     lines = ["### Millions of renamed texts: engine, store and measures of the names audit", ""]
     lines += ["| " + " | ".join(header) + " |", "|---:" * len(header) + "|"]
     for row in result["rows"]:
