@@ -231,6 +231,7 @@ def main(arguments: Sequence[str]) -> None:
         del files[position : position + 2]
     paths = [Path(file) for file in files] or sorted(RUNS.glob("*.json"))
     runs = [json.loads(file.read_text(encoding="utf-8")) for file in paths]
+    runs = [run for run in runs if "tables" in run]  # others have a page of their own
     bounds = (RUNS / "bounds.md").read_text(encoding="utf-8")
     out.write_text(f"{page(runs)}\n{bounds}", encoding="utf-8")
 
