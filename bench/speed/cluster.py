@@ -1,6 +1,9 @@
-"""One process with two threads compared with Ray with two workers of one core each: same models, same texts, one run.
+"""One process compared with Ray with two workers: same models, same texts, one run.
 
-    python -m bench.speed.cluster [--seconds 20] [--json OUT]
+    python -m bench.speed.cluster [--device cuda] [--seconds 20] [--json OUT]
+
+On the CPU, one process has two threads and each worker one core. With `--device cuda`, both workers share the first
+GPU: Ray counts it as two, and starts one worker for each.
 
 Both are warm: models are loaded and workers have started. The start-up time is printed separately. Nothing is stored,
 so every round scores again. Rounds alternate, and the median counts: other work on the machine affects both.
@@ -32,7 +35,7 @@ from geobias.models.scorer import Scorer
 from geobias.texts.templates import Sentences
 
 ROUNDS = 3
-CORES = 2
+CORES = WORKERS = 2
 
 
 def main() -> None:
@@ -40,20 +43,23 @@ def main() -> None:
     torch.set_num_threads(CORES)
     os.environ["GEOBIAS_CACHE"] = tempfile.mkdtemp()
     parts = work.prepare_texts()
-    ray.init(address="local", num_cpus=CORES, num_gpus=0, include_dashboard=False, log_to_driver=False)
+    gpus = 0
+    if options.device == "cuda":
+        gpus, os.environ["RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES"] = WORKERS, "1"  # all see the same GPU
+    ray.init(address="local", num_cpus=CORES, num_gpus=gpus, include_dashboard=False, log_to_driver=False)
     lm = load_weights("embedded/lm", device="cpu", dtype="float32")
     lm.trained_on = True  # has no fingerprint: nothing is kept
     classifier: Any = load_classifier("embedded/sentiment", device="cpu", dtype="float32")
     classifier.fingerprint = None
     run = {
-        "machine": machine("cpu", CORES),
+        "machine": machine(options.device, CORES),
         "date": wall(),
         "command": command_line("bench.speed.cluster"),
         "versions": versions() | {"ray": ray.__version__},
         "tables": [],
         "cluster": [
-            measure_table("aul", "embedded/lm", lm.scorer("aul"), parts.texts("aul"), options.seconds),
-            measure_table("classify", "embedded/sentiment", classifier, parts.texts("classify"), options.seconds),
+            measure_table("aul", "embedded/lm", lm.scorer("aul"), parts.texts("aul"), options),
+            measure_table("classify", "embedded/sentiment", classifier, parts.texts("classify"), options),
         ],
     }
     if options.json:
@@ -61,21 +67,28 @@ def main() -> None:
         options.json.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
 
 
-def measure_table(kind: str, model: str, scorer: Scorer, texts: Sequence[str], seconds: float) -> dict[str, Any]:
+def measure_table(
+    kind: str, model: str, scorer: Scorer, texts: Sequence[str], options: argparse.Namespace
+) -> dict[str, Any]:
     """One table of two rows, on as many texts as one process does in that time."""
+    device, seconds = options.device, options.seconds
+    scorer.to(device)
     pilot = take_texts(texts, 4 * 112)
     sample = take_texts(texts, int(len(pilot) * seconds / time_scoring(scorer, pilot)[0]))
     count = len(sample)
-    times: dict[str, list[float]] = {"in process, 2 threads": [], "Ray, 2 workers": []}
+    alone, on_ray = "in process" + (", 2 threads" if device == "cpu" else ""), "Ray, 2 workers"
+    times: dict[str, list[float]] = {alone: [], on_ray: []}
     for _ in range(ROUNDS):
+        scorer.to(device)
         second, local_scores = time_scoring(scorer, sample)
-        times["in process, 2 threads"].append(second)
+        times[alone].append(second)
+        scorer.to("cpu")  # as workers get it
         ray_start = time.perf_counter()
-        with compute_on("auto", "cpu", "float32"):
+        with compute_on("auto", device, "float32"):
             time_scoring(scorer, pilot)
             start_seconds = time.perf_counter() - ray_start
             second, ray_scores = time_scoring(scorer, sample)
-            times["Ray, 2 workers"].append(second)
+            times[on_ray].append(second)
     rows: list[dict[str, Any]] = [
         {"way": way, "texts": count, "seconds": each, "per_second": count / statistics.median(each)}
         for way, each in times.items()
@@ -111,6 +124,7 @@ def time_scoring(scorer: Scorer, texts: Sequence[str]) -> tuple[float, np.ndarra
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.speed.cluster", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seconds", type=float, default=20.0, help="how long a round takes in one process")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="what both compute on")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()
 

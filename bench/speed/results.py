@@ -131,6 +131,8 @@ def page(runs: Sequence[dict[str, Any]]) -> str:
             sections.append(cluster(run["cluster"]))
         if "parts" in run:
             sections.append(parts(run["parts"]))
+        if "millions" in run:
+            sections.append(millions(run["millions"]))
         if "note" in run:
             sections.append(f"{run['note']}\n")
     return "\n".join(sections)
@@ -151,7 +153,7 @@ def world(result: dict[str, Any]) -> str:
 
 
 def cluster(tables: Sequence[dict[str, Any]]) -> str:
-    lines = ["### One process with two threads, and Ray with two workers on the same two cores", ""]
+    lines = ["### One process, and Ray with two workers on the same cores or GPU", ""]
     lines += [
         "| work | model | " + " | ".join(f"{row['way']}, texts/s" for row in tables[0]["rows"]) + " | Ray takes |"
     ]
@@ -163,6 +165,36 @@ def cluster(tables: Sequence[dict[str, Any]]) -> str:
     furthest = max(table["difference"] for table in tables)
     lines += ["", f"Both warm. Largest difference between the two: {furthest:.1e}.", ""]
     return "\n".join(lines)
+
+
+def show_seconds(row: dict[str, Any], name: str) -> str:
+    return f"{row[name]:.1f}" if name in row else ""
+
+
+def millions(result: dict[str, Any]) -> str:
+    """Time, memory and store of the names audit by the number of renamed texts."""
+    header = ("renamed texts", "distinct", "scoring, s", "processor s", "texts/s", "measures, s", "processor s",
+              "workers killed", "GB scoring", "GB measuring", "GB of a worker", "store, GB",
+              "scored, over distinct")  # fmt: skip
+    lines = ["### Millions of renamed texts: engine, store and measures of the names audit", ""]
+    lines += ["| " + " | ".join(header) + " |", "|---:" * len(header) + "|"]
+    for row in result["rows"]:
+        shown = (
+            f"{row['texts']:,}" + (", killed and resumed" if row["killed"] else ""),
+            f"{row['distinct']:,}",
+            f"{row['seconds_scoring']:.1f}",
+            show_seconds(row, "processor_seconds_scoring"),
+            number(row["texts"] / row["seconds_scoring"]),
+            show_seconds(row, "seconds_measuring"),
+            show_seconds(row, "processor_seconds_measuring"),
+            str(row["workers_killed"]),
+            *(f"{row[name] / 1e9:.2f}" if name in row else "" for name in (
+                "memory_scoring", "memory_measuring", "memory_worker", "store_bytes")),
+            f"{row['scored_in_all'] / row['distinct']:.3f}",
+        )  # fmt: skip
+        lines.append("| " + " | ".join(shown) + " |")
+    exponents = ", ".join(f"{name} {value:.2f}" for name, value in result["exponents"].items() if value is not None)
+    return "\n".join([*lines, "", f"Fitted exponents against the number of texts: {exponents}.", ""])
 
 
 def parts(tables: Sequence[dict[str, Any]]) -> str:
@@ -199,6 +231,7 @@ def main(arguments: Sequence[str]) -> None:
         del files[position : position + 2]
     paths = [Path(file) for file in files] or sorted(RUNS.glob("*.json"))
     runs = [json.loads(file.read_text(encoding="utf-8")) for file in paths]
+    runs = [run for run in runs if "tables" in run]  # others have a page of their own
     bounds = (RUNS / "bounds.md").read_text(encoding="utf-8")
     out.write_text(f"{page(runs)}\n{bounds}", encoding="utf-8")
 

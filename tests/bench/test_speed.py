@@ -176,6 +176,9 @@ def test_results(tmp_path: Path) -> None:
             }
         ],
     }
+    size = {"killed": True, "texts": 2_000_000, "distinct": 1_000_000, "scored_in_all": 1_100_000, "workers_killed": 3}
+    memory = {"memory_scoring": 2e9, "memory_worker": 1e8, "store_bytes": 4e7}
+    run["millions"] = {"rows": [size | memory | {"seconds_scoring": 10.0}], "exponents": {"store_bytes": 1.0}}
     (tmp_path / "run.json").write_text(json.dumps(run), encoding="utf-8")
     results.main([str(tmp_path / "run.json"), "--out", str(tmp_path / "RESULTS.md")])
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
@@ -184,6 +187,8 @@ def test_results(tmp_path: Path) -> None:
     assert "geobias: 7.50 x HERB's method." in page
     assert "Where the time of geobias goes: `gemm` 90 %, `aten::exp_` 6 %." in page
     assert "| AUL of templates | embedded/lm | 100 | 105 | -5.0 % time |" in page
+    assert "| 2,000,000, killed and resumed | 1,000,000 | 10.0 |  | 200,000 |  |  | 3 | 2.00 |" in page
+    assert "Fitted exponents against the number of texts: store_bytes 1.00." in page
     assert "## What limits the speed" in page
     assert "Left out: minicons (No module named 'minicons')." in page
     assert "## A machine, 2 threads" in page and "torch 2.0" in page

@@ -10,7 +10,7 @@ import pytest
 from bench.calibration_cells import judge, summarize
 from bench.calibration_repetitions import Repetition
 from bench.calibration_worlds import NAMES, WORLDS, World, draw_answers
-from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits, effective_count
+from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits, effective_count, rank_codes
 
 WORLD = {world.name: world for world in WORLDS}
 
@@ -244,3 +244,10 @@ def test_cells_outside_their_bands_and_without_numbers_say_so() -> None:
     assert "coverage, originals" in summarize(world, size, [wrong] * 100).note
     assert summarize(world, size, [Repetition({})] * 98 + [wrong] * 2).note == "none: too few texts react"
     assert summarize(world, (14, 50, 6), [Repetition({})]).note == "none: fewer than 15 texts"
+
+
+@pytest.mark.parametrize("size", [60, 10_000])
+def test_codes_are_ranked_as_by_sorting(size: int) -> None:
+    codes = np.random.default_rng(0).integers(0, size, 40)
+    for ranked, expected in zip(rank_codes(codes, size), np.unique(codes, return_inverse=True), strict=True):
+        np.testing.assert_array_equal(ranked, expected)

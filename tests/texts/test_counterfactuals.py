@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from geobias.texts.counterfactuals import Counterfactuals
+from geobias.texts.lazy_texts import TextSelection
 from geobias.texts.people import find_people, find_places
 from geobias.world.gazetteer import load_city_gazetteer, load_gazetteer
 
@@ -54,6 +55,25 @@ def test_draws_are_the_same_whatever_else_is_asked() -> None:
     again = renaming(["ask Mary", "ask John"], countries=("FR", "MA"))
     assert list(again) == list(made)
     assert list(renaming(["ask Mary", "ask John"], seed=1)) != list(made)
+
+
+def test_texts_rendered_together_equal_texts_rendered_alone() -> None:
+    texts = ["MARY SMITH IS HERE, SAID JOHN", "ask mary and John Smith, Smith said", "Lee met Anna Lee"]
+    made = renaming(texts, draws=130)  # more draws than names
+    assert list(made) == [made.at(*index) for index in np.ndindex(*made.shape)]
+    mixed = np.array([700, 3, 5, 4, 699, 3])
+    assert list(TextSelection(made, mixed)) == [made[int(i)] for i in mixed]
+
+
+def test_name_index_lists_the_names_that_texts_show() -> None:
+    made = renaming(["ask Mary", "ask John Smith today", "Lee met Anna Lee"], draws=9)
+    answers, names, keys = made.name_index
+    for position, text in enumerate(made):
+        spelled = [keys[name] for name in names[answers == position]]
+        new_names = made.new_names(*divmod(position // 9, 2))
+        draw = [person[position % 9] for person in new_names]
+        assert Counter(name for _, name in spelled) == Counter(n for new in draw for n in (new.first, new.last) if n)
+        assert all(name in text for _, name in spelled)
 
 
 def test_part_keeps_the_draws() -> None:

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+import pyarrow as pa
 
-from geobias.engine.store import ScoreStore, text_keys
+from geobias.engine.store import ScoreStore, TextsOrKeys, text_keys
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import LARGEST_SHARE, ScoreBlock, Scorer
 from geobias.progress import progress_bar
@@ -88,8 +89,8 @@ def ask(
     if writer is None:
         with StoreWriter(scorer, label) as writer:
             return ask(scorer, texts, label=label, progress=progress, writer=writer)
-    first_positions, text_numbers = find_distinct(texts)
-    scores = writer.store.lookup(select_texts(texts, first_positions))
+    first_positions, text_numbers, keys = _find_distinct(texts)
+    scores = writer.store.lookup(select_texts(texts, first_positions) if keys is None else keys)
     missing = np.flatnonzero(np.isnan(scores[:, 0]))
     if scorer.paid and len(missing):
         scorer.prepare(lambda other, more: ask(other, more, label=label, progress=False).scores)
@@ -102,7 +103,8 @@ def ask(
                 is_number = np.isfinite(rows[:, 0].astype(np.float64))
                 scored = missing[positions[is_number]]
                 if len(scored):
-                    writer.write(select_texts(texts, first_positions[scored]), rows[is_number])
+                    share = select_texts(texts, first_positions[scored]) if keys is None else keys.take(scored)
+                    writer.write(share, rows[is_number])
                     scores[scored] = rows[is_number]
                 advance(len(positions))
     unscored = first_positions[np.isnan(scores[:, 0])]
@@ -115,14 +117,18 @@ def ask(
 
 def find_distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return the position of the first of equal texts, and for every text the number of its distinct text."""
+    return _find_distinct(texts)[:2]
+
+
+def _find_distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, pa.FixedSizeBinaryArray | None]:
+    """The same, and the keys of the distinct texts if they were needed to tell texts apart."""
     known = texts.find_distinct() if isinstance(texts, LazyTexts) else None
     if known is not None:
-        return known
+        return *known, None
     keys = text_keys(texts).dictionary_encode()
-    text_numbers = keys.indices.to_numpy()
-    first_positions = np.full(len(keys.dictionary), len(texts))
-    np.minimum.at(first_positions, text_numbers, np.arange(len(texts)))
-    return first_positions, text_numbers
+    text_numbers = keys.indices.to_numpy()  # in the order of first appearance, so every new maximum is a new text
+    first_positions = np.flatnonzero(np.diff(np.maximum.accumulate(text_numbers), prepend=-1))
+    return first_positions, text_numbers, keys.dictionary
 
 
 class StoreWriter:
@@ -137,7 +143,7 @@ class StoreWriter:
     def __enter__(self) -> Self:
         return self
 
-    def write(self, texts: Sequence[str], rows: np.ndarray) -> None:
+    def write(self, texts: TextsOrKeys, rows: np.ndarray) -> None:
         """Write scores. Return when those before are on disk; if they are paid for, when these are."""
         if self.last is not None:
             self.last.result()

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -41,12 +41,15 @@ SCORE_FILE = r"[^.].*\.parquet"
 # What geobias writes into a scorer's folder. The last two are temporary files of this version and of earlier ones.
 TEMPORARY_NAME = r"\.geobias-.*\.tmp|\..+\.(parquet|json)\.\d+"  # the second form is that of earlier versions
 CACHE_FILE = rf".+\.parquet|.+\.damaged|scorer\.json|{TEMPORARY_NAME}"
+TextsOrKeys: TypeAlias = Sequence[str] | pa.FixedSizeBinaryArray  # texts, or what `text_keys` has returned for them
 DamageReport = Callable[[Path, str, bool], None]  # takes a file, what is wrong with it, and whether it is damaged
 log = logging.getLogger("geobias")
 
 
-def text_keys(texts: Iterable[str]) -> pa.FixedSizeBinaryArray:
-    """Return a 128-bit digest of each text: enough that no two texts ever share one."""
+def text_keys(texts: TextsOrKeys | Iterable[str]) -> pa.FixedSizeBinaryArray:
+    """Return a 128-bit digest of each text: enough that no two texts ever share one. Keys are returned unchanged."""
+    if isinstance(texts, pa.FixedSizeBinaryArray):
+        return texts
     raw = b"".join(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts)
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(KEY_BYTES), len(raw) // KEY_BYTES, [None, pa.py_buffer(raw)])
 
@@ -65,7 +68,7 @@ class ScoreStore:
             tables = _read_tables(_list_folder(self.folder, SCORE_FILE), self.columns, _set_aside)
             self._scores = _drop_duplicates(pa.concat_tables([self._scores, *tables.values()]))
 
-    def lookup(self, texts: Sequence[str]) -> np.ndarray:
+    def lookup(self, texts: TextsOrKeys) -> np.ndarray:
         """Return the scores of these texts, one row each. A row is NaN if its text has no score."""
         if not len(self._scores):  # saves the digests of the texts
             return np.full((len(texts), len(self.columns)), np.nan)
@@ -73,7 +76,7 @@ class ScoreStore:
         rows = self._scores.select(self.columns).take(positions)
         return np.column_stack([rows[column].to_numpy() for column in self.columns])
 
-    def add(self, texts: Sequence[str], scores: np.ndarray) -> None:
+    def add(self, texts: TextsOrKeys, scores: np.ndarray) -> None:
         """Write the scores of these texts for later runs; they are on disk when this returns."""
         if self.folder is not None and len(texts):
             self._write_level(self._make_table(text_keys(texts), scores), 0)

@@ -32,6 +32,7 @@ rarer they are. Through names, the two terms are taken as uncorrelated: x̃ sums
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,7 @@ from geobias.measures.crossed_variance import (
     CrossedVariance,
     LinearMeasure,
     effective_count,
+    rank_codes,
 )
 from geobias.measures.estimates import Estimates
 from geobias.measures.uncertainty import Family, Uncertainty
@@ -85,14 +87,23 @@ class _Slopes:
 
     def text_influence(self, factors: np.ndarray) -> np.ndarray:
         """texts x measures: the jackknife's, how far the sums move without each text."""
-        by_text = np.einsum("tcdk,tcd->tck", self.text_weights, self.residuals)
-        return np.einsum("tck,mck->tm", by_text, factors)
+        return np.einsum("tck,mck->tm", self._sums_by_text, factors)
+
+    @cached_property
+    def _sums_by_text(self) -> np.ndarray:
+        return np.einsum("tcdk,tcd->tck", self.text_weights, self.residuals)
 
     def name_covariance(self, factors: np.ndarray) -> np.ndarray | None:
         """measures x measures: what the effects of names add; None where names are fixed."""
-        design = self.design
-        if design.names_fixed:
+        if self.design.names_fixed:
             return None
+        combinations = factors.reshape(len(factors), -1)
+        return np.asarray(combinations @ self._name_products @ combinations.T)
+
+    @cached_property
+    def _name_products(self) -> np.ndarray:
+        """Countries and coefficients, squared: products of answers of different texts that show the same name."""
+        design = self.design
         _, countries, draws = design.shape
         width = self.weights.shape[3]
         products = (self.weights * self.unbiased_residuals[..., None]).reshape(-1, width)[design.answer]
@@ -104,9 +115,9 @@ class _Slopes:
             sums = sparse.csr_matrix((products.ravel(), places), shape=(rows.max() + 1, countries * width))
             return (sums.T @ sums).toarray()
 
-        in_texts = np.unique(text * (unit.max() + 1) + unit, return_inverse=True)[1]
-        combinations = factors.reshape(len(factors), -1)
-        return np.asarray(combinations @ (square(unit) - square(in_texts)) @ combinations.T)
+        units = int(unit.max()) + 1
+        in_texts = rank_codes(text * units + unit, design.shape[0] * units)[1]
+        return np.asarray(square(unit) - square(in_texts))
 
 
 def adjust_for_covariates(

@@ -38,6 +38,7 @@ FEWEST_TEXTS, FEWEST_ANSWERS = 15, 40  # of a country: with fewer, intervals do 
 FEWEST_DRAWS = 2
 FEWEST_EFFECTIVE_TEXTS = 5  # a saturated classifier reacts in few texts: that says nothing of others
 POWER = 0.8
+MOST_SPARSE = 4  # possible codes for each answer, up to which they are ranked without sorting
 SMALLEST_SINGULAR_VALUE = 1e-6  # relative: combinations of kinds that the design cannot separate are left out
 
 
@@ -96,10 +97,10 @@ class CrossedVariance:
         country, text = (self.answer // draws) % self.countries, self.answer // (draws * self.countries)
         self.kinds = int(units.kind.max(initial=-1)) + 1
         # A cell is a name in a country; an occurrence a cell in a text.
-        cells, self.cell = np.unique(country * len(units.kind) + unit, return_inverse=True)
+        cells, self.cell = rank_codes(country * len(units.kind) + unit, self.countries * len(units.kind))
         self.cell_country, self.cell_unit = cells // len(units.kind), cells % len(units.kind)
         self.cell_kind = units.kind[self.cell_unit]
-        occurrences, self.occurrence = np.unique(self.cell * texts + text, return_inverse=True)
+        occurrences, self.occurrence = rank_codes(self.cell * texts + text, len(cells) * texts)
         self.occurrence_cell, self.occurrence_text = occurrences // texts, occurrences % texts
         self.count = np.bincount(self.occurrence, minlength=len(occurrences)).astype(float)
         if self.has_components and not names_fixed:
@@ -259,7 +260,7 @@ class CrossedVariance:
         cell_count = np.bincount(self.occurrence_cell, weights=self.count, minlength=len(self.cell_unit))
         units = int(self.cell_unit.max()) + 1
         texts_and_units = self.occurrence_text * units + self.cell_unit[self.occurrence_cell]
-        _, text_unit = np.unique(texts_and_units, return_inverse=True)
+        _, text_unit = rank_codes(texts_and_units, self.shape[0] * units)
         for kind in range(self.kinds):
             cells, occurrences = self.cell_kind == kind, self.cell_kind[self.occurrence_cell] == kind
             of_names = sparse.csr_matrix(
@@ -291,6 +292,18 @@ class CrossedVariance:
         covariance = np.einsum("kcd,ck,dk->cd", self._overlap, spread, spread)
         np.fill_diagonal(covariance, np.maximum(np.einsum("kcc,ck->c", self._overlap, variances), 0))
         return covariance
+
+
+def rank_codes(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct codes in order, and which of them each is, as `np.unique` gives them; all are below `size`.
+
+    Without sorting where that takes no more memory than a few copies of the codes.
+    """
+    if size > MOST_SPARSE * len(codes):
+        return np.unique(codes, return_inverse=True)
+    occurs = np.zeros(size, dtype=bool)
+    occurs[codes] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs, dtype=np.int64) - 1)[codes]
 
 
 def effective_count(squares: np.ndarray) -> float:

@@ -35,6 +35,14 @@ class LazyTexts(Sequence[str]):
     def __len__(self) -> int:
         return prod(self.shape)
 
+    def __iter__(self) -> Iterator[str]:
+        """Texts that share their first index are iterated over together."""
+        first_count, second_count, third_count = self.shape
+        second = np.repeat(np.arange(second_count), third_count).tolist()
+        third = list(range(third_count)) * second_count
+        for first in range(first_count):
+            yield from self.iterate([first] * len(second), second, third)
+
     @overload
     def __getitem__(self, index: int) -> str: ...
     @overload

@@ -57,6 +57,14 @@ class Mention:
         name, case = " ".join(last if part == "last" else first for part in self.parts), case or self.case
         return name.upper() if case == "upper" else name.lower() if case == "lower" else name
 
+    def render_all(self, firsts: list[str], lasts: list[str]) -> Iterable[str]:
+        """Many new names, each as `render` gives it."""
+        columns = [lasts if part == "last" else firsts for part in self.parts]
+        names: Iterable[str] = columns[0] if len(columns) == 1 else map(" ".join, zip(*columns, strict=True))
+        return (
+            map(str.upper, names) if self.case == "upper" else map(str.lower, names) if self.case == "lower" else names
+        )
+
 
 @dataclass(frozen=True)
 class Person:

@@ -53,7 +53,7 @@ def list_covariate_sets(renamed: Counterfactuals, perplexities: Perplexities | N
         values = np.full((*renamed.shape, len(columns)), np.nan)
         values[:, :, : tokens.shape[2]] = np.stack(list(columns.values()), axis=-1)
         yield CovariateSet(tuple(columns), perplexities.model.name, values)
-    lengths = np.array([len(text) for text in renamed], dtype=float)
+    lengths = np.fromiter(map(len, renamed), float, len(renamed))
     yield CovariateSet(("characters",), None, lengths.reshape(*renamed.shape, 1))
 
 
