@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from geobias.audits.pages import add_findings, read_runs, write_run_page
 from geobias.audits.registry import get_audit
@@ -38,6 +38,7 @@ class AuditedModel(Protocol):
 Models = TypeVar("Models", bound=AuditedModel)
 Result = TypeVar("Result", bound=AuditResult)
 Answers = TypeVar("Answers")
+Options = TypeVar("Options")
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,16 @@ class RunOptions:
     ray: str | None = None
     out: str | Path | None = None
     progress: bool | None = None
+
+
+def collect_options(kind: type[Options], arguments: Mapping[str, Any], **other_names: Any) -> Options:
+    """The options of an audit, from the arguments of its public function or of its command (`locals()`).
+
+    `other_names` has those that the command line calls or writes differently. None stands for the default.
+    """
+    values = {**arguments, **other_names}
+    given = {option.name: values[option.name] for option in fields(cast(Any, kind))}
+    return kind(**{name: value for name, value in given.items() if value is not None})
 
 
 @dataclass(frozen=True)

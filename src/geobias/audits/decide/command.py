@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -85,32 +85,21 @@ def decide(
     and compares the log-odds of the favourable answer. The scenarios measure models; they recommend nothing.
     """
     from geobias.audits.decide.audit import audit_decisions
-    from geobias.audits.decide.design import design_decisions
+    from geobias.audits.decide.design import DecideOptions, design_decisions
     from geobias.audits.decide.study import DecideStudy
     from geobias.audits.served_models import served_by
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import RunOptions, output_folder
+    from geobias.audits.study import RunOptions, collect_options, output_folder
     from geobias.models.scorer import EMBEDDED_LM
 
     served = served_by(
         endpoint, model, models, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
     names = list(dict.fromkeys(models or [EMBEDDED_LM]))
-    design_options: dict[str, Any] = {
-        "scenarios": scenarios,
-        "domains": domains or (),
-        "origin": origin,
-        "countries": countries or (),
-        "draws": draws,
-        "paraphrases": paraphrases,
-        "seed": seed,
-        "system": system,
-        "limit": limit,
-        "samples": samples,
-    }
+    decide_options = collect_options(DecideOptions, locals())
     if plan:
-        DecideStudy(design_decisions(**design_options), served or names, RunOptions(device, dtype)).plan().show()
+        DecideStudy(design_decisions(decide_options), served or names, RunOptions(device, dtype)).plan().show()
         return
     folder = output_folder(out, "decide", served or names)
-    result = audit_decisions(served or names, **design_options, device=device, dtype=dtype, ray=ray, out=folder)
+    result = audit_decisions(served or names, **vars(decide_options), device=device, dtype=dtype, ray=ray, out=folder)
     show_result(result, folder, View(full, quiet, json))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -84,36 +84,20 @@ def downstream(
     no region, and between regions. The result describes the classifier, not people.
     """
     from geobias.audits.downstream.audit import DownstreamStudy, audit_downstream
-    from geobias.audits.downstream.design import design_downstream
+    from geobias.audits.downstream.design import DownstreamOptions, design_downstream
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.served_models import served_by
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import RunOptions, choose_classifiers, output_folder
+    from geobias.audits.study import RunOptions, choose_classifiers, collect_options, output_folder
 
     served = served_by(
         endpoint, model, classifiers, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
     audited = choose_classifiers(classifiers, served)
-    design_options: dict[str, Any] = {
-        "texts": parse_text_files(texts),
-        "column": column,
-        "label": label,
-        "limit": limit,
-        "prefix": prefix,
-        "control": control,
-        "regions": regions,
-        "cities": cities,
-        "continents": continents or (),
-        "countries": countries or (),
-        "positive": positive,
-        "threshold": threshold,
-        "labels": labels,
-        "prompt": prompt,
-        "calibrate": calibrate,
-    }
+    downstream_options = collect_options(DownstreamOptions, locals(), texts=parse_text_files(texts))
     if plan:
-        DownstreamStudy(design_downstream(**design_options), audited, RunOptions(device, dtype)).plan().show()
+        DownstreamStudy(design_downstream(downstream_options), audited, RunOptions(device, dtype)).plan().show()
         return
     folder = output_folder(out, "downstream", audited)
-    result = audit_downstream(audited, **design_options, device=device, dtype=dtype, ray=ray, out=folder)
+    result = audit_downstream(audited, **vars(downstream_options), device=device, dtype=dtype, ray=ray, out=folder)
     show_result(result, folder, View(full, quiet, json))

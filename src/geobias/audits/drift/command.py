@@ -7,22 +7,7 @@ from typing import Annotated
 
 import typer
 
-from geobias.options import (
-    INPUT,
-    MODEL,
-    STATISTICS,
-    TRAINING,
-    Column,
-    Continents,
-    Countries,
-    Debug,
-    Device,
-    Full,
-    Json,
-    Out,
-    Plain,
-    Quiet,
-)
+from geobias import options
 from geobias.texts.defaults import DEFAULT_TEMPLATE
 
 
@@ -38,55 +23,61 @@ def drift(
         typer.Option(
             help="Texts to train on: CSV, TSV, JSONL, Parquet or one text per line (default: the sentences that the "
             "model scores highest).",
-            rich_help_panel=INPUT,
+            rich_help_panel=options.INPUT,
         ),
     ] = None,
-    column: Column = "text",
+    column: options.Column = "text",
     cities: Annotated[
-        str, typer.Option(help="Each country's N largest cities; 0 for none, or 'all'.", rich_help_panel=INPUT)
+        str, typer.Option(help="Each country's N largest cities; 0 for none, or 'all'.", rich_help_panel=options.INPUT)
     ] = "0",
-    countries: Countries = None,
-    continents: Continents = None,
+    countries: options.Countries = None,
+    continents: options.Continents = None,
     words: Annotated[
         Path | None,
         typer.Option(
-            help="Your own words: one per line, or CSV with word, topic (default: 112 words).", rich_help_panel=INPUT
+            help="Your own words: one per line, or CSV with word, topic (default: 112 words).",
+            rich_help_panel=options.INPUT,
         ),
     ] = None,
     template: Annotated[
         list[str] | None,
         typer.Option(
             help=f"Sentence to score; repeat the option to average over several. Default: {DEFAULT_TEMPLATE}",
-            rich_help_panel=INPUT,
+            rich_help_panel=options.INPUT,
         ),
     ] = None,
     score: Annotated[
-        str, typer.Option(help="Sentence score: aul, aula, pll, pll-word or conditional.", rich_help_panel=MODEL)
+        str,
+        typer.Option(help="Sentence score: aul, aula, pll, pll-word or conditional.", rich_help_panel=options.MODEL),
     ] = "aul",
-    epochs: Annotated[int, typer.Option(help="Number of training epochs.", rich_help_panel=TRAINING)] = 20,
-    rate: Annotated[float, typer.Option(help="Constant learning rate of SGD.", rich_help_panel=TRAINING)] = 5e-5,
-    batch: Annotated[int, typer.Option(help="Sentences per batch.", rich_help_panel=TRAINING)] = 32,
+    epochs: Annotated[int, typer.Option(help="Number of training epochs.", rich_help_panel=options.TRAINING)] = 20,
+    rate: Annotated[
+        float, typer.Option(help="Constant learning rate of SGD.", rich_help_panel=options.TRAINING)
+    ] = 5e-5,
+    batch: Annotated[int, typer.Option(help="Sentences per batch.", rich_help_panel=options.TRAINING)] = 32,
     levels: Annotated[
         str | None,
         typer.Option(
             help="Train on sentences about these levels: country,continent (default: country).",
-            rich_help_panel=TRAINING,
+            rich_help_panel=options.TRAINING,
         ),
     ] = None,
     top: Annotated[
         int | None,
-        typer.Option(help="Train on the N highest-scored sentences per word (default: 20).", rich_help_panel=TRAINING),
+        typer.Option(
+            help="Train on the N highest-scored sentences per word (default: 20).", rich_help_panel=options.TRAINING
+        ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(help="Random seed for batches, dropout and masks.", rich_help_panel=STATISTICS)
+        int, typer.Option(help="Random seed for batches, dropout and masks.", rich_help_panel=options.STATISTICS)
     ] = 0,
-    device: Device = "auto",
-    plain: Plain = False,
-    out: Out = None,
-    full: Full = False,
-    quiet: Quiet = False,
-    json: Json = False,
-    debug: Debug = False,
+    device: options.Device = "auto",
+    plain: options.Plain = False,
+    out: options.Out = None,
+    full: options.Full = False,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
     """Measure how a language model's regional bias changes during training (HERB's Figure 5).
 
@@ -94,28 +85,12 @@ def drift(
     regions audit after every epoch. The original model stays unchanged. The same command with the same --out resumes.
     """
     from geobias.audits.drift.audit import audit_drift
+    from geobias.audits.drift.design import DriftOptions
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import output_folder
+    from geobias.audits.study import collect_options, output_folder
     from geobias.models.scorer import EMBEDDED_LM
 
+    drift_options = collect_options(DriftOptions, locals(), templates=template)
     folder = output_folder(out, "drift", [model or EMBEDDED_LM])
-    result = audit_drift(
-        model,
-        texts=texts,
-        column=column,
-        levels=levels,
-        top=top,
-        epochs=epochs,
-        rate=rate,
-        batch=batch,
-        seed=seed,
-        score=score,
-        cities=cities,
-        continents=continents or (),
-        countries=countries or (),
-        words=words,
-        templates=template or DEFAULT_TEMPLATE,
-        device=device,
-        out=folder,
-    )
+    result = audit_drift(model, **vars(drift_options), device=device, out=folder)
     show_result(result, folder, View(full, quiet, json))

@@ -64,28 +64,18 @@ def find(
     Replaces the people in annotated texts with common names of each country, and compares the recall between
     countries. Use it before masking personal data, and before `geobias names`.
     """
-    from geobias.audits.find.audit import make_study
+    from geobias.audits.find.audit import audit_finders, make_study
     from geobias.audits.find.design import FindOptions
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import RunOptions, output_folder
+    from geobias.audits.study import RunOptions, collect_options, output_folder
     from geobias.models.entity_finders import EMBEDDED_FINDER
 
     audited = list(dict.fromkeys(finders or [EMBEDDED_FINDER]))
-    find_options = FindOptions(
-        texts=parse_text_files(texts),
-        column=column,
-        spans=spans,
-        limit=limit,
-        countries=countries,
-        draws=draws,
-        seed=seed,
-        scripts=scripts,
-        gazetteer=gazetteer,
-    )
+    find_options = collect_options(FindOptions, locals(), texts=parse_text_files(texts))
     if plan:
         make_study(audited, find_options, RunOptions(device=device)).plan().show()
         return
     folder = output_folder(out, "find", audited)
-    result = make_study(audited, find_options, RunOptions(device=device, out=folder)).run()
+    result = audit_finders(audited, **vars(find_options), device=device, out=folder)
     show_result(result, folder, View(full, quiet, json))

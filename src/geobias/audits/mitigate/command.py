@@ -104,28 +104,11 @@ def mitigate(
     """
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.mitigate.audit import mitigate as run_mitigation
+    from geobias.audits.mitigate.design import MitigateOptions
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import output_folder
+    from geobias.audits.study import collect_options, output_folder
 
+    mitigate_options = collect_options(MitigateOptions, locals(), texts=parse_text_files(texts))
     folder = output_folder(out, "mitigate", [model])
-    result = run_mitigation(
-        model,
-        method=method,
-        texts=parse_text_files(texts),
-        column=column,
-        spans=spans,
-        label=label,
-        train=train,
-        limit=limit,
-        finder=finder,
-        countries=countries,
-        draws=draws,
-        seed=seed,
-        positive=() if positive is None else positive,
-        negative=() if negative is None else negative,
-        epochs=epochs,
-        device=device,
-        dtype=dtype,
-        out=folder,
-    )
+    result = run_mitigation(model, **vars(mitigate_options), device=device, dtype=dtype, out=folder)
     show_result(result, folder, View(full, quiet, json))

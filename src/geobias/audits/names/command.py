@@ -160,44 +160,20 @@ def names(
     and with a language model's perplexity. The result describes the classifier, not people.
     """
     from geobias.audits.inputs import parse_text_files
+    from geobias.audits.names.audit import audit_names
     from geobias.audits.names.design import NamesOptions, design_names
     from geobias.audits.names.preview import show_preview
     from geobias.audits.names.study import NamesStudy
     from geobias.audits.served_models import served_by
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import RunOptions, choose_classifiers, output_folder
+    from geobias.audits.study import RunOptions, choose_classifiers, collect_options, output_folder
 
     served = served_by(
         endpoint, model, classifiers, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
     audited = choose_classifiers(classifiers, served)
-    names_options = NamesOptions(
-        texts=parse_text_files(texts),
-        column=column,
-        spans=spans,
-        label=label,
-        subsets=subset or (),
-        limit=limit,
-        finder=finder,
-        doubtful=doubtful,
-        entity=entity,
-        countries=countries,
-        draws=draws,
-        seed=seed,
-        scripts=scripts,
-        gazetteer=gazetteer,
-        names=names_are,
-        positive=() if positive is None else positive,
-        negative=() if negative is None else negative,
-        threshold=threshold,
-        labels=labels,
-        prompt=prompt,
-        calibrate=calibrate,
-        lm=lm,
-        perplexity=perplexity,
-        perplexity_form=perplexity_form,
-        perplexity_draws=perplexity_draws,
-        perplexity_texts=perplexity_texts,
+    names_options = collect_options(
+        NamesOptions, locals(), texts=parse_text_files(texts), subsets=subset, names=names_are
     )
     if preview is not None:
         show_preview(design_names(names_options, device), preview)
@@ -206,5 +182,5 @@ def names(
         NamesStudy(design_names(names_options, device), audited, RunOptions(device, dtype)).plan().show()
         return
     folder = output_folder(out, "names", audited)
-    result = NamesStudy(design_names(names_options, device), audited, RunOptions(device, dtype, ray, folder)).run()
+    result = audit_names(audited, **vars(names_options), device=device, dtype=dtype, ray=ray, out=folder)
     show_result(result, folder, View(full, quiet, json))

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.downstream.audit import DownstreamStudy
-from geobias.audits.downstream.design import design_downstream
+from geobias.audits.downstream.design import DownstreamOptions, design_downstream
 from geobias.audits.names.design import NamesDesign, NamesOptions, NobodyNamedError, design_names
 from geobias.audits.names.study import NamesStudy
 from geobias.audits.overview.model_tasks import Task, find_tasks
 from geobias.audits.regions.audit import RegionsStudy
-from geobias.audits.regions.design import design_regions
+from geobias.audits.regions.design import RegionsOptions, design_regions
 from geobias.audits.study import RunOptions
 from geobias.errors import InputError
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM
@@ -64,7 +64,7 @@ def design_overview(options: OverviewOptions, run_options: RunOptions) -> Overvi
     studies: dict[str, AnyStudy] = {}
     scope = []
     if language_models:
-        design = design_regions(**REGIONS)
+        design = design_regions(RegionsOptions(**REGIONS))
         paths = _choose_paths("regions", [str(getattr(model, "name", model)) for model in language_models])
         for path, model in zip(paths, language_models, strict=True):
             studies[path] = RegionsStudy(design, model, None, run_options)
@@ -76,7 +76,9 @@ def design_overview(options: OverviewOptions, run_options: RunOptions) -> Overvi
             scope.append(_describe_names(names))
         except NobodyNamedError as error:
             scope.append(f"Names: skipped. {error}")
-        placed = design_downstream(texts=options.texts, column=options.column, labels=options.labels, **DOWNSTREAM)
+        placed = design_downstream(
+            DownstreamOptions(texts=options.texts, column=options.column, labels=options.labels, **DOWNSTREAM)
+        )
         # Of the bundled classifiers only the first: all four together would take longer than a first look should.
         studies["downstream"] = DownstreamStudy(placed, classifiers if models else classifiers[:1], run_options)
         scope.append(

@@ -140,32 +140,17 @@ def regions(
     Scores every sentence "People in REGION are WORD." A region's bias score is how much its sub-regions differ. The
     result describes the model, not people.
     """
-    from geobias.audits.regions.design import design_regions
+    from geobias.audits.regions.design import RegionsOptions, design_regions
     from geobias.audits.regions.several_models import list_studies, plan_studies, run_studies, show_runs
     from geobias.audits.served_models import served_by
     from geobias.audits.show_results import View
-    from geobias.audits.study import RunOptions, output_folder
+    from geobias.audits.study import RunOptions, collect_options, output_folder
     from geobias.models.scorer import EMBEDDED_LM
 
     served = served_by(
         endpoint, model, models, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
-    design = design_regions(
-        cities=cities,
-        continents=() if continents is None else continents,
-        countries=() if countries is None else countries,
-        tree=tree,
-        words=words,
-        templates=template or DEFAULT_TEMPLATE,
-        ablate=ablate or (),
-        substitute=substitute,
-        vectors=vectors,
-        placebo=placebo,
-        paraphrases=paraphrases,
-        subject=subject,
-        known=known,
-        show_offensive=show_offensive,
-    )
+    design = design_regions(collect_options(RegionsOptions, locals(), templates=template))
     audited = served or list(dict.fromkeys(models or [EMBEDDED_LM]))
     scores = [name.strip() for text in score or [] for name in text.split(",")]
     studies = list_studies(design, audited, scores, RunOptions(device, dtype, ray))
