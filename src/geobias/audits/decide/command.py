@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from geobias import options
+from geobias.options import INPUT, MODEL, option
 
 
 def decide(
@@ -21,45 +22,27 @@ def decide(
     ] = None,
     scenarios: Annotated[
         Path | None,
-        typer.Option(
-            help="Your own scenarios: CSV, TSV, JSONL or Parquet with the columns text (with {person}) and favourable "
-            "(yes or no), optionally domain, mirror_of, paraphrase_of, kind, role (default: 80 bundled scenarios).",
-            rich_help_panel=options.INPUT,
+        option(
+            INPUT,
+            "Your own scenarios: CSV, TSV, JSONL or Parquet with the columns text (with {person}) and "
+            "favourable (yes or no), optionally domain, mirror_of, paraphrase_of, kind, role (default: 80 "
+            "bundled scenarios).",
         ),
     ] = None,
     domains: Annotated[
-        str | None,
-        typer.Option(
-            help="Use only these domains: hiring,lending,visas (default: all).", rich_help_panel=options.INPUT
-        ),
+        str | None, option(INPUT, "Use only these domains: hiring,lending,visas (default: all).")
     ] = None,
     origin: Annotated[
-        str,
-        typer.Option(
-            help="How origin shows: stated, demonym, name, said; several with commas.", rich_help_panel=options.INPUT
-        ),
+        str, option(INPUT, "How origin shows: stated, demonym, name, said; several with commas.")
     ] = "stated",
     countries: options.Countries = None,
-    draws: Annotated[
-        int, typer.Option(help="Names drawn per case and country, with --origin name.", rich_help_panel=options.INPUT)
-    ] = 2,
-    paraphrases: Annotated[
-        int, typer.Option(help="Wordings of each question, at most.", rich_help_panel=options.INPUT)
-    ] = 1,
-    seed: Annotated[int, typer.Option(help="Seed of the names.", rich_help_panel=options.INPUT)] = 0,
-    system: Annotated[
-        str | None, typer.Option(help="System prompt (default: none).", rich_help_panel=options.MODEL)
-    ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(help="Use only the first N cases of each kind (default: all).", rich_help_panel=options.INPUT),
-    ] = None,
+    draws: Annotated[int, option(INPUT, "Names drawn per case and country, with --origin name.")] = 2,
+    paraphrases: Annotated[int, option(INPUT, "Wordings of each question, at most.")] = 1,
+    seed: Annotated[int, option(INPUT, "Seed of the names.")] = 0,
+    system: Annotated[str | None, option(MODEL, "System prompt (default: none).")] = None,
+    limit: Annotated[int | None, option(INPUT, "Use only the first N cases of each kind (default: all).")] = None,
     samples: Annotated[
-        int | None,
-        typer.Option(
-            help="Answers sampled per question from a server without log-probabilities (default: 20).",
-            rich_help_panel=options.MODEL,
-        ),
+        int | None, option(MODEL, "Answers sampled per question from a server without log-probabilities (default: 20).")
     ] = None,
     endpoint: options.EndpointUrl = None,
     model: options.EndpointModel = None,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from geobias import options
+from geobias.options import INPUT, option
 from geobias.texts.defaults import DEFAULT_PREFIX
 
 
@@ -15,46 +14,24 @@ def downstream(
     texts: options.TextFiles = None,
     column: options.Column = "text",
     limit: Annotated[
-        int | None,
-        typer.Option(
-            help="Use only the first N texts of each file (default: all; bundled tweets: 30).",
-            rich_help_panel=options.INPUT,
-        ),
+        int | None, option(INPUT, "Use only the first N texts of each file (default: all; bundled tweets: 30).")
     ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(help="Column of true labels, for accuracy and macro-F1.", rich_help_panel=options.INPUT),
-    ] = None,
+    label: Annotated[str | None, option(INPUT, "Column of true labels, for accuracy and macro-F1.")] = None,
     countries: options.Countries = None,
     continents: options.Continents = None,
     regions: Annotated[
-        str,
-        typer.Option(
-            help="Regions to name: countries, cities or city-country ('Lyon, France').", rich_help_panel=options.INPUT
-        ),
+        str, option(INPUT, "Regions to name: countries, cities or city-country ('Lyon, France').")
     ] = "countries",
     cities: Annotated[
-        str | None,
-        typer.Option(
-            help="With --regions cities: each country's N largest cities, or 'all' (default: 1).",
-            rich_help_panel=options.INPUT,
-        ),
+        str | None, option(INPUT, "With --regions cities: each country's N largest cities, or 'all' (default: 1).")
     ] = None,
-    prefix: Annotated[
-        str, typer.Option(help="Sentence to put before every text, with {region}.", rich_help_panel=options.INPUT)
-    ] = DEFAULT_PREFIX,
+    prefix: Annotated[str, option(INPUT, "Sentence to put before every text, with {region}.")] = DEFAULT_PREFIX,
     control: Annotated[
-        str | None,
-        typer.Option(
-            help="Control prefix that names no region (default: --prefix with 'here').", rich_help_panel=options.INPUT
-        ),
+        str | None, option(INPUT, "Control prefix that names no region (default: --prefix with 'here').")
     ] = None,
     positive: Annotated[
         str | None,
-        typer.Option(
-            help="Class to show in the tables; files hold all classes (default: by name, such as hate).",
-            rich_help_panel=options.INPUT,
-        ),
+        option(INPUT, "Class to show in the tables; files hold all classes (default: by name, such as hate)."),
     ] = None,
     threshold: options.Threshold = None,
     labels: options.Labels = None,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from geobias import options
+from geobias.options import INPUT, MODEL, STATISTICS, TRAINING, option
 from geobias.texts.defaults import DEFAULT_TEMPLATE
 
 
@@ -20,57 +21,34 @@ def drift(
     ] = None,
     texts: Annotated[
         Path | None,
-        typer.Option(
-            help="Texts to train on: CSV, TSV, JSONL, Parquet or one text per line (default: the sentences that the "
+        option(
+            INPUT,
+            "Texts to train on: CSV, TSV, JSONL, Parquet or one text per line (default: the sentences that the "
             "model scores highest).",
-            rich_help_panel=options.INPUT,
         ),
     ] = None,
     column: options.Column = "text",
-    cities: Annotated[
-        str, typer.Option(help="Each country's N largest cities; 0 for none, or 'all'.", rich_help_panel=options.INPUT)
-    ] = "0",
+    cities: Annotated[str, option(INPUT, "Each country's N largest cities; 0 for none, or 'all'.")] = "0",
     countries: options.Countries = None,
     continents: options.Continents = None,
     words: Annotated[
-        Path | None,
-        typer.Option(
-            help="Your own words: one per line, or CSV with word, topic (default: 112 words).",
-            rich_help_panel=options.INPUT,
-        ),
+        Path | None, option(INPUT, "Your own words: one per line, or CSV with word, topic (default: 112 words).")
     ] = None,
     template: Annotated[
         list[str] | None,
-        typer.Option(
-            help=f"Sentence to score; repeat the option to average over several. Default: {DEFAULT_TEMPLATE}",
-            rich_help_panel=options.INPUT,
-        ),
+        option(INPUT, f"Sentence to score; repeat the option to average over several. Default: {DEFAULT_TEMPLATE}"),
     ] = None,
-    score: Annotated[
-        str,
-        typer.Option(help="Sentence score: aul, aula, pll, pll-word or conditional.", rich_help_panel=options.MODEL),
-    ] = "aul",
-    epochs: Annotated[int, typer.Option(help="Number of training epochs.", rich_help_panel=options.TRAINING)] = 20,
-    rate: Annotated[
-        float, typer.Option(help="Constant learning rate of SGD.", rich_help_panel=options.TRAINING)
-    ] = 5e-5,
-    batch: Annotated[int, typer.Option(help="Sentences per batch.", rich_help_panel=options.TRAINING)] = 32,
+    score: Annotated[str, option(MODEL, "Sentence score: aul, aula, pll, pll-word or conditional.")] = "aul",
+    epochs: Annotated[int, option(TRAINING, "Number of training epochs.")] = 20,
+    rate: Annotated[float, option(TRAINING, "Constant learning rate of SGD.")] = 5e-5,
+    batch: Annotated[int, option(TRAINING, "Sentences per batch.")] = 32,
     levels: Annotated[
-        str | None,
-        typer.Option(
-            help="Train on sentences about these levels: country,continent (default: country).",
-            rich_help_panel=options.TRAINING,
-        ),
+        str | None, option(TRAINING, "Train on sentences about these levels: country,continent (default: country).")
     ] = None,
     top: Annotated[
-        int | None,
-        typer.Option(
-            help="Train on the N highest-scored sentences per word (default: 20).", rich_help_panel=options.TRAINING
-        ),
+        int | None, option(TRAINING, "Train on the N highest-scored sentences per word (default: 20).")
     ] = None,
-    seed: Annotated[
-        int, typer.Option(help="Random seed for batches, dropout and masks.", rich_help_panel=options.STATISTICS)
-    ] = 0,
+    seed: Annotated[int, option(STATISTICS, "Random seed for batches, dropout and masks.")] = 0,
     device: options.Device = "auto",
     plain: options.Plain = False,
     out: options.Out = None,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from geobias import options
+from geobias.options import INPUT, STATISTICS, option
 
 
 def find(
@@ -22,35 +23,19 @@ def find(
     texts: options.TextFiles = None,
     column: options.Column = "text",
     spans: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of the people's offsets: [[0, 5], ...]. Required with --texts.", rich_help_panel=options.INPUT
-        ),
+        str | None, option(INPUT, "Column of the people's offsets: [[0, 5], ...]. Required with --texts.")
     ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(help="Use only the first N texts of each file (default: all).", rich_help_panel=options.INPUT),
-    ] = None,
+    limit: Annotated[int | None, option(INPUT, "Use only the first N texts of each file (default: all).")] = None,
     countries: Annotated[
         str | None,
-        typer.Option(
-            help="Countries to take names from, by code or name: FR,Nigeria; or 'all' (default: 17 countries).",
-            rich_help_panel=options.INPUT,
-        ),
+        option(INPUT, "Countries to take names from, by code or name: FR,Nigeria; or 'all' (default: 17 countries)."),
     ] = None,
-    scripts: Annotated[
-        str, typer.Option(help="Scripts of the names: latin or all.", rich_help_panel=options.INPUT)
-    ] = "latin",
+    scripts: Annotated[str, option(INPUT, "Scripts of the names: latin or all.")] = "latin",
     gazetteer: Annotated[
-        Path | None,
-        typer.Option(
-            help="CSV of your own names: country, kind (male, female, last), name.", rich_help_panel=options.INPUT
-        ),
+        Path | None, option(INPUT, "CSV of your own names: country, kind (male, female, last), name.")
     ] = None,
-    draws: Annotated[
-        int, typer.Option(help="Names drawn per text and country.", rich_help_panel=options.STATISTICS)
-    ] = 5,
-    seed: Annotated[int, typer.Option(help="Random seed for drawing names.", rich_help_panel=options.STATISTICS)] = 0,
+    draws: Annotated[int, option(STATISTICS, "Names drawn per text and country.")] = 5,
+    seed: Annotated[int, option(STATISTICS, "Random seed for drawing names.")] = 0,
     plan: options.Plan = False,
     device: options.Device = "auto",
     out: options.Out = None,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from geobias import options
+from geobias.options import INPUT, STATISTICS, TRAINING, option
 from geobias.texts.defaults import DEFAULT_PREFIX
 
 
@@ -18,40 +19,22 @@ def finetune(
     ],
     texts: Annotated[
         Path,
-        typer.Option(help="Labelled texts to train on: CSV, TSV, JSONL or Parquet.", rich_help_panel=options.INPUT),
+        option(INPUT, "Labelled texts to train on: CSV, TSV, JSONL or Parquet."),
     ],
-    label: Annotated[str, typer.Option(help="Column of --texts that holds the label.", rich_help_panel=options.INPUT)],
+    label: Annotated[str, option(INPUT, "Column of --texts that holds the label.")],
     column: options.Column = "text",
-    test: Annotated[
-        Path | None,
-        typer.Option(
-            help="Labelled texts to evaluate on (default: a fifth of --texts).", rich_help_panel=options.INPUT
-        ),
-    ] = None,
+    test: Annotated[Path | None, option(INPUT, "Labelled texts to evaluate on (default: a fifth of --texts).")] = None,
     countries: options.Countries = None,
     continents: options.Continents = None,
     without: Annotated[
-        str | None,
-        typer.Option(
-            help="Countries to leave out, one at a time, by code or name (default: IE,MX).",
-            rich_help_panel=options.INPUT,
-        ),
+        str | None, option(INPUT, "Countries to leave out, one at a time, by code or name (default: IE,MX).")
     ] = None,
-    prefix: Annotated[
-        str, typer.Option(help="Sentence to put before every text, with {region}.", rich_help_panel=options.INPUT)
-    ] = DEFAULT_PREFIX,
-    epochs: Annotated[int, typer.Option(help="Number of training epochs.", rich_help_panel=options.TRAINING)] = 3,
-    batch: Annotated[int, typer.Option(help="Texts per batch.", rich_help_panel=options.TRAINING)] = 32,
-    rate: Annotated[float, typer.Option(help="Peak learning rate.", rich_help_panel=options.TRAINING)] = 2e-5,
-    max_length: Annotated[
-        int, typer.Option(help="Longest training text, in tokens; the rest is cut.", rich_help_panel=options.TRAINING)
-    ] = 128,
-    seed: Annotated[
-        int,
-        typer.Option(
-            help="Random seed for batches, new weights and the held-out texts.", rich_help_panel=options.STATISTICS
-        ),
-    ] = 0,
+    prefix: Annotated[str, option(INPUT, "Sentence to put before every text, with {region}.")] = DEFAULT_PREFIX,
+    epochs: Annotated[int, option(TRAINING, "Number of training epochs.")] = 3,
+    batch: Annotated[int, option(TRAINING, "Texts per batch.")] = 32,
+    rate: Annotated[float, option(TRAINING, "Peak learning rate.")] = 2e-5,
+    max_length: Annotated[int, option(TRAINING, "Longest training text, in tokens; the rest is cut.")] = 128,
+    seed: Annotated[int, option(STATISTICS, "Random seed for batches, new weights and the held-out texts.")] = 0,
     device: options.Device = "auto",
     plain: options.Plain = False,
     out: options.Out = None,

@@ -7,25 +7,20 @@ from typing import Annotated
 
 import typer
 
-from geobias.options import INPUT, OUTPUT, Debug
+from geobias.options import INPUT, OUTPUT, Debug, option
 
 
 def gate(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN [RUN ...]", help="Folders of finished runs.")],
     rule: Annotated[
         list[str] | None,
-        typer.Option(
-            help='Rule to check: "findings.clear <= 0" or "names.sentiment.delta.worst < 2.0". Repeat for several.',
-            rich_help_panel=INPUT,
+        option(
+            INPUT, 'Rule to check: "findings.clear <= 0" or "names.sentiment.delta.worst < 2.0". Repeat for several.'
         ),
     ] = None,
-    rules: Annotated[Path | None, typer.Option(help="TOML file of rules.", rich_help_panel=INPUT)] = None,
-    junit: Annotated[
-        Path | None, typer.Option(help="File to write the results to, as JUnit XML.", rich_help_panel=OUTPUT)
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print only the results, as JSON.", rich_help_panel=OUTPUT)
-    ] = False,
+    rules: Annotated[Path | None, option(INPUT, "TOML file of rules.")] = None,
+    junit: Annotated[Path | None, option(OUTPUT, "File to write the results to, as JUnit XML.")] = None,
+    json: Annotated[bool, option(OUTPUT, "Print only the results, as JSON.", "--json")] = False,
     debug: Debug = False,
 ) -> None:
     """Check finished runs against rules, for CI. Exit code 0 if all rules hold, 1 if not.

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from geobias import options
+from geobias.options import COMPUTE, INPUT, MODEL, STATISTICS, option
 
 
 def reproduce(
@@ -16,81 +17,48 @@ def reproduce(
     ],
     table: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="N",
-            help="Reproduce only this table: herb 1 to 6 and 4-overall; names 1, 2, 4, 5 (default: all).",
-            rich_help_panel=options.INPUT,
+        option(
+            INPUT, "Reproduce only this table: herb 1 to 6 and 4-overall; names 1, 2, 4, 5 (default: all).", metavar="N"
         ),
     ] = None,
     cities: Annotated[
-        str | None,
-        typer.Option(
-            help="herb: each country's N largest cities (default: all, as published).", rich_help_panel=options.INPUT
-        ),
+        str | None, option(INPUT, "herb: each country's N largest cities (default: all, as published).")
     ] = None,
     hatespeech18: Annotated[
-        Path | None,
-        typer.Option(
-            help="herb, Table 4: labelled texts with columns text, label, split (train or test).",
-            rich_help_panel=options.INPUT,
-        ),
+        Path | None, option(INPUT, "herb, Table 4: labelled texts with columns text, label, split (train or test).")
     ] = None,
-    imdb: Annotated[
-        Path | None,
-        typer.Option(help="herb, Table 4: labelled IMDB reviews with the same columns.", rich_help_panel=options.INPUT),
-    ] = None,
+    imdb: Annotated[Path | None, option(INPUT, "herb, Table 4: labelled IMDB reviews with the same columns.")] = None,
     texts: options.TextFiles = None,
     column: Annotated[
-        str | None,
-        typer.Option(
-            help="names: column of --texts that holds the text (default: text).", rich_help_panel=options.INPUT
-        ),
+        str | None, option(INPUT, "names: column of --texts that holds the text (default: text).")
     ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(help="Use only the first N texts of each file (default: all).", rich_help_panel=options.INPUT),
-    ] = None,
+    limit: Annotated[int | None, option(INPUT, "Use only the first N texts of each file (default: all).")] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            MODEL,
+            "Replace a published model by a folder or another id: bert-base-cased=models/bert.",
             metavar="PUBLISHED=LOCAL",
-            help="Replace a published model by a folder or another id: bert-base-cased=models/bert.",
-            rich_help_panel=options.MODEL,
         ),
     ] = None,
     classifier: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="DATASET=MODEL",
-            help="herb, Table 4: classifier for a data set: hatespeech18=ID, imdb=ID.",
-            rich_help_panel=options.MODEL,
-        ),
+        option(MODEL, "herb, Table 4: classifier for a data set: hatespeech18=ID, imdb=ID.", metavar="DATASET=MODEL"),
     ] = None,
     finder: Annotated[
         str | None,
-        typer.Option(
-            help="names: model that finds people (published: xx_ent_wiki_sm; default: the bundled one).",
-            rich_help_panel=options.MODEL,
-        ),
+        option(MODEL, "names: model that finds people (published: xx_ent_wiki_sm; default: the bundled one)."),
     ] = None,
-    draws: Annotated[
-        int | None,
-        typer.Option(help="names: names drawn per text and country (default: 50).", rich_help_panel=options.STATISTICS),
-    ] = None,
+    draws: Annotated[int | None, option(STATISTICS, "names: names drawn per text and country (default: 50).")] = None,
     perplexity_draws: Annotated[
         int | None,
-        typer.Option(
-            help="names, Table 5: names per text and country whose perplexity is computed (default: all). Slow.",
-            rich_help_panel=options.STATISTICS,
+        option(
+            STATISTICS, "names, Table 5: names per text and country whose perplexity is computed (default: all). Slow."
         ),
     ] = None,
     device: options.Device = "auto",
     dtype: Annotated[
-        str,
-        typer.Option(
-            help="Precision of the weights: float32 (as published), bfloat16, float16 or auto.",
-            rich_help_panel=options.COMPUTE,
-        ),
+        str, option(COMPUTE, "Precision of the weights: float32 (as published), bfloat16, float16 or auto.")
     ] = "float32",
     plain: options.Plain = False,
     out: options.Out = None,
