@@ -52,10 +52,15 @@ class RunOptions:
     progress: bool | None = None
 
 
-def collect_options(kind: type[Options], arguments: Mapping[str, Any], **other_names: Any) -> Options:
-    """The options of an audit, from the arguments of its public function or of its command (`locals()`).
+def collect_options(kind: type[Options], arguments: Mapping[str, Any]) -> Options:
+    """The options of an audit among the arguments of its public function, `locals()`."""
+    return kind(**{option.name: arguments[option.name] for option in fields(cast(Any, kind))})
 
-    `other_names` has those that the command line calls or writes differently. None stands for the default.
+
+def parse_options(kind: type[Options], arguments: Mapping[str, Any], **other_names: Any) -> Options:
+    """The same for a command; `other_names` has the options that it names or writes differently.
+
+    An option that is not given on the command line is None and gets its default.
     """
     values = {**arguments, **other_names}
     given = {option.name: values[option.name] for option in fields(cast(Any, kind))}

@@ -72,14 +72,14 @@ def decide(
     from geobias.audits.decide.study import DecideStudy
     from geobias.audits.served_models import served_by
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import RunOptions, collect_options, output_folder
+    from geobias.audits.study import RunOptions, output_folder, parse_options
     from geobias.models.scorer import EMBEDDED_LM
 
     served = served_by(
         endpoint, model, models, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
     names = list(dict.fromkeys(models or [EMBEDDED_LM]))
-    decide_options = collect_options(DecideOptions, locals())
+    decide_options = parse_options(DecideOptions, locals())
     if plan:
         DecideStudy(design_decisions(decide_options), served or names, RunOptions(device, dtype)).plan().show()
         return

@@ -65,13 +65,13 @@ def downstream(
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.served_models import served_by
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import RunOptions, choose_classifiers, collect_options, output_folder
+    from geobias.audits.study import RunOptions, choose_classifiers, output_folder, parse_options
 
     served = served_by(
         endpoint, model, classifiers, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
     audited = choose_classifiers(classifiers, served)
-    downstream_options = collect_options(DownstreamOptions, locals(), texts=parse_text_files(texts))
+    downstream_options = parse_options(DownstreamOptions, locals(), texts=parse_text_files(texts))
     if plan:
         DownstreamStudy(design_downstream(downstream_options), audited, RunOptions(device, dtype)).plan().show()
         return

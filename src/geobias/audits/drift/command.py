@@ -65,10 +65,10 @@ def drift(
     from geobias.audits.drift.audit import audit_drift
     from geobias.audits.drift.design import DriftOptions
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import collect_options, output_folder
+    from geobias.audits.study import output_folder, parse_options
     from geobias.models.scorer import EMBEDDED_LM
 
-    drift_options = collect_options(DriftOptions, locals(), templates=template)
+    drift_options = parse_options(DriftOptions, locals(), templates=template)
     folder = output_folder(out, "drift", [model or EMBEDDED_LM])
     result = audit_drift(model, **vars(drift_options), device=device, out=folder)
     show_result(result, folder, View(full, quiet, json))

@@ -53,11 +53,11 @@ def find(
     from geobias.audits.find.design import FindOptions
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import RunOptions, collect_options, output_folder
+    from geobias.audits.study import RunOptions, output_folder, parse_options
     from geobias.models.entity_finders import EMBEDDED_FINDER
 
     audited = list(dict.fromkeys(finders or [EMBEDDED_FINDER]))
-    find_options = collect_options(FindOptions, locals(), texts=parse_text_files(texts))
+    find_options = parse_options(FindOptions, locals(), texts=parse_text_files(texts))
     if plan:
         make_study(audited, find_options, RunOptions(device=device)).plan().show()
         return

@@ -51,9 +51,9 @@ def finetune(
     from geobias.audits.finetune.audit import audit_finetune
     from geobias.audits.finetune.design import FinetuneOptions
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import collect_options, output_folder
+    from geobias.audits.study import output_folder, parse_options
 
-    finetune_options = collect_options(FinetuneOptions, locals())
+    finetune_options = parse_options(FinetuneOptions, locals())
     folder = output_folder(out, "finetune", models)
     result = audit_finetune(models, **vars(finetune_options), device=device, out=folder)
     show_result(result, folder, View(full, quiet, json))

@@ -79,9 +79,9 @@ def mitigate(
     from geobias.audits.mitigate.audit import mitigate as run_mitigation
     from geobias.audits.mitigate.design import MitigateOptions
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import collect_options, output_folder
+    from geobias.audits.study import output_folder, parse_options
 
-    mitigate_options = collect_options(MitigateOptions, locals(), texts=parse_text_files(texts))
+    mitigate_options = parse_options(MitigateOptions, locals(), texts=parse_text_files(texts))
     folder = output_folder(out, "mitigate", [model])
     result = run_mitigation(model, **vars(mitigate_options), device=device, dtype=dtype, out=folder)
     show_result(result, folder, View(full, quiet, json))

@@ -108,13 +108,13 @@ def names(
     from geobias.audits.names.study import NamesStudy
     from geobias.audits.served_models import served_by
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import RunOptions, choose_classifiers, collect_options, output_folder
+    from geobias.audits.study import RunOptions, choose_classifiers, output_folder, parse_options
 
     served = served_by(
         endpoint, model, classifiers, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
     audited = choose_classifiers(classifiers, served)
-    names_options = collect_options(
+    names_options = parse_options(
         NamesOptions, locals(), texts=parse_text_files(texts), subsets=subset, names=names_are
     )
     if preview is not None:

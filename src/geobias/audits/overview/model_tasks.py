@@ -22,12 +22,7 @@ def find_tasks(model: Any, *, has_labels: bool = False) -> tuple[Task, ...]:
 
     `model` is a name, a folder, a file, a function or an object, as in `load` and `load_classifier`. With `has_labels`,
     a language model that generates text is a classifier too: it is prompted for one of the labels. A function is called
-    with one text; of a Hugging Face model only the configuration is read.
-
-    Raises
-    ------
-    InputError
-        If there is no such model, or it is neither a language model nor a classifier.
+    with one text; of a Hugging Face model only the configuration is read. What is neither is refused.
     """
     if isinstance(model, str | Path):
         return _find_tasks_of_name(str(model), has_labels)

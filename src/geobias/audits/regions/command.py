@@ -115,13 +115,13 @@ def regions(
     from geobias.audits.regions.several_models import list_studies, plan_studies, run_studies, show_runs
     from geobias.audits.served_models import served_by
     from geobias.audits.show_results import View
-    from geobias.audits.study import RunOptions, collect_options, output_folder
+    from geobias.audits.study import RunOptions, output_folder, parse_options
     from geobias.models.scorer import EMBEDDED_LM
 
     served = served_by(
         endpoint, model, models, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
-    design = design_regions(collect_options(RegionsOptions, locals(), templates=template))
+    design = design_regions(parse_options(RegionsOptions, locals(), templates=template))
     audited = served or list(dict.fromkeys(models or [EMBEDDED_LM]))
     scores = [name.strip() for text in score or [] for name in text.split(",")]
     studies = list_studies(design, audited, scores, RunOptions(device, dtype, ray))

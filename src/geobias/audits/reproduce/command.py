@@ -76,9 +76,9 @@ def reproduce(
     from geobias.audits.reproduce.audit import reproduce as reproduce_tables
     from geobias.audits.reproduce.design import ReproduceOptions
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import collect_options, output_folder
+    from geobias.audits.study import output_folder, parse_options
 
-    reproduce_options = collect_options(ReproduceOptions, locals(), texts=parse_text_files(texts))
+    reproduce_options = parse_options(ReproduceOptions, locals(), texts=parse_text_files(texts))
     folder = output_folder(out, "reproduce", [paper])
     result = reproduce_tables(paper, **vars(reproduce_options), device=device, dtype=dtype, out=folder)
     show_result(result, folder, View(full, quiet, json))
