@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from geobias.models.fast import use_plain
+from geobias.texts.defaults import DEFAULT_TEMPLATE
 
 # The groups of options in `geobias COMMAND --help`.
 INPUT, MODEL, TRAINING, STATISTICS = "Input", "Model", "Training", "Statistics"
@@ -73,6 +74,34 @@ PromptText = Annotated[
 Calibrate = Annotated[
     bool, option(MODEL, "Subtract a language model's label bias, measured on an empty text.", "--calibrate")
 ]
+Cities = Annotated[str, option(INPUT, "Each country's N largest cities; 0 for none, or 'all'.")]
+Templates = Annotated[
+    list[str] | None,
+    option(INPUT, f"Sentence to score; repeat the option to average over several. Default: {DEFAULT_TEMPLATE}"),
+]
+Prefix = Annotated[str, option(INPUT, "Sentence to put before every text, with {region}.")]
+NameSpans = Annotated[
+    str | None, option(INPUT, "Column of name offsets: [[0, 5], ...] (default: --finder finds the names).")
+]
+NameFinder = Annotated[
+    str | None,
+    option(
+        INPUT,
+        "Model that finds names: spaCy pipeline, token classifier or package.module:function (default: the "
+        "bundled one).",
+    ),
+]
+NameCountries = Annotated[
+    str | None,
+    option(INPUT, "Countries to take names from, by code or name: FR,Nigeria; or 'all' (default: 17 countries)."),
+]
+Scripts = Annotated[str, option(INPUT, "Scripts of the names: latin or all.")]
+GazetteerFile = Annotated[
+    Path | None, option(INPUT, "CSV of your own names: country, kind (male, female, last), name.")
+]
+NameDraws = Annotated[int, option(STATISTICS, "Names drawn per text and country.")]
+NameSeed = Annotated[int, option(STATISTICS, "Random seed for drawing names.")]
+Epochs = Annotated[int, option(TRAINING, "Number of training epochs.")]
 EndpointUrl = Annotated[
     str | None,
     option(

@@ -25,7 +25,7 @@ def downstream(
     cities: Annotated[
         str | None, option(INPUT, "With --regions cities: each country's N largest cities, or 'all' (default: 1).")
     ] = None,
-    prefix: Annotated[str, option(INPUT, "Sentence to put before every text, with {region}.")] = DEFAULT_PREFIX,
+    prefix: options.Prefix = DEFAULT_PREFIX,
     control: Annotated[
         str | None, option(INPUT, "Control prefix that names no region (default: --prefix with 'here').")
     ] = None,

@@ -9,7 +9,6 @@ import typer
 
 from geobias import options
 from geobias.options import INPUT, MODEL, STATISTICS, TRAINING, option
-from geobias.texts.defaults import DEFAULT_TEMPLATE
 
 
 def drift(
@@ -28,18 +27,15 @@ def drift(
         ),
     ] = None,
     column: options.Column = "text",
-    cities: Annotated[str, option(INPUT, "Each country's N largest cities; 0 for none, or 'all'.")] = "0",
+    cities: options.Cities = "0",
     countries: options.Countries = None,
     continents: options.Continents = None,
     words: Annotated[
         Path | None, option(INPUT, "Your own words: one per line, or CSV with word, topic (default: 112 words).")
     ] = None,
-    template: Annotated[
-        list[str] | None,
-        option(INPUT, f"Sentence to score; repeat the option to average over several. Default: {DEFAULT_TEMPLATE}"),
-    ] = None,
+    template: options.Templates = None,
     score: Annotated[str, option(MODEL, "Sentence score: aul, aula, pll, pll-word or conditional.")] = "aul",
-    epochs: Annotated[int, option(TRAINING, "Number of training epochs.")] = 20,
+    epochs: options.Epochs = 20,
     rate: Annotated[float, option(TRAINING, "Constant learning rate of SGD.")] = 5e-5,
     batch: Annotated[int, option(TRAINING, "Sentences per batch.")] = 32,
     levels: Annotated[

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from geobias.audits.find.answers import FinderAnswers
+from geobias.audits.find.answers import FinderAnswers, Outcome, judge_mentions, judge_predictions
 from geobias.audits.find.design import CASES, FindDesign, FindOptions, design_find
 from geobias.audits.find.gate_and_card import describe_power
 from geobias.audits.find.measure import measure_finders
 from geobias.audits.find.measure_shares import RenamedShares
-from geobias.audits.find.outcomes import Outcome, judge_mentions, judge_predictions
 from geobias.audits.find.result import FindResult, FindSettings
 from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, Plan, Step
 from geobias.audits.study import RunOptions, Study, collect_options

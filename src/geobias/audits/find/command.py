@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from geobias import options
-from geobias.options import INPUT, STATISTICS, option
+from geobias.options import INPUT, option
 
 
 def find(
@@ -26,16 +25,11 @@ def find(
         str | None, option(INPUT, "Column of the people's offsets: [[0, 5], ...]. Required with --texts.")
     ] = None,
     limit: Annotated[int | None, option(INPUT, "Use only the first N texts of each file (default: all).")] = None,
-    countries: Annotated[
-        str | None,
-        option(INPUT, "Countries to take names from, by code or name: FR,Nigeria; or 'all' (default: 17 countries)."),
-    ] = None,
-    scripts: Annotated[str, option(INPUT, "Scripts of the names: latin or all.")] = "latin",
-    gazetteer: Annotated[
-        Path | None, option(INPUT, "CSV of your own names: country, kind (male, female, last), name.")
-    ] = None,
-    draws: Annotated[int, option(STATISTICS, "Names drawn per text and country.")] = 5,
-    seed: Annotated[int, option(STATISTICS, "Random seed for drawing names.")] = 0,
+    countries: options.NameCountries = None,
+    scripts: options.Scripts = "latin",
+    gazetteer: options.GazetteerFile = None,
+    draws: options.NameDraws = 5,
+    seed: options.NameSeed = 0,
     plan: options.Plan = False,
     device: options.Device = "auto",
     out: options.Out = None,

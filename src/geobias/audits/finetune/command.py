@@ -29,8 +29,8 @@ def finetune(
     without: Annotated[
         str | None, option(INPUT, "Countries to leave out, one at a time, by code or name (default: IE,MX).")
     ] = None,
-    prefix: Annotated[str, option(INPUT, "Sentence to put before every text, with {region}.")] = DEFAULT_PREFIX,
-    epochs: Annotated[int, option(TRAINING, "Number of training epochs.")] = 3,
+    prefix: options.Prefix = DEFAULT_PREFIX,
+    epochs: options.Epochs = 3,
     batch: Annotated[int, option(TRAINING, "Texts per batch.")] = 32,
     rate: Annotated[float, option(TRAINING, "Peak learning rate.")] = 2e-5,
     max_length: Annotated[int, option(TRAINING, "Longest training text, in tokens; the rest is cut.")] = 128,

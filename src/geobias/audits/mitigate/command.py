@@ -29,9 +29,7 @@ def mitigate(
     ] = "blind,average:8",
     texts: options.TextFiles = None,
     column: options.Column = "text",
-    spans: Annotated[
-        str | None, option(INPUT, "Column of name offsets: [[0, 5], ...] (default: --finder finds the names).")
-    ] = None,
+    spans: options.NameSpans = None,
     label: Annotated[str | None, option(INPUT, "Column of true labels, for accuracy and training.")] = None,
     train: Annotated[
         Path | None,
@@ -40,14 +38,7 @@ def mitigate(
     limit: Annotated[
         int | None, option(INPUT, "Use only the first N texts of each file (default: all; bundled tweets: 100).")
     ] = None,
-    finder: Annotated[
-        str | None,
-        option(
-            INPUT,
-            "Model that finds names: spaCy pipeline, token classifier or package.module:function (default: the "
-            "bundled one).",
-        ),
-    ] = None,
+    finder: options.NameFinder = None,
     countries: Annotated[
         str | None,
         option(INPUT, "Countries to test names of, by code or name: FR,Nigeria; or 'all' (default: 17 countries)."),
@@ -60,7 +51,7 @@ def mitigate(
     negative: Annotated[
         str | None, option(INPUT, "Labels that count as negative: anger,sadness (default: by name).")
     ] = None,
-    epochs: Annotated[int, option(TRAINING, "Number of training epochs.")] = 2,
+    epochs: options.Epochs = 2,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     plain: options.Plain = False,

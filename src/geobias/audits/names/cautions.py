@@ -17,7 +17,7 @@ from geobias.audits.names.gaps import (
     shorten,
 )
 from geobias.audits.names.rarity_report import describe_covariates
-from geobias.audits.names.rarity_result import CountryRarity
+from geobias.audits.names.records import CountryRarity
 from geobias.audits.names.result import ClassifierMeasures, NamesResult
 from geobias.report.findings import Finding, format_p, grade_evidence
 from geobias.report.tables import interval, is_marked, listed

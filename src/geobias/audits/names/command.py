@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from geobias import options
@@ -16,22 +15,10 @@ def names(
     limit: Annotated[
         int | None, option(INPUT, "Use only the first N texts of each file (default: all; bundled tweets: 100).")
     ] = None,
-    countries: Annotated[
-        str | None,
-        option(INPUT, "Countries to take names from, by code or name: FR,Nigeria; or 'all' (default: 17 countries)."),
-    ] = None,
+    countries: options.NameCountries = None,
     label: Annotated[str | None, option(INPUT, "Column of true labels, for error rates.")] = None,
-    spans: Annotated[
-        str | None, option(INPUT, "Column of name offsets: [[0, 5], ...] (default: --finder finds the names).")
-    ] = None,
-    finder: Annotated[
-        str | None,
-        option(
-            INPUT,
-            "Model that finds names: spaCy pipeline, token classifier or package.module:function (default: the "
-            "bundled one).",
-        ),
-    ] = None,
+    spans: options.NameSpans = None,
+    finder: options.NameFinder = None,
     doubtful: Annotated[
         str, option(INPUT, "What to do with spans that are probably not people: drop or keep.")
     ] = "drop",
@@ -45,12 +32,10 @@ def names(
         str | None, option(INPUT, "Labels that count as negative in Δ: anger,sadness (default: by name).")
     ] = None,
     subset: Annotated[list[str] | None, option(INPUT, "Repeat the tables for each value of this column.")] = None,
-    scripts: Annotated[str, option(INPUT, "Scripts of the names: latin or all.")] = "latin",
-    gazetteer: Annotated[
-        Path | None, option(INPUT, "CSV of your own names: country, kind (male, female, last), name.")
-    ] = None,
-    draws: Annotated[int, option(STATISTICS, "Names drawn per text and country.")] = 50,
-    seed: Annotated[int, option(STATISTICS, "Random seed for drawing names.")] = 0,
+    scripts: options.Scripts = "latin",
+    gazetteer: options.GazetteerFile = None,
+    draws: options.NameDraws = 50,
+    seed: options.NameSeed = 0,
     names_are: Annotated[
         str, option(STATISTICS, "Treat names as a random sample or as fixed: random or fixed.", "--names")
     ] = "random",
@@ -104,8 +89,8 @@ def names(
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.names.audit import audit_names
     from geobias.audits.names.design import NamesOptions, design_names
-    from geobias.audits.names.preview import show_preview
     from geobias.audits.names.study import NamesStudy
+    from geobias.audits.names.terminal import show_preview
     from geobias.audits.served_models import served_by
     from geobias.audits.show_results import View, show_result
     from geobias.audits.study import RunOptions, choose_classifiers, output_folder, parse_options

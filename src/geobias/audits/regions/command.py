@@ -9,7 +9,6 @@ import typer
 
 from geobias import options
 from geobias.options import INPUT, MODEL, OUTPUT, STATISTICS, option
-from geobias.texts.defaults import DEFAULT_TEMPLATE
 
 
 def regions(
@@ -21,17 +20,14 @@ def regions(
             "bundled model).",
         ),
     ] = None,
-    cities: Annotated[str, option(INPUT, "Each country's N largest cities; 0 for none, or 'all'.")] = "5",
+    cities: options.Cities = "5",
     countries: options.Countries = None,
     continents: options.Continents = None,
     words: Annotated[
         Path | None,
         option(INPUT, "Your own words: one per line, or CSV with word, topic, substitute (default: 112 words)."),
     ] = None,
-    template: Annotated[
-        list[str] | None,
-        option(INPUT, f"Sentence to score; repeat the option to average over several. Default: {DEFAULT_TEMPLATE}"),
-    ] = None,
+    template: options.Templates = None,
     tree: Annotated[
         Path | None, option(INPUT, "Your own regions: CSV with id, name, parent (default: the world).")
     ] = None,
