@@ -157,6 +157,10 @@ class TrainingStudy(Study[Models, Answers, Result]):
         assert self.options.out is not None  # what trains models has to say where
         return place_for(self.options.out)
 
+    def load(self, device: str, dtype: str) -> Sequence[Models]:
+        """Nothing yet: each model is made when its turn comes, since all of them may not fit into memory."""
+        return []
+
     @contextmanager
     def open_folder(self) -> Iterator[RunFolder | None]:
         with super().open_folder() as folder:
@@ -240,6 +244,14 @@ def save(folder: RunFolder, result: AuditResult, *, seconds: float, fast: dict[s
         folder.move_in(staging)
         identity = ("schema_version", "audit", "settings", "model", "models", "versions")
         folder.finish({key: results[key] for key in identity if key in results} | to_json(description))
+
+
+def assign_folders(folder: Path, studies: Mapping[str, Study[Any, Any, Any]]) -> None:
+    """Every study gets its folder below that of all; one that holds something else is refused before any work."""
+    for path, study in studies.items():
+        study.options = replace(study.options, out=folder / path)
+        with study.open_folder():
+            pass
 
 
 def save_index(folder: RunFolder, index: RunIndex) -> None:

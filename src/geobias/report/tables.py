@@ -18,7 +18,7 @@ from rich.table import Table
 
 from geobias.files import save_file
 from geobias.measures.estimates import SIGNIFICANT, Estimate
-from geobias.report.results import AuditResult, HasInterval
+from geobias.report.results import HasInterval
 
 NOTHING = "–"
 TOO_FEW = "too few"  # texts: `FEWEST_TEXTS_SHOWN`
@@ -38,10 +38,9 @@ def console() -> Console:
     return QuietConsole(highlight=False, markup=False, emoji=False)  # a user's [text] :here: is shown as it is
 
 
-def print_json(*results: AuditResult) -> None:
-    """The content of results.json on standard output; of several results an array."""
-    contents = [result.to_dict() for result in results]
-    print(json.dumps(contents if len(contents) > 1 else contents[0], indent=1, ensure_ascii=False, allow_nan=False))
+def print_json(content: Mapping[str, Any]) -> None:
+    """On standard output, as files hold it."""
+    print(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:

@@ -13,7 +13,7 @@ from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult,
 from geobias.measures.change import predict_classes
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, Estimate
 from geobias.report.findings import MOST_EXAMPLES, Evidence, ExampleText, Finding, Size, format_p, grade_evidence
-from geobias.report.sentences import say_missed
+from geobias.report.sentences import measure_size, say_missed
 from geobias.report.tables import is_marked
 from geobias.texts.templates import REGION
 
@@ -89,7 +89,7 @@ class _Writer:
                 f"{self.name}: the control alone, which names no place, makes {self.shown} {_difference(control)}: any "
                 "prefix moves this classifier.",
                 "Read differences from the control, not from the original texts.",
-                _size_of(control),
+                measure_size(control, UNIT),
             )
         if counts.prefixed_texts_cut:
             yield self._caution(
@@ -165,7 +165,7 @@ class _Writer:
                 "code": contrast.place.id,
                 "direction": "higher" if contrast.value > 0 else "lower" if contrast.value < 0 else None,
                 "valence": self._valence(contrast),
-                "size": _size_of(contrast.estimate),
+                "size": measure_size(contrast.estimate, UNIT),
                 "p": contrast.estimate.p,
                 "p_adjusted": contrast.p_adjusted,
             }
@@ -248,10 +248,6 @@ def _round(value: float, places: int) -> str:
 def _decimals(value: float) -> int:
     """As many as show two digits of the value; never more than four."""
     return 2 if abs(value) >= 0.095 else 3 if abs(value) >= 0.0095 else 4
-
-
-def _size_of(estimate: Estimate) -> Size | None:
-    return None if estimate.value is None else Size(estimate.value, estimate.low, estimate.high, UNIT)
 
 
 def list_examples(result: DownstreamResult, entry: ClassifierShifts, place: PlaceShift) -> list[ExampleText]:

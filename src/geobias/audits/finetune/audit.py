@@ -135,10 +135,6 @@ class FinetuneStudy(TrainingStudy[Classifier, list[FinetunedModel], FinetuneResu
     def settings(self) -> FinetuneSettings:
         return self.design.settings_for(self.models)
 
-    def load(self, device: str, dtype: str) -> list[Classifier]:
-        """Nothing yet: each model is trained when its turn comes, since all of them may not fit into memory."""
-        return []
-
     def ask(self, scorers: Sequence[Classifier]) -> list[FinetunedModel]:
         return [self._train(model, folder) for model, folder in zip(self.models, self.folders, strict=True)]
 

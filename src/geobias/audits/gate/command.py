@@ -29,12 +29,11 @@ def gate(
     names.CLASSIFIER.delta.worst, regions.REGION.c_w.balanced, downstream.CLASSIFIER.LABEL.worst,
     find.FINDER.recall.lowest and more (docs/gate.md).
     """
-    from json import dumps
-
     from geobias.audits.gate.audit import gate as judge_runs
     from geobias.audits.gate.terminal import show
+    from geobias.report.tables import print_json
 
     report = judge_runs(runs, rule or (), rules=rules, junit=junit)
-    print(dumps(report.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)) if json else show(report.judgements)
+    print_json(report.to_dict()) if json else show(report.judgements)
     if not report.passed:
         raise typer.Exit(1)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from geobias.audits.mitigate.measure import falls, is_clear, loses_quality, rises
+from geobias.audits.mitigate.measure import falls, loses_quality, rises
 from geobias.audits.mitigate.methods import MEANINGS
 from geobias.audits.mitigate.result import CountryComparison, MethodComparison, MitigateResult
 from geobias.measures.estimates import Estimate
 from geobias.models.sources import MITIGATED
 from geobias.report.findings import Evidence, Finding, Size, grade_evidence
 from geobias.report.sentences import format_evidence, format_number, list_first, measure_size
+from geobias.report.tables import is_marked
 
 QUESTION = "Does the method lower the spread between countries of people's names?"
 FLIPS_QUESTION = "Does the method lower the share of labels that flip with the name?"
@@ -98,9 +99,9 @@ def _say_spread(result: MitigateResult, entry: MethodComparison) -> str:
     if entry.helps:
         ratio = entry.change.spread_ratio.value or 0
         return f"{start}, {100 * (1 - ratio):.0f} % less (change {evidence}); {flips}."
-    if is_clear(change) and _falls(change):
+    if is_marked(change) and _falls(change):
         return f"{start} (change {evidence}), but this does not count as fairer; {flips}."
-    if is_clear(change):
+    if is_marked(change):
         return f"{start}: it rises (change {evidence}); {flips}."
     return f"{start}: no clear change ({evidence}); {flips}."
 
@@ -111,8 +112,8 @@ def _say_cost(entry: MethodComparison) -> str:
     work = f"the model reads {entry.texts_per_text:.1f} texts for each text"
     if accuracy is None or f1 is None:
         return f"Cost: {work}; accuracy unknown: no true labels given."
-    verdict = "clearly lower" if is_clear(accuracy) and _falls(accuracy) else "no clear change"
-    if is_clear(accuracy) and not _falls(accuracy):
+    verdict = "clearly lower" if is_marked(accuracy) and _falls(accuracy) else "no clear change"
+    if is_marked(accuracy) and not _falls(accuracy):
         verdict = "clearly higher"
     bounds = f"{format_number(accuracy.low or 0)} to {format_number(accuracy.high or 0)}"
     quality = f"accuracy {accuracy.value or 0:+.1f} points ({bounds}; {verdict}), macro-F1 {f1.value or 0:+.1f}"
@@ -175,7 +176,7 @@ def _name_methods(entries: Sequence[MethodComparison]) -> str:
 
 def _describe_countries(result: MitigateResult, entry: MethodComparison) -> Finding:
     """For whom the gap becomes smaller, for whom larger, and for how many nothing changes."""
-    clear = [country for country in entry.countries if is_clear(country.change)]
+    clear = [country for country in entry.countries if is_marked(country.change)]
     nearer = [country for country in clear if _gap(country.after) < _gap(country.before)]
     farther = [country for country in clear if country not in nearer]
     parts = []
@@ -224,7 +225,7 @@ def list_cautions(result: MitigateResult, entry: MethodComparison) -> Iterator[F
     """What a method makes worse, and what it leaves as it was."""
     ratio, standardised = entry.change.spread_ratio, entry.change.standardised_ratio
     shrinks = (ratio.value or 1) < LEAST_SHRINKAGE <= (standardised.value or 0)
-    if shrinks and is_clear(entry.change.spread) and not entry.helps:
+    if shrinks and is_marked(entry.change.spread) and not entry.helps:
         yield _caution(
             result,
             entry,

@@ -162,10 +162,6 @@ class LanguageStudy(TrainingStudy[Scorer, list[LanguageAnswers], MitigateResult]
     def settings(self) -> MitigateSettings:
         return self.design.settings_for(self.model)
 
-    def load(self, device: str, dtype: str) -> list[Scorer]:
-        """Nothing yet: each model is made when its turn comes."""
-        return []
-
     def ask(self, scorers: Sequence[Scorer]) -> list[LanguageAnswers]:
         folders = [self._make(method) for method in self.design.methods]
         names = ["original", *map(method_subfolder, self.design.methods)]

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from math import log
 from typing import NamedTuple
 
-from geobias.audits.regions.association import find_marked_words, is_clear
+from geobias.audits.regions.association import find_marked_words
 from geobias.audits.regions.association_records import Association, RegionAssociation, list_compared
 from geobias.measures.estimates import Estimate
+from geobias.report.tables import is_marked
 from geobias.world.countries import UN_STATES
 
 
@@ -55,7 +56,7 @@ def _sort_by_region(association: Association, claims: Iterable[Claim]) -> list[C
         return is_territory, -measure_certainty(claim.times)
 
     by_region: dict[str, Claim] = {}
-    for claim in sorted((claim for claim in claims if is_clear(claim.times)), key=rank):
+    for claim in sorted((claim for claim in claims if is_marked(claim.times)), key=rank):
         by_region.setdefault(claim.region.id, claim)
     return list(by_region.values())
 

@@ -175,10 +175,6 @@ def _names_table(name: str, result: RegionsResult) -> Iterator[Table]:
         )
 
 
-def _interval(estimate: Estimate | None) -> str:
-    return "" if estimate is None or estimate.low is None else f"{format_interval(estimate, '.3g')} (95 %)"
-
-
 def known_blocks(name: str, known: KnownStereotypes | None) -> list[Block]:
     """Nothing where known stereotypes were not scored."""
     if known is None:
