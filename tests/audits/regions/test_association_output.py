@@ -15,7 +15,7 @@ import geobias
 from geobias.audits.pages import add_findings, read_run
 from geobias.audits.regions.answers import AssociationAnswers, InventedPlaces, RegionsAnswers
 from geobias.audits.regions.association import measure_association
-from geobias.audits.regions.association_claims import list_clear_pairs
+from geobias.audits.regions.association_findings import list_clear_pairs
 from geobias.audits.regions.association_records import list_compared
 from geobias.audits.regions.design import RegionsOptions, design_regions
 from geobias.audits.regions.files import read_associations

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.table import Table
 
-from geobias.audits.regions.association_claims import list_clear_pairs, measure_departure
+from geobias.audits.regions.association_findings import list_clear_pairs, measure_departure
 from geobias.audits.regions.association_records import (
     Association,
     RegionAssociation,

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from geobias.audits.regions.association_claims import measure_certainty
+from geobias.audits.regions.association_findings import measure_certainty
 from geobias.audits.regions.association_records import Association, RegionAssociation, list_compared
 from geobias.audits.regions.files import read_associations
 from geobias.audits.regions.notes import name_level
