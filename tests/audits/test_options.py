@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import typing
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from typing import Any
@@ -20,7 +21,7 @@ from geobias.audits.mitigate.design import MitigateOptions
 from geobias.audits.names.design import NamesOptions
 from geobias.audits.overview.design import OverviewOptions
 from geobias.audits.regions.design import RegionsOptions
-from geobias.audits.registry import AUDITS
+from geobias.audits.registry import AUDITS, get_audit
 from geobias.audits.reproduce.design import ReproduceOptions
 from geobias.audits.study import RunOptions
 from geobias.cli import app
@@ -127,3 +128,14 @@ def test_the_options_class_is_the_signature(name: str) -> None:
         default = inspect.Parameter.empty if option.default is MISSING else option.default
         assert parameter.default == default, option.name
         assert option.type in ("Any", parameter.annotation), option.name
+
+
+@pytest.mark.parametrize("name", sorted(OPTIONS.keys() - {"audit"}))
+def test_the_command_has_types_that_the_options_allow(name: str) -> None:
+    """Of options that the command hands on as they are; None stands for the default."""
+    hints = typing.get_type_hints(get_audit(name).load("command", name))
+    for option in fields(OPTIONS[name]):
+        allowed = {*str(option.type).replace("Sequence", "list").split(" | "), "NoneType"}
+        if option.name in hints and option.type != "Any":
+            kinds = typing.get_args(hints[option.name]) or (hints[option.name],)
+            assert {getattr(kind, "__name__", "") if kind != list[str] else "list[str]" for kind in kinds} <= allowed
