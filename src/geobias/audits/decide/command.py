@@ -79,7 +79,7 @@ def decide(
         endpoint, model, models, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
     names = list(dict.fromkeys(models or [EMBEDDED_LM]))
-    decide_options = parse_options(DecideOptions, locals())
+    decide_options = parse_options(DecideOptions, locals(), domains=domains or None, countries=countries or None)
     if plan:
         DecideStudy(design_decisions(decide_options), served or names, RunOptions(device, dtype)).plan().show()
         return

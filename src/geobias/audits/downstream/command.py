@@ -71,7 +71,13 @@ def downstream(
         endpoint, model, classifiers, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
     audited = choose_classifiers(classifiers, served)
-    downstream_options = parse_options(DownstreamOptions, locals(), texts=parse_text_files(texts))
+    downstream_options = parse_options(
+        DownstreamOptions,
+        locals(),
+        texts=parse_text_files(texts),
+        continents=continents or None,
+        countries=countries or None,
+    )
     if plan:
         DownstreamStudy(design_downstream(downstream_options), audited, RunOptions(device, dtype)).plan().show()
         return

@@ -64,7 +64,9 @@ def drift(
     from geobias.audits.study import output_folder, parse_options
     from geobias.models.scorer import EMBEDDED_LM
 
-    drift_options = parse_options(DriftOptions, locals(), templates=template)
+    drift_options = parse_options(
+        DriftOptions, locals(), templates=template, continents=continents or None, countries=countries or None
+    )
     folder = output_folder(out, "drift", [model or EMBEDDED_LM])
     result = audit_drift(model, **vars(drift_options), device=device, out=folder)
     show_result(result, folder, View(full, quiet, json))

@@ -53,7 +53,9 @@ def finetune(
     from geobias.audits.show_results import View, show_result
     from geobias.audits.study import output_folder, parse_options
 
-    finetune_options = parse_options(FinetuneOptions, locals())
+    finetune_options = parse_options(
+        FinetuneOptions, locals(), continents=continents or None, countries=countries or None
+    )
     folder = output_folder(out, "finetune", models)
     result = audit_finetune(models, **vars(finetune_options), device=device, out=folder)
     show_result(result, folder, View(full, quiet, json))
