@@ -24,7 +24,7 @@ import numpy as np
 import geobias
 from geobias.audits.compare.result import Difference
 from geobias.engine.ask import ask
-from geobias.models.training.alignment import align_language_model
+from geobias.models.training.alignment import AlignmentSettings, align_language_model
 from geobias.models.training.alignment_split import AlignmentSplit, split_for_alignment
 from geobias.models.training.quality import compute_word_variance_ratio, pseudo_perplexity, share_of_capitals_known
 from geobias.models.training.region_erasure import erase_regions
@@ -157,9 +157,8 @@ def main() -> None:
 
     for strength in arguments.strengths:
         out = arguments.build / f"align-{strength:g}-{arguments.epochs}"
-        model = align_language_model(
-            MODEL, **data, replay_texts=replay, out=out, strength=strength, epochs=arguments.epochs
-        )
+        settings = AlignmentSettings(strength, arguments.epochs)
+        model = align_language_model(MODEL, settings, **data, replay_texts=replay, out=out)
         add_row(f"align, strength {strength:g}", model)
     continents = [str(region.parent) for region in train.regions]
     add_row("erase, continent", erase_regions(MODEL, **data, groups=continents, out=arguments.build / "erase"))

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from geobias.audits.regions.audit import ask_regions
-from geobias.audits.regions.design import design_regions
+from geobias.audits.regions.design import RegionsOptions, design_regions
 from geobias.audits.regions.measure import measure_regions, score_regions
 from geobias.measures.herb import descriptive_vectors, flat_sparseness
 from geobias.models.own_objects import as_scorer
@@ -31,7 +31,7 @@ class Synthetic:
 
 
 def main() -> None:
-    design, scorer = design_regions(cities="all"), Synthetic()
+    design, scorer = design_regions(RegionsOptions(cities="all")), Synthetic()
     start = time.perf_counter()
     answers = ask_regions(design, as_scorer(scorer))
     time_answered = time.perf_counter()

@@ -24,7 +24,7 @@ from bench.speed.measure import matrix_rate, operations_for
 from bench.speed.models import folder_of
 from bench.speed.worker import wall
 from geobias.audits.regions.audit import ask_regions
-from geobias.audits.regions.design import design_regions
+from geobias.audits.regions.design import RegionsOptions, design_regions
 from geobias.audits.regions.files import write_files
 from geobias.audits.regions.measure import measure_regions
 from geobias.models.load import load_weights
@@ -44,7 +44,11 @@ def main() -> None:
     )
     scorer.score(["People in Chad are kind."] * 2)  # what is done once for a device
     rate = matrix_rate(options.device, options.dtype)
-    design = design_regions(tree=options.tree) if options.tree else design_regions(cities="all")
+    design = (
+        design_regions(RegionsOptions(tree=options.tree))
+        if options.tree
+        else design_regions(RegionsOptions(cities="all"))
+    )
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         os.environ["GEOBIAS_CACHE"] = str(folder / "store")  # an empty one

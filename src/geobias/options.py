@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from geobias.models.fast import use_plain
+from geobias.texts.defaults import DEFAULT_TEMPLATE
 
 # The groups of options in `geobias COMMAND --help`.
 INPUT, MODEL, TRAINING, STATISTICS = "Input", "Model", "Training", "Statistics"
 COMPUTE, OUTPUT = "Compute", "Output"
+
+
+def option(group: str, help: str, *flags: str, **settings: Any) -> Any:
+    """An option of a command, in one of the groups of `--help`; its flag is the name of the argument."""
+    return typer.Option(*flags, help=help, rich_help_panel=group, **settings)
 
 
 def _switch_to_plain(plain: bool) -> bool:
@@ -30,133 +36,115 @@ Classifiers = Annotated[
 ]
 TextFiles = Annotated[
     list[str] | None,
-    typer.Option(
-        help="Texts to use: CSV, TSV, JSON, JSONL, Parquet or one text per line, optionally gzipped; or a "
-        "dataset: hf://datasets/OWNER/NAME/FILE, datasets:NAME:SPLIT. For several languages: --texts en=a.csv --texts "
-        "eu=b.csv (default: bundled tweets).",
+    option(
+        INPUT,
+        "Texts to use: CSV, TSV, JSON, JSONL, Parquet or one text per line, optionally gzipped; or a "
+        "dataset: hf://datasets/OWNER/NAME/FILE, datasets:NAME:SPLIT. For several languages: --texts "
+        "en=a.csv --texts eu=b.csv (default: bundled tweets).",
         metavar="[LANGUAGE=]FILE",
-        rich_help_panel=INPUT,
     ),
 ]
-Column = Annotated[str, typer.Option(help="Column of --texts that holds the text.", rich_help_panel=INPUT)]
+Column = Annotated[str, option(INPUT, "Column of --texts that holds the text.")]
 Continents = Annotated[
-    str | None,
-    typer.Option(help="Use only these continents, by code or name: EU,Africa (default: all).", rich_help_panel=INPUT),
+    str | None, option(INPUT, "Use only these continents, by code or name: EU,Africa (default: all).")
 ]
 Countries = Annotated[
-    str | None,
-    typer.Option(
-        help="Use only these countries, by code or name: FR,DEU,Nigeria (default: all).", rich_help_panel=INPUT
-    ),
+    str | None, option(INPUT, "Use only these countries, by code or name: FR,DEU,Nigeria (default: all).")
 ]
 Threshold = Annotated[
     float | None,
-    typer.Option(
-        help="Predict a class if its probability is at least this (default: predict the most probable class).",
-        rich_help_panel=STATISTICS,
+    option(
+        STATISTICS, "Predict a class if its probability is at least this (default: predict the most probable class)."
     ),
 ]
 Labels = Annotated[
     str | None,
-    typer.Option(
-        help="Labels that a language model or a function chooses from: negative,positive. To show the model other "
-        "words: negative=bad,positive=good.",
-        rich_help_panel=MODEL,
+    option(
+        MODEL,
+        "Labels that a language model or a function chooses from: negative,positive. To show the model "
+        "other words: negative=bad,positive=good.",
     ),
 ]
 PromptText = Annotated[
     str | None,
-    typer.Option(
-        help="Prompt for language models, with {text} once; or a file that holds it (default: built from --labels).",
-        rich_help_panel=MODEL,
+    option(
+        MODEL, "Prompt for language models, with {text} once; or a file that holds it (default: built from --labels)."
     ),
 ]
 Calibrate = Annotated[
-    bool,
-    typer.Option(
-        "--calibrate",
-        help="Subtract a language model's label bias, measured on an empty text.",
-        rich_help_panel=MODEL,
+    bool, option(MODEL, "Subtract a language model's label bias, measured on an empty text.", "--calibrate")
+]
+Cities = Annotated[str, option(INPUT, "Each country's N largest cities; 0 for none, or 'all'.")]
+Templates = Annotated[
+    list[str] | None,
+    option(INPUT, f"Sentence to score; repeat the option to average over several. Default: {DEFAULT_TEMPLATE}"),
+]
+Prefix = Annotated[str, option(INPUT, "Sentence to put before every text, with {region}.")]
+NameSpans = Annotated[
+    str | None, option(INPUT, "Column of name offsets: [[0, 5], ...] (default: --finder finds the names).")
+]
+NameFinder = Annotated[
+    str | None,
+    option(
+        INPUT,
+        "Model that finds names: spaCy pipeline, token classifier or package.module:function (default: the "
+        "bundled one).",
     ),
 ]
+NameCountries = Annotated[
+    str | None,
+    option(INPUT, "Countries to take names from, by code or name: FR,Nigeria; or 'all' (default: 17 countries)."),
+]
+Scripts = Annotated[str, option(INPUT, "Scripts of the names: latin or all.")]
+GazetteerFile = Annotated[
+    Path | None, option(INPUT, "CSV of your own names: country, kind (male, female, last), name.")
+]
+NameDraws = Annotated[int, option(STATISTICS, "Names drawn per text and country.")]
+NameSeed = Annotated[int, option(STATISTICS, "Random seed for drawing names.")]
+Epochs = Annotated[int, option(TRAINING, "Number of training epochs.")]
 EndpointUrl = Annotated[
     str | None,
-    typer.Option(
+    option(
+        MODEL,
+        "Audit a model on an OpenAI-compatible server: http://localhost:8000/v1. Needs --model.",
         "--endpoint",
         metavar="URL",
-        help="Audit a model on an OpenAI-compatible server: http://localhost:8000/v1. Needs --model.",
-        rich_help_panel=MODEL,
     ),
 ]
-EndpointModel = Annotated[
-    str | None, typer.Option("--model", help="Name of the model on the server.", rich_help_panel=MODEL)
-]
-Begin = Annotated[
-    str | None,
-    typer.Option(
-        help="Token to send before every text, such as <s>; it is not scored.",
-        rich_help_panel=MODEL,
-    ),
-]
-Yes = Annotated[
-    bool,
-    typer.Option("--yes", help="Send texts to the endpoint without confirmation.", rich_help_panel=COMPUTE),
-]
+EndpointModel = Annotated[str | None, option(MODEL, "Name of the model on the server.", "--model")]
+Begin = Annotated[str | None, option(MODEL, "Token to send before every text, such as <s>; it is not scored.")]
+Yes = Annotated[bool, option(COMPUTE, "Send texts to the endpoint without confirmation.", "--yes")]
 MaxCalls = Annotated[
     int | None,
-    typer.Option(
-        help="Stop after this many calls to the endpoint (default: no limit). The same command resumes.",
-        rich_help_panel=COMPUTE,
-    ),
+    option(COMPUTE, "Stop after this many calls to the endpoint (default: no limit). The same command resumes."),
 ]
-Rate = Annotated[
-    float | None,
-    typer.Option(help="Limit calls to the endpoint per second (default: no limit).", rich_help_panel=COMPUTE),
-]
-Concurrency = Annotated[
-    int | None,
-    typer.Option(help="Number of concurrent calls to the endpoint (default: 8).", rich_help_panel=COMPUTE),
-]
+Rate = Annotated[float | None, option(COMPUTE, "Limit calls to the endpoint per second (default: no limit).")]
+Concurrency = Annotated[int | None, option(COMPUTE, "Number of concurrent calls to the endpoint (default: 8).")]
 RegionsRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished `geobias regions` run.")]
 Plan = Annotated[
-    bool,
-    typer.Option(
-        "--plan",
-        help="Show the number of texts, the time and the smallest detectable effect, then stop.",
-        rich_help_panel=COMPUTE,
-    ),
+    bool, option(COMPUTE, "Show the number of texts, the time and the smallest detectable effect, then stop.", "--plan")
 ]
-Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda, cuda:1, ...", rich_help_panel=COMPUTE)]
-Dtype = Annotated[
-    str, typer.Option(help="Precision of the weights: auto, float32, bfloat16 or float16.", rich_help_panel=COMPUTE)
-]
+Device = Annotated[str, option(COMPUTE, "Device: auto, cpu, cuda, cuda:1, ...")]
+Dtype = Annotated[str, option(COMPUTE, "Precision of the weights: auto, float32, bfloat16 or float16.")]
 Plain = Annotated[
     bool,
-    typer.Option(
+    option(
+        COMPUTE,
+        "Disable the fast path and use plain transformers code (same as GEOBIAS_FAST=0).",
         "--plain",
         callback=_switch_to_plain,
-        help="Disable the fast path and use plain transformers code (same as GEOBIAS_FAST=0).",
-        rich_help_panel=COMPUTE,
     ),
 ]
 Ray = Annotated[
     str | None,
-    typer.Option(
+    option(
+        COMPUTE,
+        "Run on Ray: the running cluster (auto), a new one on this machine (local), or the one at ADDRESS.",
         metavar="auto|local|ADDRESS",
-        help="Run on Ray: the running cluster (auto), a new one on this machine (local), or the one at ADDRESS.",
-        rich_help_panel=COMPUTE,
     ),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option(help="Folder to write the results to (default: a new one in runs/).", rich_help_panel=OUTPUT),
-]
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print only the results, as JSON. Files are still written.", rich_help_panel=OUTPUT),
-]
-Full = Annotated[
-    bool, typer.Option("--full", help="Print every table and note below the findings.", rich_help_panel=OUTPUT)
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print only the findings.", rich_help_panel=OUTPUT)]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the full traceback on failure.", rich_help_panel=OUTPUT)]
+Out = Annotated[Path | None, option(OUTPUT, "Folder to write the results to (default: a new one in runs/).")]
+Json = Annotated[bool, option(OUTPUT, "Print only the results, as JSON. Files are still written.", "--json")]
+Full = Annotated[bool, option(OUTPUT, "Print every table and note below the findings.", "--full")]
+Quiet = Annotated[bool, option(OUTPUT, "Print only the findings.", "--quiet")]
+Debug = Annotated[bool, option(OUTPUT, "Show the full traceback on failure.", "--debug")]

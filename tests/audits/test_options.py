@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import inspect
+import typing
 from collections.abc import Callable
+from dataclasses import MISSING, fields
 from typing import Any
 
 import pytest
 import typer
 
 import geobias
-from geobias.audits.registry import AUDITS
+from geobias.audits.decide.design import DecideOptions
+from geobias.audits.downstream.design import DownstreamOptions
+from geobias.audits.drift.design import DriftOptions
+from geobias.audits.find.design import FindOptions
+from geobias.audits.finetune.design import FinetuneOptions
+from geobias.audits.mitigate.design import MitigateOptions
+from geobias.audits.names.design import NamesOptions
+from geobias.audits.overview.design import OverviewOptions
+from geobias.audits.regions.design import RegionsOptions
+from geobias.audits.registry import AUDITS, get_audit
+from geobias.audits.reproduce.design import ReproduceOptions
+from geobias.audits.study import RunOptions
 from geobias.cli import app
 
 # What only a terminal has: other things to do than the audit, how to print, and consent to what leaves the machine.
@@ -36,6 +49,22 @@ OTHER_DEFAULTS = {
 }
 
 COMMANDS = ["audit", *(audit.name for audit in AUDITS), "gate"]
+
+OPTIONS = {
+    "regions": RegionsOptions,
+    "names": NamesOptions,
+    "downstream": DownstreamOptions,
+    "find": FindOptions,
+    "decide": DecideOptions,
+    "finetune": FinetuneOptions,
+    "reproduce": ReproduceOptions,
+    "drift": DriftOptions,
+    "mitigate": MitigateOptions,
+    "audit": OverviewOptions,
+}
+# What a public function takes besides the options of its design: what is audited, and how the run goes.
+AUDITED = {"model", "models", "classifier", "finder", "paper", "score"}
+RUN = {field.name for field in fields(RunOptions)}
 
 
 def public_function(name: str) -> Callable[..., Any]:
@@ -85,3 +114,28 @@ def test_defaults_are_the_same(name: str) -> None:
         if comparable(command[option]) != comparable(function[option]) and (name, option) not in OTHER_DEFAULTS
     }
     assert not differing
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_options_class_is_the_signature(name: str) -> None:
+    """`collect_options` copies by name, which mypy cannot follow: names, types and defaults are compared here."""
+    parameters = inspect.signature(public_function(name)).parameters
+    options = {option.name: option for option in fields(OPTIONS[name])}
+    assert options.keys() - parameters.keys() == set()
+    assert parameters.keys() - options.keys() <= AUDITED | RUN
+    for option in options.values():
+        parameter = parameters[option.name]
+        default = inspect.Parameter.empty if option.default is MISSING else option.default
+        assert parameter.default == default, option.name
+        assert option.type in ("Any", parameter.annotation), option.name
+
+
+@pytest.mark.parametrize("name", sorted(OPTIONS.keys() - {"audit"}))
+def test_the_command_has_types_that_the_options_allow(name: str) -> None:
+    """Of options that the command hands on as they are; None stands for the default."""
+    hints = typing.get_type_hints(get_audit(name).load("command", name))
+    for option in fields(OPTIONS[name]):
+        allowed = {*str(option.type).replace("Sequence", "list").split(" | "), "NoneType"}
+        if option.name in hints and option.type != "Any":
+            kinds = typing.get_args(hints[option.name]) or (hints[option.name],)
+            assert {getattr(kind, "__name__", "") if kind != list[str] else "list[str]" for kind in kinds} <= allowed

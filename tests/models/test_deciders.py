@@ -18,7 +18,6 @@ from geobias.models.deciders.decider import (
     AnswerSet,
     Decisions,
     is_refusal,
-    order_effect,
 )
 from geobias.models.deciders.lm_decider import LMDecider
 from geobias.models.fast import leave_out
@@ -161,7 +160,6 @@ def test_a_function_that_decides_by_a_rule() -> None:
     )
     assert decisions.shares.tolist() == [[1, 0], [0, 1]] and decisions.answered.tolist() == [1, 1]
     np.testing.assert_allclose(decisions.log_odds, [np.log(3), -np.log(3)])
-    assert decisions.log_odds_variance.tolist() == [0, 0]  # it never varies
     exact = decide(lambda prompts: [{"no": 0.2, "Yes": 0.6}] * len(prompts), ["Chad?"])
     np.testing.assert_allclose([exact.log_odds[0], exact.answered[0], exact.shares[0, 0]], [np.log(3), 0.8, 0.75])
     np.testing.assert_allclose(decide(lambda prompts: [0.25] * len(prompts), ["Chad?"]).shares, [[0.25, 0.75]])
@@ -203,19 +201,6 @@ def test_bad_answers_of_functions(row: Any, message: str) -> None:
         load_decider(lambda prompts: [row] * len(prompts), YES_NO_ANSWERS)
 
 
-def test_a_preference_for_the_first_person_is_an_order_effect() -> None:
-    def by_order(prompts: list[str]) -> list[dict[str, float]]:
-        return [{"A": 0.8, "B": 0.2}] * len(prompts)
-
-    def by_person(prompts: list[str]) -> list[dict[str, float]]:
-        return [{"A": 0.8, "B": 0.2} if "(A) Kenya" in text else {"A": 0.2, "B": 0.8} for text in prompts]
-
-    orders = ["(A) Kenya or (B) Chad?"], ["(A) Chad or (B) Kenya?"]
-    for function, expected in ((by_order, [0, np.log(4)]), (by_person, [np.log(4), 0])):
-        parts = order_effect(*(decide(function, texts, CHOICE_ANSWERS) for texts in orders))
-        np.testing.assert_allclose(np.ravel(parts), expected, atol=1e-12)
-
-
 def test_numbers_have_an_expected_value() -> None:
     decisions = decide(lambda prompts: [{"2": 0.3, "8": 0.1}] * len(prompts), ["How many?"], NUMBER_ANSWERS)
     assert decisions.expected_number == pytest.approx([3.5]) and decisions.answered == pytest.approx([0.4])
@@ -249,8 +234,6 @@ def test_refusals_in_words() -> None:
     assert not is_refusal("It depends on the income.")
 
 
-def test_sampling_variances() -> None:
+def test_log_odds_of_samples_and_of_exact_probabilities() -> None:
     counts = Decisions(YES_NO_ANSWERS, np.array([[10, 1, *np.log([0.6, 0.3])], [0, 0, *np.log([0.6, 0.4])]]))
     np.testing.assert_allclose(counts.log_odds, [np.log(6.5 / 3.5), np.log(1.5)])
-    np.testing.assert_allclose(counts.log_odds_variance, [1 / 6.5 + 1 / 3.5, 0])
-    np.testing.assert_allclose(counts.share_variance[:, 0], [(2 / 3) * (1 / 3) / 8, 0])

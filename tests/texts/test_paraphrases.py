@@ -13,8 +13,7 @@ from geobias.texts.paraphrases import (
     paraphrase_templates,
 )
 from geobias.texts.templates import DESCRIPTION, REGION, Sentences, check_template, refuse_region_after_description
-from geobias.world.valence import load_valence
-from geobias.world.words import PARTS_OF_SPEECH, Word, herb_words
+from geobias.world.words import PARTS_OF_SPEECH, Word, herb_words, load_valence
 
 NEGATION = {"no", "not", "never", "nobody", "none", "hardly", "rarely", "seldom", "without", "few"}
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from geobias.errors import InputError
-from geobias.world.valence import load_valence
-from geobias.world.words import Word, check_words, herb_words, rate_words, read_words
+from geobias.world.words import Word, check_words, herb_words, load_valence, rate_words, read_words
 
 
 def test_the_papers_words() -> None:

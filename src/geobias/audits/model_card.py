@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from geobias.audits.registry import get_audit
@@ -29,7 +29,7 @@ def render_card(runs: Sequence[FinishedRun[Any]]) -> str:
     parts = [
         HEADING,
         *(part for run in runs for part in _describe_run(run)),
-        *(["Limits:", _format_list(limits)] if limits else []),
+        *(["Limits:", format_list(limits)] if limits else []),
         CLOSING,
     ]
     return "\n\n".join(parts) + "\n"
@@ -52,7 +52,7 @@ def _describe_run(run: FinishedRun[Any]) -> Iterator[str]:
         yield f"**{plain(state_verdict(findings))}**"
     yield plain(audit.load("page", "describe")(run.result))
     if findings:
-        yield _format_list([f"*{finding.label}*: {plain(finding.sentence)}" for finding in findings])
+        yield format_list([f"*{finding.label}*: {plain(finding.sentence)}" for finding in findings])
     rows = list(audit.load("gate_and_card", "card_rows")(run.result))
     if rows:
         yield _format_table(rows)
@@ -64,7 +64,7 @@ def _describe_run(run: FinishedRun[Any]) -> Iterator[str]:
         yield f"{measured} The settings are in the run's run.json."
 
 
-def _format_list(lines: Sequence[str]) -> str:
+def format_list(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 

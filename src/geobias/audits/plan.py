@@ -74,10 +74,7 @@ class Plan:
         out.print(self.about)
         if not self.steps:
             return
-        table = titled_table("What this run would score")
-        table.add_column("model", overflow="fold")
-        for heading in ("texts", "texts/s", "at most"):
-            table.add_column(heading, justify="right", no_wrap=True)
+        table = titled_table("What this run would score", ["model"], ("texts", "texts/s", "at most"))
         for step in self.steps:
             table.add_row(step.what, f"{step.texts:,}", f"{1 / step.seconds_each:,.0f}", format_duration(step.seconds))
         out.print(table)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +43,7 @@ class View:
 def show_result(result: AuditResult, folder: Path, view: View) -> None:
     """One finished audit."""
     if view.json:
-        print_json(result)
+        print_json(result.to_dict())
         return
     out = console()
     if view.full:
@@ -60,8 +59,7 @@ def show_result(result: AuditResult, folder: Path, view: View) -> None:
 def show_results(results: Sequence[AuditResult], folder: Path, view: View, *, lines: int = LINES_OF_SEVERAL) -> None:
     """Finished audits with a common page in `folder`; with `--json` one object that lists them as `runs`."""
     if view.json:
-        content = {"schema_version": SCHEMA_VERSION, "runs": [result.to_dict() for result in results]}
-        print(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+        print_json({"schema_version": SCHEMA_VERSION, "runs": [result.to_dict() for result in results]})
         return
     out = console()
     findings = [finding for result in results for finding in result.findings]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from geobias.audits.pages import add_findings, read_runs, write_run_page
 from geobias.audits.registry import get_audit
@@ -38,6 +38,7 @@ class AuditedModel(Protocol):
 Models = TypeVar("Models", bound=AuditedModel)
 Result = TypeVar("Result", bound=AuditResult)
 Answers = TypeVar("Answers")
+Options = TypeVar("Options")
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,21 @@ class RunOptions:
     ray: str | None = None
     out: str | Path | None = None
     progress: bool | None = None
+
+
+def collect_options(kind: type[Options], arguments: Mapping[str, Any]) -> Options:
+    """The options of an audit among the arguments of its public function, `locals()`."""
+    return kind(**{option.name: arguments[option.name] for option in fields(cast(Any, kind))})
+
+
+def parse_options(kind: type[Options], arguments: Mapping[str, Any], **other_names: Any) -> Options:
+    """The same for a command; `other_names` has the options that it names or writes differently.
+
+    An option that is not given on the command line is None and gets its default.
+    """
+    values = {**arguments, **other_names}
+    options = {option.name: values[option.name] for option in fields(cast(Any, kind))}
+    return kind(**{name: value for name, value in options.items() if value is not None})
 
 
 @dataclass(frozen=True)
@@ -141,6 +157,10 @@ class TrainingStudy(Study[Models, Answers, Result]):
         assert self.options.out is not None  # what trains models has to say where
         return place_for(self.options.out)
 
+    def load(self, device: str, dtype: str) -> Sequence[Models]:
+        """Nothing yet: each model is made when its turn comes, since all of them may not fit into memory."""
+        return []
+
     @contextmanager
     def open_folder(self) -> Iterator[RunFolder | None]:
         with super().open_folder() as folder:
@@ -224,6 +244,14 @@ def save(folder: RunFolder, result: AuditResult, *, seconds: float, fast: dict[s
         folder.move_in(staging)
         identity = ("schema_version", "audit", "settings", "model", "models", "versions")
         folder.finish({key: results[key] for key in identity if key in results} | to_json(description))
+
+
+def assign_folders(folder: Path, studies: Mapping[str, Study[Any, Any, Any]]) -> None:
+    """Every study gets its folder below that of all; one that holds something else is refused before any work."""
+    for path, study in studies.items():
+        study.options = replace(study.options, out=folder / path)
+        with study.open_folder():
+            pass
 
 
 def save_index(folder: RunFolder, index: RunIndex) -> None:

@@ -212,30 +212,9 @@ def load_decider(
 ) -> Decider:
     """Load a model that decides: a language model of any kind, a server, or a function.
 
-    Parameters
-    ----------
-    model : str, Path, Endpoint, callable or object
-        One of these:
-
-        - a Hugging Face id, a folder, a GGUF file, a pipeline, or a loaded language model;
-        - a function from a list of prompts to answers, or its name as "package.module:function";
-        - an `Endpoint`: log-probabilities where the server returns them, otherwise sampled answers;
-        - a loaded decider with these answers, which is returned unchanged.
-    answers : AnswerSet
-        The answers to choose from.
-    system : str, optional
-        System prompt. Default: none.
-    samples : int, optional
-        Answers sampled per text from a server without log-probabilities. Default: 20.
-    begin : str, default ""
-        Text sent before every text to a server that returns likelihoods of texts, such as "<s>".
-    device, dtype : str, default "auto"
-        As for `load`.
-
-    Returns
-    -------
-    Decider
-        `decider.score(texts)` returns a row for each text; `Decisions(answers, rows)` reads it.
+    A function takes a list of prompts and returns answers. Of an `Endpoint`, log-probabilities are read where the
+    server returns them; otherwise `samples` answers to each text are sampled. `begin` is sent before every text to a
+    server that returns likelihoods of texts, such as "<s>". A loaded decider with these answers is returned unchanged.
     """
     from geobias.models.deciders.decider import Decider
     from geobias.models.deciders.function_decider import FunctionDecider

@@ -7,7 +7,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from rich.table import Table
 
 from geobias.files import save_file
 from geobias.measures.estimates import SIGNIFICANT, Estimate
-from geobias.report.results import AuditResult, HasInterval
+from geobias.report.results import HasInterval
 
 NOTHING = "–"
 TOO_FEW = "too few"  # texts: `FEWEST_TEXTS_SHOWN`
@@ -38,10 +38,9 @@ def console() -> Console:
     return QuietConsole(highlight=False, markup=False, emoji=False)  # a user's [text] :here: is shown as it is
 
 
-def print_json(*results: AuditResult) -> None:
-    """The content of results.json on standard output; of several results an array."""
-    contents = [result.to_dict() for result in results]
-    print(json.dumps(contents if len(contents) > 1 else contents[0], indent=1, ensure_ascii=False, allow_nan=False))
+def print_json(content: Mapping[str, Any]) -> None:
+    """On standard output, as files hold it."""
+    print(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
@@ -72,8 +71,27 @@ def save_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     save_file(path, csv_text(rows).encode())
 
 
-def titled_table(title: str) -> Table:
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+def titled_table(title: str, words: Sequence[str] = (), numbers: Sequence[str] = ()) -> Table:
+    """A table with columns of words, which a narrow terminal folds, then columns of numbers, which are never cut."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in words:
+        table.add_column(heading, overflow="fold")
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def add_columns(table: Table, headings: Sequence[str], words: Collection[str]) -> None:
+    """The same in any order; `words` are the headings of the columns that hold words."""
+    for heading in headings:
+        is_text = heading in words
+        table.add_column(heading, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
+
+
+def add_ends(table: Table, rows: Sequence[Sequence[str]], most: int, ends: int) -> None:
+    """Add all rows; of more than `most` both ends of the list."""
+    for cells in rows if len(rows) <= most else [*rows[:ends], ["..."], *rows[-ends:]]:
+        table.add_row(*cells)
 
 
 def digits(value: float | None, factor: float = 1.0) -> str:
@@ -91,6 +109,11 @@ def marked(text: str, estimate: Estimate) -> str:
 
 def is_marked(estimate: Estimate) -> bool:
     return estimate.p_adjusted is not None and estimate.p_adjusted < SIGNIFICANT
+
+
+def format_places(value: float | None, places: int) -> str:
+    """With so many digits after the point; a dash where there is none."""
+    return NOTHING if value is None else f"{value:.{places}f}"
 
 
 def interval(estimate: HasInterval, places: int) -> str:

@@ -64,24 +64,9 @@ def make_origins(
 ) -> tuple[Origin, ...]:
     """List the origins that can be shown in this way: the countries in their order, then the controls.
 
-    Parameters
-    ----------
-    gazetteer : Gazetteer
-        Names of countries and of their people.
-    codes : sequence of str
-        The countries. One without a usual demonym, or without names, is left out where it cannot be shown; a place
-        without an ISO 3166 code of two letters (a former state) is shown by names only.
-    showing : str
-        One of `SHOWINGS`.
-    invented : int, default 0
-        How many invented countries to add. By name there are none.
-    baseline : bool, default True
-        Whether to add `NO_ORIGIN`.
-
-    Returns
-    -------
-    tuple of Origin
-        Countries, invented countries, `NO_ORIGIN`.
+    A country without a usual demonym, or without names, is left out where it cannot be shown; a place without an ISO
+    3166 code of two letters (a former state) is shown by names only. The controls are as many invented countries, of
+    which there are none by name, and with `baseline` the person without an origin.
     """
     check_showing(showing)
     origins = [Origin(code, gazetteer.country(code)) for code in codes if _can_show(gazetteer, code, showing)]

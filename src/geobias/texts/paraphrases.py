@@ -130,19 +130,8 @@ def paraphrase_templates(word: Word, subject: str = "region") -> tuple[str, ...]
     """Return the templates that fit a word's part of speech and, for a noun, its article.
 
     Words that share templates get equal tuples, so that they can be grouped.
-
-    Parameters
-    ----------
-    word : Word
-        The description.
-    subject : str
-        "region" for templates about the people of a region; "demonym" for templates in which {region} is a plural
-        demonym as it stands within a sentence ("Kenyans", "the French").
-
-    Raises
-    ------
-    InputError
-        For another subject.
+    In those of the subject "demonym", {region} is a plural demonym as it stands within a sentence ("Kenyans", "the
+    French").
     """
     if subject not in SUBJECTS:
         raise InputError(f"Unknown subject {shorten(subject)!r}. {describe_choices(subject, SUBJECTS)}")

@@ -38,34 +38,15 @@ COLUMNS = ("text", "favourable", "domain", "paraphrase_of", "kind", "mirror_of",
 
 @dataclass(frozen=True)
 class Scenario:
-    """A case that a model decides, in one or more paraphrases.
-
-    Attributes
-    ----------
-    id : str
-        Name of the scenario.
-    domain : str
-        Area of life, such as "hiring".
-    kind : str
-        "yes_no", "number" or "choice".
-    favourable : str
-        The answer that helps the person: "yes" or "no"; "high" or "low" for a number. Of a choice, "yes" if it helps to
-        be chosen.
-    texts : tuple of str
-        Paraphrases with `{person}`, or with `{first}` and `{second}`.
-    mirror_of : str or None
-        The scenario about the same case in which the other answer helps.
-    role : str
-        What the person is in this case: "applicant", "patient", ...
-    """
+    """A case that a model decides, in one or more paraphrases."""
 
     id: str
-    domain: str
-    kind: str
-    favourable: str
-    texts: tuple[str, ...]
-    mirror_of: str | None = None
-    role: str = DEFAULT_ROLE
+    domain: str  # area of life, such as "hiring"
+    kind: str  # one of `KINDS`
+    favourable: str  # the answer that helps the person; of a choice, "yes" if it helps to be chosen
+    texts: tuple[str, ...]  # paraphrases with {person}, or with {first} and {second}
+    mirror_of: str | None = None  # the scenario about the same case in which the other answer helps
+    role: str = DEFAULT_ROLE  # what the person is in this case: "applicant", "patient", ...
 
     @property
     def case(self) -> str:
@@ -113,38 +94,18 @@ def digest_scenarios(scenarios: Iterable[Scenario]) -> str:
 def read_scenarios(source: Any) -> tuple[Scenario, ...]:
     """Read the user's scenarios from a file (CSV, TSV, JSON lines, Parquet) or from memory (list of dicts, data frame).
 
-    Parameters
-    ----------
-    source : str, Path, list of dict or data frame
-        One row for each text, with the columns
+    One row for each text, with the columns
 
-        - `text`: the case and its question, with `{person}`; with `{first}` and `{second}` for a choice;
-        - `favourable`: "yes" or "no"; for a number "high" or "low";
-        - `kind`, optional: "yes_no", "number" (from 1 to 9) or "choice". Default: "choice" if the text has `{first}`,
-          "number" if `favourable` is "high" or "low", otherwise "yes_no";
-        - `domain`, optional: Default: "other";
-        - `paraphrase_of`, optional: rows with the same value are paraphrases of one scenario, together with the row
-          whose `id` it is, if there is one;
-        - `mirror_of`, optional: id of the scenario that asks about the same case the other way round;
-        - `role`, optional: what the person is, such as "applicant". Default: "person";
-        - `id`, optional: each at most once. Default: the value of `paraphrase_of`, otherwise "row 1", "row 2", ...
-
-    Returns
-    -------
-    tuple of Scenario
-        In the order of their first rows.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a column is missing, or a row is not a scenario.
-
-    Examples
-    --------
-    >>> from geobias.texts.scenarios import read_scenarios
-    >>> rows = [{"text": "Should the club admit {person}?", "favourable": "yes", "domain": "clubs"}]
-    >>> read_scenarios(rows)[0].domain
-    'clubs'
+    - `text`: the case and its question, with `{person}`; with `{first}` and `{second}` for a choice;
+    - `favourable`: "yes" or "no"; for a number "high" or "low";
+    - `kind`, optional: "yes_no", "number" (from 1 to 9) or "choice". Default: "choice" if the text has `{first}`,
+      "number" if `favourable` is "high" or "low", otherwise "yes_no";
+    - `domain`, optional. Default: "other";
+    - `paraphrase_of`, optional: rows with the same value are paraphrases of one scenario, together with the row whose
+      `id` it is, if there is one;
+    - `mirror_of`, optional: id of the scenario that asks about the same case the other way round;
+    - `role`, optional: what the person is, such as "applicant". Default: "person";
+    - `id`, optional: each at most once. Default: the value of `paraphrase_of`, otherwise "row 1", "row 2", ...
     """
     table = read_table(source)
     for column in ("text", "favourable"):

@@ -90,19 +90,9 @@ def match_country(text: str) -> str | None:
 def find_country(text: str, available: Mapping[str, str], absence: str) -> str:
     """Return the code of the country that a user names, if it is one of those that an audit has.
 
-    Parameters
-    ----------
-    text : str
-        A code or a name.
-    available : Mapping[str, str]
-        The audit's countries: names by code. A list of the user's may have entries that are no countries of GeoNames.
-    absence : str
-        The error for a country that the audit lacks: what to do, with {country} for its name and code.
-
-    Raises
-    ------
-    InputError
-        For an unknown or ambiguous name, with suggestions where there are any, and for a country that is not available.
+    `available` has the audit's countries, names by code: a list of the user's may have entries that are no countries of
+    GeoNames. `absence` is the error for a country that the audit lacks: what to do, with {country} for its name and
+    code. An unknown or ambiguous name is refused, with suggestions where there are any.
     """
     if code := _match_available(text, available):
         return code

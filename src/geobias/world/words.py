@@ -1,11 +1,16 @@
-"""The words that describe people: HERB's 112 in five topics, each with its substitute; or the user's."""
+"""The words that describe people: HERB's 112 in five topics, each with its substitute; or the user's.
+
+How favourable they are: people's ratings from the VADER lexicon (Hutto and Gilbert 2014).
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import lzma
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -13,12 +18,12 @@ from geobias.checks import check_name, check_number, describe_choices, shorten
 from geobias.delimited import DELIMITERS, find_delimiter, first_line, parse_lines, parse_named_rows
 from geobias.errors import InputError
 from geobias.files import read_text
-from geobias.world.valence import HIGHEST_VALENCE, load_valence
 
 NO_TOPIC = "words"
 PARTS_OF_SPEECH = ("adjective", "noun", "verb")
 PROPERTIES = {"substitute": "substitutes", "part_of_speech": "parts of speech", "valence": "valences"}
 log = logging.getLogger("geobias")
+HIGHEST_VALENCE = 4
 
 
 @dataclass(frozen=True)
@@ -120,3 +125,11 @@ def check_words(words: Iterable[Word], source: str = "The list of words") -> tup
     if len(distinct) < 2:
         raise InputError(f"{source} has {len(distinct)} distinct word(s). At least two are needed.")
     return distinct
+
+
+@cache
+def load_valence() -> dict[str, float]:
+    """The mean rating of each word in lower case, from -4 (most unfavourable) to 4 (most favourable)."""
+    content = resources.files("geobias.world").joinpath("data/valence.tsv.xz").read_bytes()
+    lines = lzma.decompress(content).decode("utf-8").splitlines()[1:]
+    return {word: float(rating) for word, rating in (line.split("\t") for line in lines)}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from geobias.audits.downstream.design import design_downstream
+from geobias.audits.downstream.design import DownstreamOptions, design_downstream
 from geobias.audits.downstream.findings import list_findings
 from geobias.audits.downstream.gate_and_card import card_rows
 from geobias.audits.downstream.measure import measure_downstream
@@ -39,7 +39,7 @@ def make_result(
 ) -> DownstreamResult:
     """A world: texts differ, every prefix has noise, and `effects` move p(negative) after the names of countries."""
     options = {"continents": "EU,NA", **options}
-    design = design_downstream(texts=[f"text {n}" for n in range(texts)], **options)
+    design = design_downstream(DownstreamOptions(texts=[f"text {n}" for n in range(texts)], **options))
     moves = np.array([control, *((effects or {}).get(place.id, 0.0) for place in design.places)])
     answers = []
     for number, name in enumerate(models):

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import geobias
-from geobias.audits.downstream.design import design_downstream
+from geobias.audits.downstream.design import DownstreamOptions, design_downstream
 from geobias.audits.downstream.terminal import notes
 from geobias.audits.labels import find_main_label
 
@@ -144,9 +144,9 @@ def test_countries_without_a_city_are_counted() -> None:
 
 
 def test_all_regions_are_the_world_and_texts_are_made_when_looked_at() -> None:
-    design = design_downstream(texts=TEXTS)
+    design = design_downstream(DownstreamOptions(texts=TEXTS))
     assert len(design.places) == 245 and len({place.name for place in design.places}) == 245
-    design = design_downstream(texts=TEXTS * 250, regions="cities", cities="all")
+    design = design_downstream(DownstreamOptions(texts=TEXTS * 250, regions="cities", cities="all"))
     assert design.prefixed.shape == (1000, 1 + len(design.places), 1) and len(design.prefixed) > 30_000_000
     assert design.prefixed.at(999, 1, 0).endswith(". thanks")
 
@@ -166,7 +166,7 @@ def test_countries_that_no_longer_exist_are_left_out_unless_named() -> None:
     named = audit(dislike, countries="France,netherlands antilles")
     assert named.classifiers[0].farthest_region.id == "AN" and named.counts.dissolved_countries == []
     assert named.settings.countries == ["AN", "FR"]
-    assert len(design_downstream(texts=TEXTS, dissolved=True).places) == 247  # the paper's
+    assert len(design_downstream(DownstreamOptions(texts=TEXTS), dissolved=True).places) == 247  # the paper's
 
 
 def test_multi_label_goes_class_by_class() -> None:

@@ -20,7 +20,7 @@ from geobias.audits.drift.corpus import build_text_corpus, build_toxic_corpus
 from geobias.audits.drift.gate_and_card import card_rows, gate_numbers
 from geobias.audits.pages import read_run, run_sections
 from geobias.audits.regions.audit import ask_regions
-from geobias.audits.regions.design import SCORE_ONLY, design_regions
+from geobias.audits.regions.design import SCORE_ONLY, RegionsOptions, design_regions
 from geobias.models.load import load_masked
 from geobias.models.scorer import Scorer
 from geobias.models.training.epochs import IGNORED, train_epoch
@@ -60,7 +60,7 @@ def read_back(path: Path) -> list[dict[str, str]]:
 def test_the_corpus_by_hand(small_models: dict[str, Path]) -> None:
     """Of each word the likeliest countries; the continents, likelier still, only where they are asked for."""
     lm = load_masked(small_models["bert"], device="cpu")
-    design = design_regions(cities=0, countries=COUNTRIES, words=[Word("kind", "a"), Word("rude", "b")])
+    design = design_regions(RegionsOptions(cities=0, countries=COUNTRIES, words=[Word("kind", "a"), Word("rude", "b")]))
     answers = ask_regions(design, Known())
     corpus = build_toxic_corpus(design, answers, lm, levels=["country"], top=2)
     order = [region.name for region in design.tree.regions]
@@ -84,7 +84,7 @@ def test_the_corpus_by_hand(small_models: dict[str, Path]) -> None:
 
 def test_a_sentence_that_two_regions_share_is_read_once(small_models: dict[str, Path]) -> None:
     lm = load_masked(small_models["bert"], device="cpu")
-    design = design_regions(cities=1, countries="SG,LU,MC", words=["kind", "rude"])
+    design = design_regions(RegionsOptions(cities=1, countries="SG,LU,MC", words=["kind", "rude"]))
     names = [region.name for region in design.tree.regions if region.level in ("city", "country")]
     assert len(set(names)) < len(names)
     corpus = build_toxic_corpus(design, ask_regions(design, Known()), lm, levels=["city", "country"], top=9)

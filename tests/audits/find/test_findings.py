@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from geobias.audits.find.answers import FinderAnswers
+from geobias.audits.find.answers import FinderAnswers, Outcome
 from geobias.audits.find.design import FindDesign, FindOptions, design_find
 from geobias.audits.find.findings import list_findings
 from geobias.audits.find.gate_and_card import card_rows
 from geobias.audits.find.measure import measure_finders
-from geobias.audits.find.outcomes import Outcome
 from geobias.audits.find.page import section
 from geobias.audits.find.result import FindResult
 from geobias.audits.pages import add_findings

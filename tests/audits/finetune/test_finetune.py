@@ -14,7 +14,7 @@ import pytest
 import geobias
 from geobias.audits.downstream.result import Performance, PerformanceByPrefix
 from geobias.audits.finetune import measure
-from geobias.audits.finetune.design import design_finetune, split_by_class
+from geobias.audits.finetune.design import FinetuneOptions, design_finetune, split_by_class
 from geobias.audits.finetune.findings import list_findings
 from geobias.audits.finetune.gate_and_card import card_rows, gate_numbers
 from geobias.audits.finetune.measure import (
@@ -81,12 +81,12 @@ def test_texts_are_divided_class_by_class_and_never_shared(labelled: Path) -> No
     stays, held_out = split_by_class(np.arange(40), LABELS, 0.2, seed=0)
     assert len(held_out) == 8 and [LABELS[k] for k in held_out].count("kind") == 4
     assert not set(stays) & set(held_out) and len(stays) == 32
-    design = design_finetune(texts=labelled / "train.csv", label="label", countries="FR,IE,NG")
+    design = design_finetune(FinetuneOptions(texts=labelled / "train.csv", label="label", countries="FR,IE,NG"))
     parts = [set(design.train.texts), set(design.validation.texts), set(design.downstream.texts.texts)]
     assert [len(part) for part in parts] == [28, 4, 8] and len(set.union(*parts)) == 40
     assert design.settings.labels == ["kind", "rude"] and design.settings.without == ["IE"]
     countries = {"countries": "FRA,Ireland,NG", "without": "NGA,Republic of Ireland,NG"}
-    design = design_finetune(texts=labelled / "train.csv", label="label", **countries)  # type: ignore[arg-type]
+    design = design_finetune(FinetuneOptions(texts=labelled / "train.csv", label="label", **countries))  # type: ignore[arg-type]
     assert design.settings.without == ["NG", "IE"] and design.settings.countries == ["FR", "IE", "NG"]
     assert design.counts.dissolved_countries == []
 
@@ -108,7 +108,7 @@ def test_texts_that_cannot_train_are_refused(labelled: Path, options: dict[str, 
         if name in given:
             given[name] = labelled / given[name]
     with pytest.raises(InputError, match=said):
-        design_finetune(**given)
+        design_finetune(FinetuneOptions(**given))
 
 
 NO_ESTIMATE = Estimate(None, None, None, None, None)
@@ -205,10 +205,14 @@ def test_two_models_give_table_5_in_one_go(run: Run, labelled: Path, small_model
 def test_what_was_learned_is_not_looked_at(labelled: Path) -> None:
     seen = "\n".join(["text,label", f"{TEXTS[0]},kind", "unheard of,rude", "unheard of,rude"])
     (labelled / "seen.csv").write_text(seen, encoding="utf-8")
-    design = design_finetune(texts=labelled / "train.csv", test=labelled / "seen.csv", label="label", countries="FR,NG")
+    design = design_finetune(
+        FinetuneOptions(texts=labelled / "train.csv", test=labelled / "seen.csv", label="label", countries="FR,NG")
+    )
     assert design.downstream.texts.texts == ("unheard of",) and design.counts.test_texts_of_training == 1
     with pytest.raises(InputError, match="is also a training text"):
-        design_finetune(texts=labelled / "train.csv", test=labelled / "train.csv", label="label", countries="FR,NG")
+        design_finetune(
+            FinetuneOptions(texts=labelled / "train.csv", test=labelled / "train.csv", label="label", countries="FR,NG")
+        )
 
 
 def test_no_flip_is_not_certainty() -> None:

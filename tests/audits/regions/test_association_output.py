@@ -15,9 +15,9 @@ import geobias
 from geobias.audits.pages import add_findings, read_run
 from geobias.audits.regions.answers import AssociationAnswers, InventedPlaces, RegionsAnswers
 from geobias.audits.regions.association import measure_association
-from geobias.audits.regions.association_claims import list_clear_pairs
+from geobias.audits.regions.association_findings import list_clear_pairs
 from geobias.audits.regions.association_records import list_compared
-from geobias.audits.regions.design import design_regions
+from geobias.audits.regions.design import RegionsOptions, design_regions
 from geobias.audits.regions.files import read_associations
 from geobias.audits.regions.findings import list_findings
 from geobias.audits.regions.gate_and_card import card_rows
@@ -109,7 +109,7 @@ def test_evidence_is_never_stronger_than_the_overall_test(saved: RegionsResult) 
 
 
 def test_worlds_without_associations_are_called_clear_in_at_most_five_of_a_hundred(saved: RegionsResult) -> None:
-    design = design_regions(cities=0, countries=COUNTRIES, words=WORDS, paraphrases=2)
+    design = design_regions(RegionsOptions(cities=0, countries=COUNTRIES, words=WORDS, paraphrases=2))
     assert design.association is not None
     rows, shape = design.association.rows, (2, len(design.association.rows) + 60, len(WORDS))
     clear = 0

@@ -9,7 +9,7 @@ import pytest
 
 from geobias.audits.regions.answers import AssociationAnswers
 from geobias.audits.regions.association_texts import ask_associations, sum_tokens
-from geobias.audits.regions.design import design_regions
+from geobias.audits.regions.design import RegionsOptions, design_regions
 from geobias.models.load import load_scorer
 from geobias.texts.paraphrases import paraphrase_templates
 from geobias.world.words import herb_words
@@ -44,7 +44,9 @@ def test_wrong_options_are_refused_in_one_line(run: Run, options: tuple[str, ...
 
 
 def ask_small(model: Path, score: str, paraphrases: int = 2) -> AssociationAnswers:
-    design = design_regions(cities=0, countries=COUNTRIES[:4], words=["kind", "very rude"], paraphrases=paraphrases)
+    design = design_regions(
+        RegionsOptions(cities=0, countries=COUNTRIES[:4], words=["kind", "very rude"], paraphrases=paraphrases)
+    )
     assert design.association is not None
     scorer = load_scorer(str(model), score)
     return ask_associations(design.association, design.tree, scorer, ["Drovania"], "model", progress=False)
@@ -55,7 +57,9 @@ def test_totals_are_those_of_single_sentences(small_models: dict[str, Path], kin
     """Batches change no number: every sentence alone, its mean over tokens times their number."""
     answers = ask_small(small_models[kind], score)
     scorer = load_scorer(str(small_models[kind]), score)
-    design = design_regions(cities=0, countries=COUNTRIES[:4], words=["kind", "very rude"], paraphrases=2)
+    design = design_regions(
+        RegionsOptions(cities=0, countries=COUNTRIES[:4], words=["kind", "very rude"], paraphrases=2)
+    )
     assert design.association is not None and answers.invented is not None
     names = [design.tree.regions[row].name for row in design.association.rows] + ["Drovania"]
     (block,) = design.association.blocks(names, "region", marked=scorer.needs_mark)

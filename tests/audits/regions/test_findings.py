@@ -10,7 +10,7 @@ import pytest
 
 from geobias.audits.pages import add_findings
 from geobias.audits.regions.answers import InventedPlaces, RegionsAnswers, RegionsCounts
-from geobias.audits.regions.design import PLACEBO_PLACES, SCORE_ONLY, RegionsDesign, design_regions
+from geobias.audits.regions.design import PLACEBO_PLACES, SCORE_ONLY, RegionsDesign, RegionsOptions, design_regions
 from geobias.audits.regions.findings import is_artefact, list_findings
 from geobias.audits.regions.measure import measure_regions
 from geobias.audits.regions.records import RegionScores
@@ -34,7 +34,7 @@ def make_design(templates: int = 1) -> RegionsDesign:
     parents = [Region(f"P{k}", f"Parent {k}", "continent", 0) for k in range(PARENTS)]
     members = [Region(f"M{k}-{i}", f"Member {k}-{i}", "country", k + 1) for k in range(PARENTS) for i in range(MEMBERS)]
     tree = RegionTree((Region("root", "Root", "earth", None), *parents, *members))
-    return design_regions(tree=tree, words=WORDS, templates=TEMPLATES[:templates], **SCORE_ONLY)
+    return design_regions(RegionsOptions(tree=tree, words=WORDS, templates=TEMPLATES[:templates], **SCORE_ONLY))
 
 
 @cache
@@ -205,7 +205,7 @@ def test_templates_that_disagree_are_a_caution() -> None:
 
 def test_one_parent_cannot_be_tested() -> None:
     regions = (Region("root", "Root", "root", None), *(Region(f"{k}", f"R{k}", "level 1", 0) for k in range(6)))
-    design = design_regions(tree=RegionTree(regions), words=WORDS, **SCORE_ONLY)
+    design = design_regions(RegionsOptions(tree=RegionTree(regions), words=WORDS, **SCORE_ONLY))
     likelihoods = -5 + np.random.default_rng(0).normal(size=(1, 7, len(WORDS)))
     answers = RegionsAnswers(
         ModelIdentity("owner/lm", "aul", None), RegionsCounts(7, 0, 0, 0, 0, 0, 6), {}, likelihoods, np.zeros(7)

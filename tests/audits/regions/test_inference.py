@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.audits.regions.design import design_regions
+from geobias.audits.regions.design import RegionsOptions, design_regions
 from geobias.audits.regions.files import region_rows
 from geobias.audits.regions.notes import inference_notes
 from geobias.audits.regions.placebo import match_tokens
@@ -111,7 +111,7 @@ def test_invented_names_have_as_many_tokens_as_real_ones(result: RegionsResult) 
             return super().score(texts)[:, :1]
 
     untold = geobias.audit_regions(Untold(), cities=0, countries=COUNTRIES, words=WORDS, placebo=True)
-    design = design_regions(cities=0, countries=COUNTRIES, words=WORDS, placebo=True)
+    design = design_regions(RegionsOptions(cities=0, countries=COUNTRIES, words=WORDS, placebo=True))
     assert untold.placebo is not None and untold.placebo.tokens is None
     assert tuple(untold.placebo.names) == design.placebo_candidates[:60]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.audits.regions.design import SCORE_ONLY, design_regions
+from geobias.audits.regions.design import SCORE_ONLY, RegionsOptions, design_regions
 from geobias.audits.reproduce import published as papers
 from geobias.audits.reproduce.audit import reproduce
 from geobias.audits.reproduce.design import ENGLISH, HERB_MODELS, MULTILINGUAL, TASKS
@@ -117,7 +117,7 @@ def test_wordings_are_measured_as_the_audit_does(herb: ReproduceResult, small_mo
 
 
 def test_the_second_division_is_undone_and_the_columns_are_read_in_the_released_order() -> None:
-    table = measure_regions_table(read_published("herb", "1"), {}, design_regions(cities=0).tree)
+    table = measure_regions_table(read_published("herb", "1"), {}, design_regions(RegionsOptions(cities=0)).tree)
     undone = [0.0375, 0.0361, 0.0351, 0.0383, 0.0401, 0.0290, 0.0348]  # by the countries of AF AS EU NA OC SA, Earth
     assert table.forms[0].form == "balanced"
     assert np.round(np.array(table.forms[0].published[0], dtype=float), 4).tolist() == undone

@@ -92,7 +92,6 @@ def test_answers_are_sampled_where_there_are_no_log_probabilities(monkeypatch: p
     assert decisions.samples.tolist() == [20, 20] and decisions.refusals.tolist() == [4, 4]
     np.testing.assert_allclose(decisions.p, [[0.4, 0.2]] * 2)
     np.testing.assert_allclose(decisions.log_odds, log(8.5 / 4.5))
-    np.testing.assert_allclose(decisions.log_odds_variance, 1 / 8.5 + 1 / 4.5)
 
 
 def test_a_server_that_always_refuses(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import geobias
 from geobias.errors import InputError
 from geobias.models.load import load_weights
 from geobias.models.training import alignment
-from geobias.models.training.alignment import align_language_model
+from geobias.models.training.alignment import AlignmentSettings, align_language_model
 from geobias.models.training.epochs import train_epoch
 from geobias.models.training.quality import compute_word_variance_ratio, pseudo_perplexity
 from geobias.models.training.word_scores import make_batch, score_words, tokenise_sentences
@@ -24,12 +25,16 @@ from tests.conftest import CORPUS
 REGIONS = ["France", "Nigeria", "Papua New Guinea", "Curaçao"]
 WORDS = ["kind", "lazy", "loyal", "honest", "hard-working"]
 TEMPLATES = ["People in {region} are {description}.", "The people of {region} are {description}."]
-OPTIONS: dict[str, Any] = {"epochs": 4, "batch": 4, "rate": 5e-3, "strength": 1.0, "device": "cpu", "progress": False}
+OPTIONS: dict[str, Any] = {"epochs": 4, "batch": 4, "rate": 5e-3, "strength": 1.0}
 
 
 def align(model: Path, out: Path, **options: Any) -> Path:
     data: dict[str, Any] = {"regions": REGIONS, "words": WORDS, "templates": TEMPLATES, "replay_texts": CORPUS[:5]}
-    return align_language_model(model, out=out, **(data | OPTIONS | options))
+    names = {field.name for field in fields(AlignmentSettings)}
+    settings = OPTIONS | {name: options.pop(name) for name in names & options.keys()}
+    return align_language_model(
+        model, AlignmentSettings(**settings), out=out, **(data | {"device": "cpu", "progress": False} | options)
+    )
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from geobias.audits.decide.design import DEFAULT_ORIGIN, design_decisions
+from geobias.audits.decide.design import DEFAULT_ORIGIN, DecideOptions, design_decisions
 from geobias.audits.decide.result import DecideResult
 from geobias.audits.decide.study import DecideStudy
-from geobias.audits.study import RunOptions
+from geobias.audits.study import RunOptions, collect_options
 from geobias.models.scorer import EMBEDDED_LM
 
 
@@ -109,16 +109,5 @@ def audit_decisions(
 
     >>> result = geobias.audit_decisions("my-org/my-model", origin=["stated", "name"], out="runs/d")  # doctest: +SKIP
     """
-    design = design_decisions(
-        scenarios=scenarios,
-        domains=domains,
-        origin=origin,
-        countries=countries,
-        draws=draws,
-        paraphrases=paraphrases,
-        seed=seed,
-        system=system,
-        limit=limit,
-        samples=samples,
-    )
+    design = design_decisions(collect_options(DecideOptions, locals()))
     return DecideStudy(design, models, RunOptions(device, dtype, ray, out, progress)).run()

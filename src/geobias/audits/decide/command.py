@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from geobias import options
+from geobias.options import INPUT, MODEL, option
 
 
 def decide(
@@ -21,45 +22,27 @@ def decide(
     ] = None,
     scenarios: Annotated[
         Path | None,
-        typer.Option(
-            help="Your own scenarios: CSV, TSV, JSONL or Parquet with the columns text (with {person}) and favourable "
-            "(yes or no), optionally domain, mirror_of, paraphrase_of, kind, role (default: 80 bundled scenarios).",
-            rich_help_panel=options.INPUT,
+        option(
+            INPUT,
+            "Your own scenarios: CSV, TSV, JSONL or Parquet with the columns text (with {person}) and "
+            "favourable (yes or no), optionally domain, mirror_of, paraphrase_of, kind, role (default: 80 "
+            "bundled scenarios).",
         ),
     ] = None,
     domains: Annotated[
-        str | None,
-        typer.Option(
-            help="Use only these domains: hiring,lending,visas (default: all).", rich_help_panel=options.INPUT
-        ),
+        str | None, option(INPUT, "Use only these domains: hiring,lending,visas (default: all).")
     ] = None,
     origin: Annotated[
-        str,
-        typer.Option(
-            help="How origin shows: stated, demonym, name, said; several with commas.", rich_help_panel=options.INPUT
-        ),
+        str, option(INPUT, "How origin shows: stated, demonym, name, said; several with commas.")
     ] = "stated",
     countries: options.Countries = None,
-    draws: Annotated[
-        int, typer.Option(help="Names drawn per case and country, with --origin name.", rich_help_panel=options.INPUT)
-    ] = 2,
-    paraphrases: Annotated[
-        int, typer.Option(help="Wordings of each question, at most.", rich_help_panel=options.INPUT)
-    ] = 1,
-    seed: Annotated[int, typer.Option(help="Seed of the names.", rich_help_panel=options.INPUT)] = 0,
-    system: Annotated[
-        str | None, typer.Option(help="System prompt (default: none).", rich_help_panel=options.MODEL)
-    ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(help="Use only the first N cases of each kind (default: all).", rich_help_panel=options.INPUT),
-    ] = None,
+    draws: Annotated[int, option(INPUT, "Names drawn per case and country, with --origin name.")] = 2,
+    paraphrases: Annotated[int, option(INPUT, "Wordings of each question, at most.")] = 1,
+    seed: Annotated[int, option(INPUT, "Seed of the names.")] = 0,
+    system: Annotated[str | None, option(MODEL, "System prompt (default: none).")] = None,
+    limit: Annotated[int | None, option(INPUT, "Use only the first N cases of each kind (default: all).")] = None,
     samples: Annotated[
-        int | None,
-        typer.Option(
-            help="Answers sampled per question from a server without log-probabilities (default: 20).",
-            rich_help_panel=options.MODEL,
-        ),
+        int | None, option(MODEL, "Answers sampled per question from a server without log-probabilities (default: 20).")
     ] = None,
     endpoint: options.EndpointUrl = None,
     model: options.EndpointModel = None,
@@ -85,32 +68,21 @@ def decide(
     and compares the log-odds of the favourable answer. The scenarios measure models; they recommend nothing.
     """
     from geobias.audits.decide.audit import audit_decisions
-    from geobias.audits.decide.design import design_decisions
+    from geobias.audits.decide.design import DecideOptions, design_decisions
     from geobias.audits.decide.study import DecideStudy
     from geobias.audits.served_models import served_by
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import RunOptions, output_folder
+    from geobias.audits.study import RunOptions, output_folder, parse_options
     from geobias.models.scorer import EMBEDDED_LM
 
     served = served_by(
         endpoint, model, models, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
     names = list(dict.fromkeys(models or [EMBEDDED_LM]))
-    design_options: dict[str, Any] = {
-        "scenarios": scenarios,
-        "domains": domains or (),
-        "origin": origin,
-        "countries": countries or (),
-        "draws": draws,
-        "paraphrases": paraphrases,
-        "seed": seed,
-        "system": system,
-        "limit": limit,
-        "samples": samples,
-    }
+    decide_options = parse_options(DecideOptions, locals(), domains=domains or None, countries=countries or None)
     if plan:
-        DecideStudy(design_decisions(**design_options), served or names, RunOptions(device, dtype)).plan().show()
+        DecideStudy(design_decisions(decide_options), served or names, RunOptions(device, dtype)).plan().show()
         return
     folder = output_folder(out, "decide", served or names)
-    result = audit_decisions(served or names, **design_options, device=device, dtype=dtype, ray=ray, out=folder)
+    result = audit_decisions(served or names, **vars(decide_options), device=device, dtype=dtype, ray=ray, out=folder)
     show_result(result, folder, View(full, quiet, json))

@@ -43,6 +43,22 @@ NAME_KINDS = (*GENDERS, "last")
 COVARIATES = ("characters", "log of countries that list the name")
 
 
+@dataclass(frozen=True, kw_only=True)
+class DecideOptions:
+    """The options of `audit_decisions`, as the user gives them, without the models."""
+
+    scenarios: Any = None
+    domains: str | Sequence[str] = ()
+    origin: str | Sequence[str] = DEFAULT_ORIGIN
+    countries: str | Sequence[str] = ()
+    draws: int = 2
+    paraphrases: int = 1
+    seed: int = 0
+    system: str | None = None
+    limit: int | None = None
+    samples: int | None = None
+
+
 @dataclass(frozen=True)
 class DecideDesign:
     """What is the same for every model."""
@@ -183,36 +199,24 @@ def choose_other_way(ways: Sequence[str]) -> str:
     return next((way for way in ways if way != SAID), DEFAULT_ORIGIN)
 
 
-def design_decisions(
-    *,
-    scenarios: Any = None,
-    domains: str | Sequence[str] = (),
-    origin: str | Sequence[str] = DEFAULT_ORIGIN,
-    countries: str | Sequence[str] = (),
-    draws: int = 2,
-    paraphrases: int = 1,
-    seed: int = 0,
-    system: str | None = None,
-    limit: int | None = None,
-    samples: int | None = None,
-) -> DecideDesign:
+def design_decisions(options: DecideOptions) -> DecideDesign:
     """Resolve the options into scenarios and countries; raise InputError for what is wrong, before any work."""
-    check_number("--draws", draws, 1, MOST_DRAWS)
-    check_number("--paraphrases", paraphrases, 1, MOST_PARAPHRASES)
-    if limit is not None:
-        check_number("--limit", limit, 1, MOST_ROWS)
-    if samples is not None:
-        check_number("--samples", samples, 2, MOST_SAMPLES)
-    if system is not None and not system.strip():
+    check_number("--draws", options.draws, 1, MOST_DRAWS)
+    check_number("--paraphrases", options.paraphrases, 1, MOST_PARAPHRASES)
+    if options.limit is not None:
+        check_number("--limit", options.limit, 1, MOST_ROWS)
+    if options.samples is not None:
+        check_number("--samples", options.samples, 2, MOST_SAMPLES)
+    if options.system is not None and not options.system.strip():
         raise InputError("--system is empty. Write a system prompt, or remove it.")
-    ways = tuple(dict.fromkeys(map(check_showing, split_list(origin, "--origin"))))
-    every = load_scenarios() if scenarios is None else read_scenarios(scenarios)
-    domains = split_list(domains, "--domains")
-    kept_scenarios = _limit_cases(select_scenarios(every, domains=domains), limit)
+    ways = tuple(dict.fromkeys(map(check_showing, split_list(options.origin, "--origin"))))
+    every = load_scenarios() if options.scenarios is None else read_scenarios(options.scenarios)
+    domains = split_list(options.domains, "--domains")
+    kept_scenarios = _limit_cases(select_scenarios(every, domains=domains), options.limit)
     if not select_scenarios(kept_scenarios, kind=YES_NO):
         raise InputError("There is no yes/no scenario. Add at least one: the other kinds are measured besides.")
     gazetteer = load_gazetteer()
-    codes = [gazetteer.find(text) for text in split_list(countries, "--countries")] or list(gazetteer.codes)
+    codes = [gazetteer.find(text) for text in split_list(options.countries, "--countries")] or list(gazetteer.codes)
     codes = list(dict.fromkeys(codes))
     origins, left_out = _find_origins(gazetteer, codes, ways)
     if len(origins) < FEWEST_COUNTRIES:
@@ -220,25 +224,30 @@ def design_decisions(
             f"Decisions are compared between countries, and the origin of {len(origins)} can be shown. Name at least "
             "two in --countries."
         )
-    source = (
-        BUNDLED if scenarios is None else str(scenarios) if isinstance(scenarios, str | Path) else "given in Python"
-    )
     settings = DecideSettings(
-        scenarios=ScenariosSettings(source, len(kept_scenarios), digest_scenarios(kept_scenarios)),
+        scenarios=ScenariosSettings(
+            _name_source(options.scenarios), len(kept_scenarios), digest_scenarios(kept_scenarios)
+        ),
         domains=list(domains) or "all",
         origin=list(ways),
-        countries=sorted(codes) if countries else "all",
+        countries=sorted(codes) if options.countries else "all",
         countries_digest=_digest([gazetteer.digest, *(str(country.code) for country in origins)]),
-        draws=draws,
-        paraphrases=paraphrases,
-        seed=seed,
-        system=system,
-        samples=samples,
+        draws=options.draws,
+        paraphrases=options.paraphrases,
+        seed=options.seed,
+        system=options.system,
+        samples=options.samples,
         models=[],
     )
-    design = DecideDesign(kept_scenarios, origins, ways, gazetteer, system, settings, left_out)
+    design = DecideDesign(kept_scenarios, origins, ways, gazetteer, options.system, settings, left_out)
     check_size(sum(len(design.texts(way)) for way in ways), "decisions", "Use fewer countries, scenarios or --draws")
     return design
+
+
+def _name_source(scenarios: Any) -> str:
+    if scenarios is None:
+        return BUNDLED
+    return str(scenarios) if isinstance(scenarios, str | Path) else "given in Python"
 
 
 def _limit_cases(scenarios: Sequence[Scenario], limit: int | None) -> tuple[Scenario, ...]:

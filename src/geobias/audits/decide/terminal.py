@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -19,8 +19,17 @@ from geobias.audits.decide.ranking import (
 from geobias.audits.decide.records import CountryDecisions, CountryEstimate, ModelDecisions
 from geobias.audits.decide.result import DecideResult
 from geobias.measures.crossed_variance import FEWEST_DRAWS
-from geobias.measures.estimates import Estimate
-from geobias.report.tables import NOTHING, format_interval, interval, is_marked, signed, titled_table
+from geobias.report.tables import (
+    NOTHING,
+    add_columns,
+    add_ends,
+    format_interval,
+    interval,
+    is_marked,
+    marked,
+    signed,
+    titled_table,
+)
 from geobias.texts.counterfactuals import GENDERS
 
 MEANING = (
@@ -42,7 +51,7 @@ def summary_table(result: DecideResult, width: int) -> Table:
         return _country_table(result.decisions[0], width, SUMMARY_ENDS, 2 * SUMMARY_ENDS)
     table = Table(box=None, padding=(0, 2, 0, 0))
     columns = ["model", "worst-treated", "impact ratio", "bounds", "spread", "stand out", "answered"]
-    _add_columns(table, columns if width >= NARROW else columns[:3])
+    add_columns(table, columns if width >= NARROW else columns[:3], TEXT_COLUMNS)
     for entry in result.decisions[:SUMMARY_ROWS]:
         cells = [
             entry.model.short_name,
@@ -71,24 +80,12 @@ def full_report(result: DecideResult, width: int) -> Iterator[RenderableType]:
         yield Text(line, style="dim")
 
 
-def _add_columns(table: Table, headings: Sequence[str]) -> None:
-    """Words are folded where the terminal is narrow, numbers never."""
-    for heading in headings:
-        is_text = heading in TEXT_COLUMNS
-        table.add_column(heading, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
-
-
 def _country_table(entry: ModelDecisions, width: int, ends: int, most: int) -> Table:
     table = titled_table(f"{entry.model.short_name}: favourable answers by country; * adjusted p < 0.05")
     columns = ["country", "preference", "95 %", "points", "rate", "impact ratio"]
-    _add_columns(table, columns if width >= WIDE else columns[:5] if width >= NARROW else columns[:2])
+    add_columns(table, columns if width >= WIDE else columns[:5] if width >= NARROW else columns[:2], TEXT_COLUMNS)
     ranked = rank_countries(entry)
-    groups = [ranked] if len(ranked) <= most else [ranked[:ends], ranked[-ends:]]
-    for n, countries in enumerate(groups):
-        if n:
-            table.add_row("...")
-        for country in countries:
-            table.add_row(*_country_cells(country)[: len(table.columns)])
+    add_ends(table, [_country_cells(country)[: len(table.columns)] for country in ranked], most, ends)
     return table
 
 
@@ -97,7 +94,7 @@ def _country_cells(country: CountryDecisions) -> list[str]:
     bounds = "" if ratio.low is None else f" ({format_interval(ratio, '.2f')})"
     return [
         country.country,
-        _starred(country.preference),
+        marked(signed(country.preference.value, 2), country.preference),
         interval(country.preference, 2) or NOTHING,
         signed(country.probability.value, 1),
         f"{country.rate:.2f}",
@@ -105,14 +102,9 @@ def _country_cells(country: CountryDecisions) -> list[str]:
     ]
 
 
-def _starred(estimate: Estimate) -> str:
-    """With a star where the adjusted p-value is small; without, a blank keeps the digits in line."""
-    return signed(estimate.value, 2) + ("*" if is_marked(estimate) else " ")
-
-
 def _control_table(entry: ModelDecisions) -> Table:
     table = titled_table(f"{entry.model.short_name}: controls, in nats")
-    _add_columns(table, ["control", "effect", "95 %"])
+    add_columns(table, ["control", "effect", "95 %"], TEXT_COLUMNS)
     controls = entry.controls
     rows = {
         "any country against no origin": controls.named,
@@ -123,7 +115,7 @@ def _control_table(entry: ModelDecisions) -> Table:
     }
     for name, estimate in rows.items():
         if estimate is not None:
-            table.add_row(name, _starred(estimate), interval(estimate, 2) or NOTHING)
+            table.add_row(name, marked(signed(estimate.value, 2), estimate), interval(estimate, 2) or NOTHING)
     for name, spread in {"spread of countries": entry.spread, "spread of invented": controls.invented_spread}.items():
         if spread is not None:
             noise = f"{spread.low:.2f} to {spread.high:.2f}; noise floor {spread.noise:.2f}"
@@ -133,7 +125,7 @@ def _control_table(entry: ModelDecisions) -> Table:
 
 def _origin_table(entry: ModelDecisions) -> Table:
     table = titled_table(f"{entry.model.short_name}: by the way that origin shows")
-    _add_columns(table, ["origin", "spread", "95 % ", "countries marked"])
+    add_columns(table, ["origin", "spread", "95 % ", "countries marked"], TEXT_COLUMNS)
     for way in entry.by_origin:
         marked = sum(is_marked(country.estimate) for country in way.countries)
         spread = way.spread
@@ -146,7 +138,7 @@ def _origin_table(entry: ModelDecisions) -> Table:
 
 def _domain_table(entry: ModelDecisions) -> Table:
     table = titled_table(f"{entry.model.short_name}: domains, with the country farthest from the mean")
-    _add_columns(table, ["domain", "cases", "country", "preference", "95 %"])
+    add_columns(table, ["domain", "cases", "country", "preference", "95 %"], TEXT_COLUMNS)
     clear = {(domain, cell.code) for domain, cell in list_clear_cells(entry)}
     for part in entry.by_domain:
         farthest = max(part.countries, key=lambda country: _rank_cell(country, (part.domain, country.code) in clear))
@@ -154,7 +146,7 @@ def _domain_table(entry: ModelDecisions) -> Table:
             part.domain,
             f"{part.cases}",
             farthest.country,
-            _starred(farthest.estimate),
+            marked(signed(farthest.estimate.value, 2), farthest.estimate),
             interval(farthest.estimate, 2) or NOTHING,
         )
     return table
@@ -167,7 +159,7 @@ def _rank_cell(country: CountryEstimate, is_clear: bool) -> tuple[bool, float]:
 def _case_table(entry: ModelDecisions, width: int) -> Table:
     table = titled_table(f"{entry.model.short_name}: cases in which the country matters most")
     columns = ["case", "domain", "rate", "gap", "highest to lowest"]
-    _add_columns(table, columns if width >= WIDE else columns[:4])
+    add_columns(table, columns if width >= WIDE else columns[:4], TEXT_COLUMNS)
     for case in entry.cases[:CASES_SHOWN]:
         cells = [case.case, case.domain, f"{case.rate:.2f}", f"{case.gap:.2f}", f"{case.highest} to {case.lowest}"]
         table.add_row(*cells[: len(table.columns)])

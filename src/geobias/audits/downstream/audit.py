@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.downstream.design import DownstreamDesign, design_downstream
+from geobias.audits.downstream.design import DownstreamDesign, DownstreamOptions, design_downstream
 from geobias.audits.downstream.measure import measure_downstream
 from geobias.audits.downstream.result import ClassifierCounts, DownstreamResult, DownstreamSettings, Predictions
 from geobias.audits.labels import find_main_label, read_true_labels
 from geobias.audits.plan import PILOT_REGIONS, PILOT_TEXTS, POWER, Plan, timed
-from geobias.audits.study import ClassifierStudy, RunOptions
+from geobias.audits.study import ClassifierStudy, RunOptions, collect_options
 from geobias.engine.ask import ask
 from geobias.models.classifiers.prompted import refuse_unused_prompt
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier
@@ -147,23 +147,7 @@ def audit_downstream(
 
     >>> result = geobias.audit_downstream("embedded/hate", "reviews.csv", out="runs/downstream")  # doctest: +SKIP
     """
-    design = design_downstream(
-        texts=texts,
-        column=column,
-        label=label,
-        limit=limit,
-        prefix=prefix,
-        control=control,
-        regions=regions,
-        cities=cities,
-        continents=continents,
-        countries=countries,
-        positive=positive,
-        threshold=threshold,
-        labels=labels,
-        prompt=prompt,
-        calibrate=calibrate,
-    )
+    design = design_downstream(collect_options(DownstreamOptions, locals()))
     options = RunOptions(device=device, dtype=dtype, ray=ray, out=out, progress=progress)
     return DownstreamStudy(design, classifier, options).run()
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Annotated
 
 from geobias import options
+from geobias.options import INPUT, option
 from geobias.texts.defaults import DEFAULT_PREFIX
 
 
@@ -15,46 +14,24 @@ def downstream(
     texts: options.TextFiles = None,
     column: options.Column = "text",
     limit: Annotated[
-        int | None,
-        typer.Option(
-            help="Use only the first N texts of each file (default: all; bundled tweets: 30).",
-            rich_help_panel=options.INPUT,
-        ),
+        int | None, option(INPUT, "Use only the first N texts of each file (default: all; bundled tweets: 30).")
     ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(help="Column of true labels, for accuracy and macro-F1.", rich_help_panel=options.INPUT),
-    ] = None,
+    label: Annotated[str | None, option(INPUT, "Column of true labels, for accuracy and macro-F1.")] = None,
     countries: options.Countries = None,
     continents: options.Continents = None,
     regions: Annotated[
-        str,
-        typer.Option(
-            help="Regions to name: countries, cities or city-country ('Lyon, France').", rich_help_panel=options.INPUT
-        ),
+        str, option(INPUT, "Regions to name: countries, cities or city-country ('Lyon, France').")
     ] = "countries",
     cities: Annotated[
-        str | None,
-        typer.Option(
-            help="With --regions cities: each country's N largest cities, or 'all' (default: 1).",
-            rich_help_panel=options.INPUT,
-        ),
+        str | None, option(INPUT, "With --regions cities: each country's N largest cities, or 'all' (default: 1).")
     ] = None,
-    prefix: Annotated[
-        str, typer.Option(help="Sentence to put before every text, with {region}.", rich_help_panel=options.INPUT)
-    ] = DEFAULT_PREFIX,
+    prefix: options.Prefix = DEFAULT_PREFIX,
     control: Annotated[
-        str | None,
-        typer.Option(
-            help="Control prefix that names no region (default: --prefix with 'here').", rich_help_panel=options.INPUT
-        ),
+        str | None, option(INPUT, "Control prefix that names no region (default: --prefix with 'here').")
     ] = None,
     positive: Annotated[
         str | None,
-        typer.Option(
-            help="Class to show in the tables; files hold all classes (default: by name, such as hate).",
-            rich_help_panel=options.INPUT,
-        ),
+        option(INPUT, "Class to show in the tables; files hold all classes (default: by name, such as hate)."),
     ] = None,
     threshold: options.Threshold = None,
     labels: options.Labels = None,
@@ -84,36 +61,26 @@ def downstream(
     no region, and between regions. The result describes the classifier, not people.
     """
     from geobias.audits.downstream.audit import DownstreamStudy, audit_downstream
-    from geobias.audits.downstream.design import design_downstream
+    from geobias.audits.downstream.design import DownstreamOptions, design_downstream
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.served_models import served_by
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import RunOptions, choose_classifiers, output_folder
+    from geobias.audits.study import RunOptions, choose_classifiers, output_folder, parse_options
 
     served = served_by(
         endpoint, model, classifiers, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
     audited = choose_classifiers(classifiers, served)
-    design_options: dict[str, Any] = {
-        "texts": parse_text_files(texts),
-        "column": column,
-        "label": label,
-        "limit": limit,
-        "prefix": prefix,
-        "control": control,
-        "regions": regions,
-        "cities": cities,
-        "continents": continents or (),
-        "countries": countries or (),
-        "positive": positive,
-        "threshold": threshold,
-        "labels": labels,
-        "prompt": prompt,
-        "calibrate": calibrate,
-    }
+    downstream_options = parse_options(
+        DownstreamOptions,
+        locals(),
+        texts=parse_text_files(texts),
+        continents=continents or None,
+        countries=countries or None,
+    )
     if plan:
-        DownstreamStudy(design_downstream(**design_options), audited, RunOptions(device, dtype)).plan().show()
+        DownstreamStudy(design_downstream(downstream_options), audited, RunOptions(device, dtype)).plan().show()
         return
     folder = output_folder(out, "downstream", audited)
-    result = audit_downstream(audited, **design_options, device=device, dtype=dtype, ray=ray, out=folder)
+    result = audit_downstream(audited, **vars(downstream_options), device=device, dtype=dtype, ray=ray, out=folder)
     show_result(result, folder, View(full, quiet, json))

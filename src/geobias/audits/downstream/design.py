@@ -24,6 +24,27 @@ KINDS = ("countries", "cities", "city-country")
 SAMPLE = 30  # of the bundled tweets: 245 countries and four classifiers are then a few minutes on two cores
 
 
+@dataclass(frozen=True, kw_only=True)
+class DownstreamOptions:
+    """The options of `audit_downstream`, as the user gives them."""
+
+    texts: Any = None
+    column: str = "text"
+    label: str | None = None
+    limit: int | None = None
+    prefix: str = DEFAULT_PREFIX
+    control: str | None = None
+    regions: str = "countries"
+    cities: int | str | None = None
+    continents: str | Sequence[str] = ()
+    countries: str | Sequence[str] = ()
+    positive: str | None = None
+    threshold: float | None = None
+    labels: str | None = None
+    prompt: str | None = None
+    calibrate: bool = False
+
+
 @dataclass(frozen=True)
 class DownstreamDesign:
     """What is the same for every classifier."""
@@ -46,45 +67,29 @@ class DownstreamDesign:
         return replace(self.settings, classifiers=list(classifiers))
 
 
-def design_downstream(
-    *,
-    texts: Any = None,
-    column: str = "text",
-    label: str | None = None,
-    limit: int | None = None,
-    prefix: str = DEFAULT_PREFIX,
-    control: str | None = None,
-    regions: str = "countries",
-    cities: int | str | None = None,
-    continents: str | Sequence[str] = (),
-    countries: str | Sequence[str] = (),
-    positive: str | None = None,
-    threshold: float | None = None,
-    labels: str | None = None,
-    prompt: str | None = None,
-    calibrate: bool = False,
-    dissolved: bool = False,
-) -> DownstreamDesign:
+def design_downstream(options: DownstreamOptions, *, dissolved: bool = False) -> DownstreamDesign:
     """Resolve the options into texts and regions; raise InputError for what is wrong with them, before any work.
 
     With `dissolved`, all countries include those that no longer exist, as in the paper.
     """
+    regions = options.regions
     if regions not in KINDS:
         raise InputError(f"Unknown --regions {regions!r}. {describe_choices(regions, KINDS)}")
-    check_probability("--threshold", threshold)
-    prefix = check_prefix(prefix)
-    control = make_control_prefix(prefix, control)
-    count = _cities(regions, cities)
-    continents, countries = split_list(continents, "--continents"), split_list(countries, "--countries")
+    check_probability("--threshold", options.threshold)
+    prefix = check_prefix(options.prefix)
+    control = make_control_prefix(prefix, options.control)
+    count = _cities(regions, options.cities)
+    continents = split_list(options.continents, "--continents")
+    countries = split_list(options.countries, "--countries")
     tree = load_world(cities=count, continents=continents, countries=countries, dissolved=dissolved)
     left_out = _list_left_out(tree, continents, countries)
     places, without_city = _places(tree, regions)
-    source = load_texts(texts, column=column, label=label, limit=limit, sample=SAMPLE)
-    check_size(len(source) * (len(places) + 1), "texts with a prefix", "Use fewer regions or texts (--limit)")
+    texts = load_texts(options.texts, column=options.column, label=options.label, limit=options.limit, sample=SAMPLE)
+    check_size(len(texts) * (len(places) + 1), "texts with a prefix", "Use fewer regions or texts (--limit)")
     prefixes = [control, *(prefix.replace(REGION, place.name) for place in places)]
-    label_prompt = read_prompt_options(labels, prompt, calibrate)
+    prompt = read_prompt_options(options.labels, options.prompt, options.calibrate)
     settings = DownstreamSettings(
-        texts=TextsSettings.describe(source),
+        texts=TextsSettings.describe(texts),
         prefix=prefix,
         control=control,
         regions=regions,
@@ -92,14 +97,14 @@ def design_downstream(
         continents=_list_ids(tree, "continent") if continents else "all",
         countries=_list_ids(tree, "country") if countries else "all",
         regions_digest=tree.digest,
-        positive=positive or "by name",
-        threshold=threshold,
+        positive=options.positive or "by name",
+        threshold=options.threshold,
         classifiers=[],
-        prompt=label_prompt.settings if label_prompt else None,
+        prompt=prompt.settings if prompt else None,
     )
-    prefixed = PrefixedTexts(source.texts, prefixes)
+    prefixed = PrefixedTexts(texts.texts, prefixes)
     return DownstreamDesign(
-        source, places, prefixed, without_city, left_out, positive, threshold, label_prompt, settings
+        texts, places, prefixed, without_city, left_out, options.positive, options.threshold, prompt, settings
     )
 
 

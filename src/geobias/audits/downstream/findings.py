@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
+import numpy as np
+
 from geobias.audits.downstream.contrasts import ClassifierContrasts, Contrast
-from geobias.audits.downstream.examples import list_examples
 from geobias.audits.downstream.gate_and_card import place_name
-from geobias.audits.downstream.result import DownstreamResult
+from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
+from geobias.measures.change import predict_classes
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, Estimate
-from geobias.report.findings import Evidence, Finding, Size, format_p, grade_evidence
-from geobias.report.sentences import say_missed
+from geobias.report.findings import MOST_EXAMPLES, Evidence, ExampleText, Finding, Size, format_p, grade_evidence
+from geobias.report.sentences import measure_size, say_missed
 from geobias.report.tables import is_marked
 from geobias.texts.templates import REGION
 
@@ -87,7 +89,7 @@ class _Writer:
                 f"{self.name}: the control alone, which names no place, makes {self.shown} {_difference(control)}: any "
                 "prefix moves this classifier.",
                 "Read differences from the control, not from the original texts.",
-                _size_of(control),
+                measure_size(control, UNIT),
             )
         if counts.prefixed_texts_cut:
             yield self._caution(
@@ -163,7 +165,7 @@ class _Writer:
                 "code": contrast.place.id,
                 "direction": "higher" if contrast.value > 0 else "lower" if contrast.value < 0 else None,
                 "valence": self._valence(contrast),
-                "size": _size_of(contrast.estimate),
+                "size": measure_size(contrast.estimate, UNIT),
                 "p": contrast.estimate.p,
                 "p_adjusted": contrast.p_adjusted,
             }
@@ -248,5 +250,33 @@ def _decimals(value: float) -> int:
     return 2 if abs(value) >= 0.095 else 3 if abs(value) >= 0.0095 else 4
 
 
-def _size_of(estimate: Estimate) -> Size | None:
-    return None if estimate.value is None else Size(estimate.value, estimate.low, estimate.high, UNIT)
+def list_examples(result: DownstreamResult, entry: ClassifierShifts, place: PlaceShift) -> list[ExampleText]:
+    """Texts after the control and after the place: changed predictions first, then those nearest the mean difference.
+
+    Only texts that move as the mean does are typical. Nothing for a result that was read from a file.
+    """
+    answers = next((each for each in result.predictions if each.model == entry.model), None)
+    if answers is None or result.texts is None:
+        return []
+    position = 1 + [each.id for each in result.places].index(place.id or "")
+    control, prefixed, label = answers.prefixed[:, 0], answers.prefixed[:, position], answers.shown
+    before, after = control[:, label], prefixed[:, label]
+    verdicts = [predict_classes(each, answers.threshold)[:, label] for each in (control, prefixed)]
+    differences = after - before
+    mean = differences.mean()
+    is_typical = differences * mean > 0
+    order = np.lexsort((np.abs(differences - mean), verdicts[0] == verdicts[1]))
+    prefix = result.settings.prefix.replace(REGION, place.name)
+    return [
+        ExampleText(
+            text_id=result.texts.ids[row],
+            original=f"{result.settings.control} {result.texts.texts[row]}",
+            changed=f"{prefix} {result.texts.texts[row]}",
+            label=entry.shown,
+            before=float(before[row]),
+            after=float(after[row]),
+            original_names=[result.settings.control],
+            changed_names=[prefix],
+        )
+        for row in order[is_typical[order]][:MOST_EXAMPLES]
+    ]

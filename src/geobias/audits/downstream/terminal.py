@@ -12,7 +12,7 @@ from geobias.audits.downstream.contrasts import ClassifierContrasts, Contrast
 from geobias.audits.downstream.gate_and_card import describe_dissolved
 from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
-from geobias.report.tables import NOTHING, TOO_FEW, interval, signed, titled_table
+from geobias.report.tables import NOTHING, TOO_FEW, add_columns, add_ends, interval, signed, titled_table
 
 MEANING = (
     "Rose and fell: texts whose probability of the class did, and by how much on average. Flips: texts that are "
@@ -41,7 +41,7 @@ def summary_table(result: DownstreamResult, width: int) -> Table:
 def _places_table(family: ClassifierContrasts, width: int) -> Table:
     table = titled_table(f"p({family.entry.shown}) against the control; * stands out")
     columns = ["country" if family.result.is_mapped else "city", "difference", "95 %", "predictions changed"]
-    _add_columns(table, columns if width >= NARROW else columns[:3])
+    add_columns(table, columns if width >= NARROW else columns[:3], TEXT_COLUMNS)
     ranked = sorted(family.ranked, key=lambda contrast: -contrast.value)
     ends = ranked if len(ranked) <= 2 * SUMMARY_ENDS else [*ranked[:SUMMARY_ENDS], *ranked[-SUMMARY_ENDS:]]
     for contrast in ends:
@@ -54,7 +54,7 @@ def _places_table(family: ClassifierContrasts, width: int) -> Table:
 def _classifiers_table(families: Sequence[ClassifierContrasts], width: int) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))  # compact: a sentence above says the same in words
     columns = ["classifier", "class", "farthest", "p - control", "95 %", "stand out"]
-    _add_columns(table, columns if width >= NARROW else [columns[0], *columns[2:4]])
+    add_columns(table, columns if width >= NARROW else [columns[0], *columns[2:4]], TEXT_COLUMNS)
     for family in families[:SUMMARY_ROWS]:
         first = family.ranked[0]
         difference, interval = _contrast_cells(family, first)
@@ -62,13 +62,6 @@ def _classifiers_table(families: Sequence[ClassifierContrasts], width: int) -> T
         cells = [family.entry.model.short_name, family.entry.shown, _place_name(family.result, first.place), difference]
         table.add_row(*[*cells, interval, count] if width >= NARROW else [cells[0], *cells[2:]])
     return table
-
-
-def _add_columns(table: Table, headings: Sequence[str]) -> None:
-    """Words are folded where the terminal is narrow, numbers never."""
-    for heading in headings:
-        is_text = heading in TEXT_COLUMNS
-        table.add_column(heading, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
 
 
 def _contrast_cells(family: ClassifierContrasts, contrast: Contrast) -> tuple[str, str]:
@@ -106,12 +99,8 @@ def tables(result: DownstreamResult, *, width: int) -> Iterator[Table]:
             table.add_column(heading.strip(), justify="right", no_wrap=True, style="bold" if heading == AGAINST else "")
         table.add_row("control", *control.values(), end_section=True)
         ranked = family.by_value
-        ends = [ranked] if len(ranked) <= MOST_ROWS else [ranked[:ENDS_SHOWN], ranked[-ENDS_SHOWN:]]
-        for n, contrasts in enumerate(ends):
-            if n:
-                table.add_row("...")
-            for contrast in contrasts:
-                table.add_row(_place_name(result, contrast.place), *_cells(contrast, texts, width).values())
+        rows = [[_place_name(result, each.place), *_cells(each, texts, width).values()] for each in ranked]
+        add_ends(table, rows, MOST_ROWS, ENDS_SHOWN)
         yield table
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 
 from geobias.audits.drift.corpus import build_text_corpus, build_toxic_corpus
-from geobias.audits.drift.design import DriftDesign, design_drift
+from geobias.audits.drift.design import DriftDesign, DriftOptions, design_drift
 from geobias.audits.drift.measure import DriftAnswers, measure_drift, measure_scores
 from geobias.audits.drift.result import DriftResult, DriftSettings, EpochScores
 from geobias.audits.pages import read_run
 from geobias.audits.regions.audit import ask_regions
-from geobias.audits.study import RunOptions, TrainingStudy
+from geobias.audits.study import RunOptions, TrainingStudy, collect_options
 from geobias.errors import InputError
 from geobias.models.language.language_model import LanguageScorer
 from geobias.models.language.masked import MaskedLM
@@ -112,22 +112,7 @@ def audit_drift(
     >>> result = geobias.audit_drift("bert-base-cased", out="runs/drift", epochs=5)  # doctest: +SKIP
     >>> result.plot()  # doctest: +SKIP
     """
-    design = design_drift(
-        texts=texts,
-        column=column,
-        levels=levels,
-        top=top,
-        epochs=epochs,
-        rate=rate,
-        batch=batch,
-        seed=seed,
-        score=score,
-        cities=cities,
-        continents=continents,
-        countries=countries,
-        words=words,
-        templates=templates,
-    )
+    design = design_drift(collect_options(DriftOptions, locals()))
     # Small steps vanish in the rounding of shorter numbers than float32.
     return DriftStudy(design, model, RunOptions(device=device, dtype="float32", out=out, progress=progress)).run()
 

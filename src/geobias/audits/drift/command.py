@@ -7,23 +7,8 @@ from typing import Annotated
 
 import typer
 
-from geobias.options import (
-    INPUT,
-    MODEL,
-    STATISTICS,
-    TRAINING,
-    Column,
-    Continents,
-    Countries,
-    Debug,
-    Device,
-    Full,
-    Json,
-    Out,
-    Plain,
-    Quiet,
-)
-from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias import options
+from geobias.options import INPUT, MODEL, STATISTICS, TRAINING, option
 
 
 def drift(
@@ -35,58 +20,38 @@ def drift(
     ] = None,
     texts: Annotated[
         Path | None,
-        typer.Option(
-            help="Texts to train on: CSV, TSV, JSONL, Parquet or one text per line (default: the sentences that the "
+        option(
+            INPUT,
+            "Texts to train on: CSV, TSV, JSONL, Parquet or one text per line (default: the sentences that the "
             "model scores highest).",
-            rich_help_panel=INPUT,
         ),
     ] = None,
-    column: Column = "text",
-    cities: Annotated[
-        str, typer.Option(help="Each country's N largest cities; 0 for none, or 'all'.", rich_help_panel=INPUT)
-    ] = "0",
-    countries: Countries = None,
-    continents: Continents = None,
+    column: options.Column = "text",
+    cities: options.Cities = "0",
+    countries: options.Countries = None,
+    continents: options.Continents = None,
     words: Annotated[
-        Path | None,
-        typer.Option(
-            help="Your own words: one per line, or CSV with word, topic (default: 112 words).", rich_help_panel=INPUT
-        ),
+        Path | None, option(INPUT, "Your own words: one per line, or CSV with word, topic (default: 112 words).")
     ] = None,
-    template: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"Sentence to score; repeat the option to average over several. Default: {DEFAULT_TEMPLATE}",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    score: Annotated[
-        str, typer.Option(help="Sentence score: aul, aula, pll, pll-word or conditional.", rich_help_panel=MODEL)
-    ] = "aul",
-    epochs: Annotated[int, typer.Option(help="Number of training epochs.", rich_help_panel=TRAINING)] = 20,
-    rate: Annotated[float, typer.Option(help="Constant learning rate of SGD.", rich_help_panel=TRAINING)] = 5e-5,
-    batch: Annotated[int, typer.Option(help="Sentences per batch.", rich_help_panel=TRAINING)] = 32,
+    template: options.Templates = None,
+    score: Annotated[str, option(MODEL, "Sentence score: aul, aula, pll, pll-word or conditional.")] = "aul",
+    epochs: options.Epochs = 20,
+    rate: Annotated[float, option(TRAINING, "Constant learning rate of SGD.")] = 5e-5,
+    batch: Annotated[int, option(TRAINING, "Sentences per batch.")] = 32,
     levels: Annotated[
-        str | None,
-        typer.Option(
-            help="Train on sentences about these levels: country,continent (default: country).",
-            rich_help_panel=TRAINING,
-        ),
+        str | None, option(TRAINING, "Train on sentences about these levels: country,continent (default: country).")
     ] = None,
     top: Annotated[
-        int | None,
-        typer.Option(help="Train on the N highest-scored sentences per word (default: 20).", rich_help_panel=TRAINING),
+        int | None, option(TRAINING, "Train on the N highest-scored sentences per word (default: 20).")
     ] = None,
-    seed: Annotated[
-        int, typer.Option(help="Random seed for batches, dropout and masks.", rich_help_panel=STATISTICS)
-    ] = 0,
-    device: Device = "auto",
-    plain: Plain = False,
-    out: Out = None,
-    full: Full = False,
-    quiet: Quiet = False,
-    json: Json = False,
-    debug: Debug = False,
+    seed: Annotated[int, option(STATISTICS, "Random seed for batches, dropout and masks.")] = 0,
+    device: options.Device = "auto",
+    plain: options.Plain = False,
+    out: options.Out = None,
+    full: options.Full = False,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
     """Measure how a language model's regional bias changes during training (HERB's Figure 5).
 
@@ -94,28 +59,14 @@ def drift(
     regions audit after every epoch. The original model stays unchanged. The same command with the same --out resumes.
     """
     from geobias.audits.drift.audit import audit_drift
+    from geobias.audits.drift.design import DriftOptions
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import output_folder
+    from geobias.audits.study import output_folder, parse_options
     from geobias.models.scorer import EMBEDDED_LM
 
-    folder = output_folder(out, "drift", [model or EMBEDDED_LM])
-    result = audit_drift(
-        model,
-        texts=texts,
-        column=column,
-        levels=levels,
-        top=top,
-        epochs=epochs,
-        rate=rate,
-        batch=batch,
-        seed=seed,
-        score=score,
-        cities=cities,
-        continents=continents or (),
-        countries=countries or (),
-        words=words,
-        templates=template or DEFAULT_TEMPLATE,
-        device=device,
-        out=folder,
+    drift_options = parse_options(
+        DriftOptions, locals(), templates=template, continents=continents or None, countries=countries or None
     )
+    folder = output_folder(out, "drift", [model or EMBEDDED_LM])
+    result = audit_drift(model, **vars(drift_options), device=device, out=folder)
     show_result(result, folder, View(full, quiet, json))

@@ -13,7 +13,7 @@ from typing import Any
 
 from geobias.audits.drift.result import CorpusSettings, DriftSettings
 from geobias.audits.inputs import load_texts, split_list
-from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign, design_regions
+from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign, RegionsOptions, design_regions
 from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number, describe_choices
 from geobias.errors import InputError
 from geobias.models.scorer import check_method
@@ -23,6 +23,26 @@ from geobias.world.words import Word
 
 DEFAULT_LEVELS, DEFAULT_TOP, MOST_SENTENCES = "country", 20, 100_000
 OPTIMISER, HIGHEST_RATE = "SGD", 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriftOptions:
+    """The options of `audit_drift`, as the user gives them, without the model."""
+
+    texts: Any = None
+    column: str = "text"
+    levels: str | Sequence[str] | None = None
+    top: int | None = None
+    epochs: int = 20
+    rate: float = 5e-5
+    batch: int = 32
+    seed: int = 0
+    score: str = "aul"
+    cities: int | str = 0
+    continents: str | Sequence[str] = ()
+    countries: str | Sequence[str] = ()
+    words: str | Path | Sequence[str | Word] | None = None
+    templates: str | Sequence[str] = DEFAULT_TEMPLATE
 
 
 @dataclass(frozen=True)
@@ -45,48 +65,46 @@ class DriftDesign:
         return replace(self.settings, model=model)
 
 
-def design_drift(
-    *,
-    texts: Any = None,
-    column: str = "text",
-    levels: str | Sequence[str] | None = None,
-    top: int | None = None,
-    epochs: int = 20,
-    rate: float = 5e-5,
-    batch: int = 32,
-    seed: int = 0,
-    score: str = "aul",
-    cities: int | str = 0,
-    continents: str | Sequence[str] = (),
-    countries: str | Sequence[str] = (),
-    words: str | Path | Sequence[str | Word] | None = None,
-    templates: str | Sequence[str] = DEFAULT_TEMPLATE,
-) -> DriftDesign:
+def design_drift(options: DriftOptions) -> DriftDesign:
     """Resolve the options; raise InputError for what is wrong with them, before any work."""
-    check_number("--epochs", epochs, 1, MOST_EPOCHS)
-    check_number("--batch", batch, 1, LARGEST_BATCH)
-    check_number("--top", DEFAULT_TOP if top is None else top, 1, MOST_SENTENCES)
-    check_number("--seed", seed, 0, HIGHEST_SEED)
-    if not 0 < rate < HIGHEST_RATE:
-        raise InputError(f"--rate must be above 0 and below {HIGHEST_RATE}, such as 5e-5, not {rate}.")
+    top = DEFAULT_TOP if options.top is None else options.top
+    check_number("--epochs", options.epochs, 1, MOST_EPOCHS)
+    check_number("--batch", options.batch, 1, LARGEST_BATCH)
+    check_number("--top", top, 1, MOST_SENTENCES)
+    check_number("--seed", options.seed, 0, HIGHEST_SEED)
+    if not 0 < options.rate < HIGHEST_RATE:
+        raise InputError(f"--rate must be above 0 and below {HIGHEST_RATE}, such as 5e-5, not {options.rate}.")
     regions = design_regions(
-        cities=cities, continents=continents, countries=countries, words=words, templates=templates, **SCORE_ONLY
+        RegionsOptions(
+            cities=options.cities,
+            continents=options.continents,
+            countries=options.countries,
+            words=options.words,
+            templates=options.templates,
+            **SCORE_ONLY,
+        )
     )
-    if texts is not None and (levels is not None or top is not None):
+    if options.texts is not None and (options.levels is not None or options.top is not None):
         raise InputError("--levels and --top choose the model's own sentences. Remove them, or remove --texts.")
-    if texts is None and column != "text":
+    if options.texts is None and options.column != "text":
         raise InputError("--column needs --texts.")
-    source = None if texts is None else load_texts(texts, column=column)
-    regions_settings = regions.settings_for("", check_method(score))
-    level_names, sentences = _resolve_levels(levels, regions), DEFAULT_TOP if top is None else top
-    if source is None:
-        corpus = CorpusSettings("toxic", levels=list(level_names), top=sentences)
+    texts = None if options.texts is None else load_texts(options.texts, column=options.column)
+    regions_settings = regions.settings_for("", check_method(options.score))
+    levels = _resolve_levels(options.levels, regions)
+    if texts is None:
+        corpus = CorpusSettings("toxic", levels=list(levels), top=top)
     else:
-        corpus = CorpusSettings("texts", source=source.source, digest=source.digest)
+        corpus = CorpusSettings("texts", source=texts.source, digest=texts.digest)
     settings = DriftSettings(
-        **vars(regions_settings), corpus=corpus, optimiser=OPTIMISER, rate=rate, epochs=epochs, batch=batch, seed=seed
+        **vars(regions_settings),
+        corpus=corpus,
+        optimiser=OPTIMISER,
+        rate=options.rate,
+        epochs=options.epochs,
+        batch=options.batch,
+        seed=options.seed,
     )
-    design = DriftDesign(regions, source, level_names, sentences, settings)
+    design = DriftDesign(regions, texts, levels, top, settings)
     if not design.rows:
         raise InputError(
             "Nothing to measure: neither the root region nor one of its sub-regions has two sub-regions. Add regions."

@@ -22,10 +22,11 @@ MEANING = (
 
 def summary_table(result: DriftResult, width: int) -> Table:
     """Balanced C_w of each region before and after the training."""
-    table = titled_table(f"Balanced C_w before and after {count_epochs(result)} of training")
-    table.add_column("region", overflow="fold")
-    for heading in (*(("before", "after") if width >= WIDE else ()), "change", "95 % interval", "adjusted p"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = titled_table(
+        f"Balanced C_w before and after {count_epochs(result)} of training",
+        ["region"],
+        (*(("before", "after") if width >= WIDE else ()), "change", "95 % interval", "adjusted p"),
+    )
     for change in list_changes(result):
         scores = [digits(change.before), digits(change.after)] if width >= WIDE else []
         p = "" if change.p_adjusted is None else f"{change.p_adjusted:.2g}"

@@ -11,7 +11,7 @@ from geobias.audits.drift.result import CorpusSettings
 from geobias.audits.gate.rules import Judgement
 from geobias.audits.inputs import TextsSettings
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
-from geobias.audits.model_card import plain
+from geobias.audits.model_card import format_list, plain
 from geobias.audits.pages import has_world_map, run_sections
 from geobias.audits.registry import AUDITS, get_audit
 from geobias.models.sources import embedded_models, installed_models
@@ -51,7 +51,7 @@ def render_readme(
         "## Rules",
         *_describe_rules(judgements, registration),
         "## Files",
-        _format_list(
+        format_list(
             [
                 "`runs/`: for each run its page (`report.html`), `results.json`, tables, and `run.json` with all "
                 "settings",
@@ -81,10 +81,10 @@ def _describe_run(name: str, run: FinishedRun[Any]) -> Iterator[str]:
     yield plain(get_audit(result.audit).load("page", "describe")(result))
     if result.findings:
         yield f"**{plain(state_verdict(result.findings))}**"
-        yield _format_list(f"*{finding.label}*: {plain(finding.sentence)}" for finding in result.findings)
+        yield format_list(f"*{finding.label}*: {plain(finding.sentence)}" for finding in result.findings)
     yield "How it was made:"
     origin = f"made by `{description.command}`" if description.command else "made from Python, without a command"
-    yield _format_list(
+    yield format_list(
         [
             origin,
             f"finished {description.finished}, after {description.seconds} seconds",
@@ -99,13 +99,13 @@ def _describe_rules(judgements: Sequence[Judgement], registration: Sequence[str]
         return
     failures = [judgement for judgement in judgements if not judgement.passed]
     yield f"**{len(failures)} of {len(judgements)} rules failed.**" if failures else "**All rules hold.**"
-    yield _format_list(
+    yield format_list(
         f"{'holds' if judgement.passed else 'FAILS'} in {plain(judgement.run)}: {plain(str(judgement.rule))}"
         + ("" if judgement.passed else f": {plain(judgement.explain())}")
         for judgement in judgements
     )
     yield "Were the rules set before the results were known?"
-    yield _format_list(map(plain, registration))
+    yield format_list(map(plain, registration))
 
 
 def _describe_withheld(withheld: Sequence[str]) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _describe_withheld(withheld: Sequence[str]) -> Iterator[str]:
         "These files are left out, or are here without the texts that they hold. `WITHHELD.sha256` has the SHA-256 of "
         "the originals, so that their owner can show them later and prove that they are the same:"
     )
-    yield _format_list(f"`{name}`" for name in withheld)
+    yield format_list(f"`{name}`" for name in withheld)
 
 
 def render_data_statement(runs: Runs) -> str:
@@ -128,20 +128,20 @@ def render_data_statement(runs: Runs) -> str:
     parts = [
         "# Data statement",
         "## Texts",
-        _format_list(line for name, run in runs.items() for line in list_texts(name, run.result)),
+        format_list(line for name, run in runs.items() for line in list_texts(name, run.result)),
         "geobias does not know the licence, the consent or the personal data of texts that a user brings. Add it here "
         "on the copy that you sign.",
         "## Models",
-        _format_list(
+        format_list(
             f"{plain(model.name)}: fingerprint {model.fingerprint or 'unknown'}, licence "
             f"{plain(licences.get(model.name, 'as its publisher states; not known to geobias'))}"
             for model in models
         )
         or "None.",
         "## Sources of data with their licences",
-        _format_list(map(plain, list_sources(results, has_map))) or "None.",
+        format_list(map(plain, list_sources(results, has_map))) or "None.",
         "## Methods",
-        _format_list([f"geobias {geobias.__version__}", *map(plain, list_citations(results)[1:])]),
+        format_list([f"geobias {geobias.__version__}", *map(plain, list_citations(results)[1:])]),
     ]
     return _join(parts)
 
@@ -180,15 +180,15 @@ def render_not_tested(runs: Runs) -> str:
     parts = [
         "# What was not tested",
         "## In general",
-        _format_list(GENERAL_GAPS),
+        format_list(GENERAL_GAPS),
         "## Audits without a run in this bundle",
-        _format_list(f"{row.name}: {_first_sentence(row.load('command', row.name))}" for row in others) or "None.",
+        format_list(f"{row.name}: {_first_sentence(row.load('command', row.name))}" for row in others) or "None.",
         "## Questions that the data could not answer",
-        _format_list(untested) or "None.",
+        format_list(untested) or "None.",
         "## Counted as left out or cut",
-        _format_list(gaps) or "Nothing.",
+        format_list(gaps) or "Nothing.",
         "## Limits",
-        _format_list(map(plain, list_limits(results, has_map))),
+        format_list(map(plain, list_limits(results, has_map))),
     ]
     return _join(parts)
 
@@ -230,10 +230,6 @@ def render_sign_off(runs: Runs) -> str:
         "| role | name | date | signature |\n|---|---|---|---|\n" + "\n".join(f"| {role} | | | |" for role in roles),
     ]
     return _join(parts)
-
-
-def _format_list(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
 
 
 def _join(parts: Iterable[str]) -> str:

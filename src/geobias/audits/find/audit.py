@@ -10,15 +10,14 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from geobias.audits.find.answers import FinderAnswers
+from geobias.audits.find.answers import FinderAnswers, Outcome, judge_mentions, judge_predictions
 from geobias.audits.find.design import CASES, FindDesign, FindOptions, design_find
 from geobias.audits.find.gate_and_card import describe_power
 from geobias.audits.find.measure import measure_finders
 from geobias.audits.find.measure_shares import RenamedShares
-from geobias.audits.find.outcomes import Outcome, judge_mentions, judge_predictions
 from geobias.audits.find.result import FindResult, FindSettings
 from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, Plan, Step
-from geobias.audits.study import RunOptions, Study
+from geobias.audits.study import RunOptions, Study, collect_options
 from geobias.errors import InputError
 from geobias.models.entity_finders import EMBEDDED_FINDER, PERSON, EntityFinder, Span, load_entity_finder
 from geobias.progress import progress_bar
@@ -115,17 +114,7 @@ def audit_finders(
 
     >>> result = geobias.audit_finders(["en_core_web_sm", "embedded/entities"], out="runs/find")  # doctest: +SKIP
     """
-    options = FindOptions(
-        texts=texts,
-        column=column,
-        spans=spans,
-        limit=limit,
-        countries=countries,
-        draws=draws,
-        seed=seed,
-        scripts=scripts,
-        gazetteer=gazetteer,
-    )
+    options = collect_options(FindOptions, locals())
     return make_study(finder, options, RunOptions(device=device, out=out, progress=progress)).run()
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from geobias import options
+from geobias.options import INPUT, option
 
 
 def find(
@@ -22,35 +22,14 @@ def find(
     texts: options.TextFiles = None,
     column: options.Column = "text",
     spans: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of the people's offsets: [[0, 5], ...]. Required with --texts.", rich_help_panel=options.INPUT
-        ),
+        str | None, option(INPUT, "Column of the people's offsets: [[0, 5], ...]. Required with --texts.")
     ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(help="Use only the first N texts of each file (default: all).", rich_help_panel=options.INPUT),
-    ] = None,
-    countries: Annotated[
-        str | None,
-        typer.Option(
-            help="Countries to take names from, by code or name: FR,Nigeria; or 'all' (default: 17 countries).",
-            rich_help_panel=options.INPUT,
-        ),
-    ] = None,
-    scripts: Annotated[
-        str, typer.Option(help="Scripts of the names: latin or all.", rich_help_panel=options.INPUT)
-    ] = "latin",
-    gazetteer: Annotated[
-        Path | None,
-        typer.Option(
-            help="CSV of your own names: country, kind (male, female, last), name.", rich_help_panel=options.INPUT
-        ),
-    ] = None,
-    draws: Annotated[
-        int, typer.Option(help="Names drawn per text and country.", rich_help_panel=options.STATISTICS)
-    ] = 5,
-    seed: Annotated[int, typer.Option(help="Random seed for drawing names.", rich_help_panel=options.STATISTICS)] = 0,
+    limit: Annotated[int | None, option(INPUT, "Use only the first N texts of each file (default: all).")] = None,
+    countries: options.NameCountries = None,
+    scripts: options.Scripts = "latin",
+    gazetteer: options.GazetteerFile = None,
+    draws: options.NameDraws = 5,
+    seed: options.NameSeed = 0,
     plan: options.Plan = False,
     device: options.Device = "auto",
     out: options.Out = None,
@@ -64,28 +43,18 @@ def find(
     Replaces the people in annotated texts with common names of each country, and compares the recall between
     countries. Use it before masking personal data, and before `geobias names`.
     """
-    from geobias.audits.find.audit import make_study
+    from geobias.audits.find.audit import audit_finders, make_study
     from geobias.audits.find.design import FindOptions
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import RunOptions, output_folder
+    from geobias.audits.study import RunOptions, output_folder, parse_options
     from geobias.models.entity_finders import EMBEDDED_FINDER
 
     audited = list(dict.fromkeys(finders or [EMBEDDED_FINDER]))
-    find_options = FindOptions(
-        texts=parse_text_files(texts),
-        column=column,
-        spans=spans,
-        limit=limit,
-        countries=countries,
-        draws=draws,
-        seed=seed,
-        scripts=scripts,
-        gazetteer=gazetteer,
-    )
+    find_options = parse_options(FindOptions, locals(), texts=parse_text_files(texts))
     if plan:
         make_study(audited, find_options, RunOptions(device=device)).plan().show()
         return
     folder = output_folder(out, "find", audited)
-    result = make_study(audited, find_options, RunOptions(device=device, out=folder)).run()
+    result = audit_finders(audited, **vars(find_options), device=device, out=folder)
     show_result(result, folder, View(full, quiet, json))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from geobias.audits.find.examples import list_examples
+import numpy as np
+
+from geobias.audits.find.answers import Outcome
 from geobias.audits.find.result import CountryRecall, FactorLevel, FinderMeasures, FindResult
 from geobias.measures.estimates import Estimate
 from geobias.models.entity_finders import EMBEDDED_FINDER
-from geobias.report.findings import Finding, Role, Size, format_p, grade_evidence
+from geobias.report.findings import MOST_EXAMPLES, ExampleText, Finding, Role, Size, format_p, grade_evidence
 from geobias.report.results import HasInterval
 from geobias.report.sentences import say_missed
 from geobias.report.tables import is_marked
@@ -32,6 +34,7 @@ FACTORS = {  # the question, and what limits the answer
         "Scripts are correlated with countries, so either may be the cause.",
     ),
 }
+LABEL = "person"  # before and after: 1 where the name is marked as a person with the right ends, else 0
 
 
 def list_findings(result: FindResult) -> list[Finding]:
@@ -256,3 +259,35 @@ def _percent(share: HasInterval) -> str:
 
 def _points(share: float) -> str:
     return f"{100 * share:.1f}" if abs(share) < 0.0995 else f"{100 * share:.0f}"
+
+
+def list_examples(result: FindResult, entry: FinderMeasures, code: str) -> list[ExampleText]:
+    """One mention of each text; nothing for a result that was read from a file."""
+    answers = next((each for each in result.answers if each.model == entry.model), None)
+    if answers is None:
+        return []
+    design = result.get_design()
+    country = list(design.counterfactuals.countries).index(code)
+    is_missed = (answers.renamed[:, country] != Outcome.RECALL) & (answers.original == Outcome.RECALL)[:, None]
+    examples: dict[int, ExampleText] = {}
+    for number, draw in np.argwhere(is_missed):
+        mention = design.mentions[number]
+        if mention.text in examples:
+            continue
+        changed, spans = design.counterfactuals.render(mention.text, country, int(draw))
+        start, end = spans[number - design.first_mentions[mention.text]]
+        row = int(design.named[mention.text])
+        original = design.texts.texts[row]
+        examples[mention.text] = ExampleText(
+            text_id=design.texts.ids[row],
+            original=original,
+            changed=changed,
+            label=LABEL,
+            before=1.0,
+            after=0.0,
+            original_names=[original[slice(*mention.span)]],
+            changed_names=[changed[start:end]],
+        )
+        if len(examples) == MOST_EXAMPLES:
+            break
+    return list(examples.values())

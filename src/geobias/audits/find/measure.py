@@ -7,12 +7,11 @@ from itertools import islice
 
 import numpy as np
 
-from geobias.audits.find.answers import FinderAnswers
+from geobias.audits.find.answers import FinderAnswers, Outcome
 from geobias.audits.find.design import FindDesign
 from geobias.audits.find.factors import list_levels
 from geobias.audits.find.measure_shares import CountryShares, RenamedShares, infer_over_texts
 from geobias.audits.find.name_recalls import Positions, list_name_recalls, locate_names
-from geobias.audits.find.outcomes import Outcome
 from geobias.audits.find.result import (
     OUTCOMES,
     CountryRecall,

@@ -6,9 +6,8 @@ from collections import defaultdict
 
 import numpy as np
 
-from geobias.audits.find.answers import FinderAnswers
+from geobias.audits.find.answers import FinderAnswers, Outcome
 from geobias.audits.find.design import FindDesign
-from geobias.audits.find.outcomes import Outcome
 from geobias.audits.find.result import NameRecall
 
 Positions = dict[tuple[int, str, str], list[tuple[int, int]]]

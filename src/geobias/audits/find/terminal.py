@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 
 from rich.console import RenderableType
@@ -12,7 +12,7 @@ from rich.text import Text
 from geobias.audits.find.gate_and_card import count_marked, describe_omissions, describe_power
 from geobias.audits.find.result import CountryRecall, FactorLevel, FinderMeasures, FindResult
 from geobias.report.results import HasInterval, Number
-from geobias.report.tables import NOTHING, TOO_FEW, marked, signed, titled_table
+from geobias.report.tables import NOTHING, TOO_FEW, add_columns, add_ends, marked, signed, titled_table
 
 MEANING = (
     "Recall: the share of mentions that are marked as a person with the right ends; partial: with other ends; wrong "
@@ -37,7 +37,7 @@ def summary_table(result: FindResult, width: int) -> Table:
 
 def _ends_table(result: FindResult, width: int) -> Table:
     table = titled_table("Recall, %; * differs from the mean")
-    _add_columns(table, ["country", "recall", "95 %", "against mean"][: 4 if width >= NARROW else 3])
+    add_columns(table, ["country", "recall", "95 %", "against mean"][: 4 if width >= NARROW else 3], TEXT_COLUMNS)
     ranked = result.finders[0].ranked_countries
     for country in ranked if len(ranked) <= 2 * SUMMARY_ENDS else [*ranked[:SUMMARY_ENDS], *ranked[-SUMMARY_ENDS:]]:
         recall, bounds, against, *_ = _country_cells(country) if result.has_enough_texts else (TOO_FEW, "", "")
@@ -47,7 +47,7 @@ def _ends_table(result: FindResult, width: int) -> Table:
 
 def _finders_table(result: FindResult, width: int) -> Table:
     table = titled_table("Recall, %")
-    _add_columns(table, ["finder", "recall", "lowest", "95 %", "marked"][: 5 if width >= NARROW else 3])
+    add_columns(table, ["finder", "recall", "lowest", "95 %", "marked"][: 5 if width >= NARROW else 3], TEXT_COLUMNS)
     for entry in result.finders[:SUMMARY_ROWS]:
         lowest = entry.ranked_countries[0]
         cells = [
@@ -59,13 +59,6 @@ def _finders_table(result: FindResult, width: int) -> Table:
         cells = cells if result.has_enough_texts else [TOO_FEW, "", "", ""]
         table.add_row(*[entry.model.short_name, *cells][: len(table.columns)])
     return table
-
-
-def _add_columns(table: Table, headings: Sequence[str]) -> None:
-    """Words are folded where the terminal is narrow, numbers never."""
-    for heading in headings:
-        is_text = heading in TEXT_COLUMNS
-        table.add_column(heading, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
 
 
 def full_report(result: FindResult, width: int) -> Iterator[RenderableType]:
@@ -82,17 +75,12 @@ def full_report(result: FindResult, width: int) -> Iterator[RenderableType]:
 
 
 def _country_table(entry: FinderMeasures, width: int) -> Table:
-    table = titled_table(f"{entry.model.name}: recall by country of the names, %")
-    table.add_column("country", overflow="fold")
-    for heading in ("recall", "95 %", "against\nmean", *OTHER_OUTCOMES)[: _count_columns(width)]:
-        table.add_column(heading, justify="right", no_wrap=True)
-    ranked = entry.ranked_countries
-    rows = [ranked] if len(ranked) <= MOST_ROWS else [ranked[:ENDS_SHOWN], ranked[-ENDS_SHOWN:]]
-    for n, countries in enumerate(rows):
-        if n:
-            table.add_row("...")
-        for country in countries:
-            table.add_row(country.country, *islice(_country_cells(country), _count_columns(width)))
+    headings = ("recall", "95 %", "against\nmean", *OTHER_OUTCOMES)[: _count_columns(width)]
+    table = titled_table(f"{entry.model.name}: recall by country of the names, %", ["country"], headings)
+    rows = [
+        [country.country, *islice(_country_cells(country), _count_columns(width))] for country in entry.ranked_countries
+    ]
+    add_ends(table, rows, MOST_ROWS, ENDS_SHOWN)
     return table
 
 
@@ -110,10 +98,8 @@ def _country_cells(country: CountryRecall) -> Iterator[str]:
 
 
 def _factor_table(entry: FinderMeasures, width: int) -> Table:
-    table = titled_table(f"{entry.model.name}: recall by kind of name, all countries, %")
-    table.add_column("names", overflow="fold")
-    for heading in ("recall", "95 %", "against\nfirst", *OTHER_OUTCOMES)[: _count_columns(width)]:
-        table.add_column(heading, justify="right", no_wrap=True)
+    headings = ("recall", "95 %", "against\nfirst", *OTHER_OUTCOMES)[: _count_columns(width)]
+    table = titled_table(f"{entry.model.name}: recall by kind of name, all countries, %", ["names"], headings)
     factor = ""
     for level in entry.factors:
         if factor and level.factor != factor:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.downstream.audit import DownstreamStudy
-from geobias.audits.finetune.design import FinetuneDesign, design_finetune
+from geobias.audits.finetune.design import FinetuneDesign, FinetuneOptions, design_finetune
 from geobias.audits.finetune.measure import (
     measure_finetune,
     measure_flips,
@@ -17,7 +17,7 @@ from geobias.audits.finetune.measure import (
 )
 from geobias.audits.finetune.result import FinetunedModel, FinetuneResult, FinetuneSettings, HerbScore, TrainingEpoch
 from geobias.audits.regions.audit import RegionsStudy
-from geobias.audits.study import RunOptions, TrainingStudy
+from geobias.audits.study import RunOptions, TrainingStudy, collect_options
 from geobias.errors import InputError
 from geobias.models.classifiers.huggingface import HuggingFaceClassifier
 from geobias.models.load import load_scorer
@@ -113,21 +113,7 @@ def audit_finetune(
     ... )  # doctest: +SKIP
     >>> result.fine_tuned[0].flips["all"]["any"].value  # per cent  # doctest: +SKIP
     """
-    design = design_finetune(
-        texts=texts,
-        label=label,
-        column=column,
-        test=test,
-        epochs=epochs,
-        batch=batch,
-        rate=rate,
-        max_length=max_length,
-        seed=seed,
-        prefix=prefix,
-        continents=continents,
-        countries=countries,
-        without=without,
-    )
+    design = design_finetune(collect_options(FinetuneOptions, locals()))
     return FinetuneStudy(design, models, RunOptions(device=device, out=out, progress=progress)).run()
 
 
@@ -148,10 +134,6 @@ class FinetuneStudy(TrainingStudy[Classifier, list[FinetunedModel], FinetuneResu
 
     def settings(self) -> FinetuneSettings:
         return self.design.settings_for(self.models)
-
-    def load(self, device: str, dtype: str) -> list[Classifier]:
-        """Nothing yet: each model is trained when its turn comes, since all of them may not fit into memory."""
-        return []
 
     def ask(self, scorers: Sequence[Classifier]) -> list[FinetunedModel]:
         return [self._train(model, folder) for model, folder in zip(self.models, self.folders, strict=True)]

@@ -7,21 +7,8 @@ from typing import Annotated
 
 import typer
 
-from geobias.options import (
-    INPUT,
-    STATISTICS,
-    TRAINING,
-    Column,
-    Continents,
-    Countries,
-    Debug,
-    Device,
-    Full,
-    Json,
-    Out,
-    Plain,
-    Quiet,
-)
+from geobias import options
+from geobias.options import INPUT, STATISTICS, TRAINING, option
 from geobias.texts.defaults import DEFAULT_PREFIX
 
 
@@ -32,43 +19,29 @@ def finetune(
     ],
     texts: Annotated[
         Path,
-        typer.Option(help="Labelled texts to train on: CSV, TSV, JSONL or Parquet.", rich_help_panel=INPUT),
+        option(INPUT, "Labelled texts to train on: CSV, TSV, JSONL or Parquet."),
     ],
-    label: Annotated[str, typer.Option(help="Column of --texts that holds the label.", rich_help_panel=INPUT)],
-    column: Column = "text",
-    test: Annotated[
-        Path | None,
-        typer.Option(help="Labelled texts to evaluate on (default: a fifth of --texts).", rich_help_panel=INPUT),
-    ] = None,
-    countries: Countries = None,
-    continents: Continents = None,
+    label: Annotated[str, option(INPUT, "Column of --texts that holds the label.")],
+    column: options.Column = "text",
+    test: Annotated[Path | None, option(INPUT, "Labelled texts to evaluate on (default: a fifth of --texts).")] = None,
+    countries: options.Countries = None,
+    continents: options.Continents = None,
     without: Annotated[
-        str | None,
-        typer.Option(
-            help="Countries to leave out, one at a time, by code or name (default: IE,MX).",
-            rich_help_panel=INPUT,
-        ),
+        str | None, option(INPUT, "Countries to leave out, one at a time, by code or name (default: IE,MX).")
     ] = None,
-    prefix: Annotated[
-        str, typer.Option(help="Sentence to put before every text, with {region}.", rich_help_panel=INPUT)
-    ] = DEFAULT_PREFIX,
-    epochs: Annotated[int, typer.Option(help="Number of training epochs.", rich_help_panel=TRAINING)] = 3,
-    batch: Annotated[int, typer.Option(help="Texts per batch.", rich_help_panel=TRAINING)] = 32,
-    rate: Annotated[float, typer.Option(help="Peak learning rate.", rich_help_panel=TRAINING)] = 2e-5,
-    max_length: Annotated[
-        int, typer.Option(help="Longest training text, in tokens; the rest is cut.", rich_help_panel=TRAINING)
-    ] = 128,
-    seed: Annotated[
-        int,
-        typer.Option(help="Random seed for batches, new weights and the held-out texts.", rich_help_panel=STATISTICS),
-    ] = 0,
-    device: Device = "auto",
-    plain: Plain = False,
-    out: Out = None,
-    full: Full = False,
-    quiet: Quiet = False,
-    json: Json = False,
-    debug: Debug = False,
+    prefix: options.Prefix = DEFAULT_PREFIX,
+    epochs: options.Epochs = 3,
+    batch: Annotated[int, option(TRAINING, "Texts per batch.")] = 32,
+    rate: Annotated[float, option(TRAINING, "Peak learning rate.")] = 2e-5,
+    max_length: Annotated[int, option(TRAINING, "Longest training text, in tokens; the rest is cut.")] = 128,
+    seed: Annotated[int, option(STATISTICS, "Random seed for batches, new weights and the held-out texts.")] = 0,
+    device: options.Device = "auto",
+    plain: options.Plain = False,
+    out: options.Out = None,
+    full: options.Full = False,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
     """Fine-tune language models as classifiers and count label flips by country (HERB's Table 5).
 
@@ -76,26 +49,13 @@ def finetune(
     The same command with the same --out resumes an interrupted training.
     """
     from geobias.audits.finetune.audit import audit_finetune
+    from geobias.audits.finetune.design import FinetuneOptions
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import output_folder
+    from geobias.audits.study import output_folder, parse_options
 
-    folder = output_folder(out, "finetune", models)
-    result = audit_finetune(
-        models,
-        texts=texts,
-        label=label,
-        column=column,
-        test=test,
-        epochs=epochs,
-        batch=batch,
-        rate=rate,
-        max_length=max_length,
-        seed=seed,
-        prefix=prefix,
-        continents=continents or (),
-        countries=countries or (),
-        without=without,
-        device=device,
-        out=folder,
+    finetune_options = parse_options(
+        FinetuneOptions, locals(), continents=continents or None, countries=countries or None
     )
+    folder = output_folder(out, "finetune", models)
+    result = audit_finetune(models, **vars(finetune_options), device=device, out=folder)
     show_result(result, folder, View(full, quiet, json))

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from geobias.audits.downstream.design import DownstreamDesign, design_downstream
+from geobias.audits.downstream.design import DownstreamDesign, DownstreamOptions, design_downstream
 from geobias.audits.finetune.result import FinetuneCounts, FinetuneSettings
 from geobias.audits.inputs import TextsSettings, load_texts, split_list
-from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign, design_regions
+from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign, RegionsOptions, design_regions
 from geobias.checks import describe_choices
 from geobias.errors import InputError
 from geobias.measures.shift import performance
@@ -34,6 +34,25 @@ DEFAULT_WITHOUT = ("IE", "MX")  # the countries that the paper's Table 5 leaves 
 NOT_AUDITED = (
     "--without names {country}, which is not in this audit: add it to --countries, or leave it out of --without."
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinetuneOptions:
+    """The options of `audit_finetune`, as the user gives them, without the models."""
+
+    texts: Any
+    label: str
+    column: str = "text"
+    test: Any = None
+    epochs: int = 3
+    batch: int = 32
+    rate: float = 2e-5
+    max_length: int = 128
+    seed: int = 0
+    prefix: str = DEFAULT_PREFIX
+    continents: str | Sequence[str] = ()
+    countries: str | Sequence[str] = ()
+    without: str | Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -58,25 +77,13 @@ class FinetuneDesign:
         return asdict(performance(truth, probabilities[:, None]))
 
 
-def design_finetune(
-    *,
-    texts: Any,
-    label: str,
-    column: str = "text",
-    test: Any = None,
-    epochs: int = 3,
-    batch: int = 32,
-    rate: float = 2e-5,
-    max_length: int = 128,
-    seed: int = 0,
-    prefix: str = DEFAULT_PREFIX,
-    continents: str | Sequence[str] = (),
-    countries: str | Sequence[str] = (),
-    without: str | Sequence[str] | None = None,
-) -> FinetuneDesign:
+def design_finetune(options: FinetuneOptions) -> FinetuneDesign:
     """Read and divide the texts; raise InputError for what is wrong with them, before any work."""
-    hyperparameters = Hyperparameters(epochs=epochs, batch=batch, rate=rate, max_length=max_length, seed=seed)
-    source = distinct_texts(load_texts(texts, column=column, label=label))
+    label, column, test, seed = options.label, options.column, options.test, options.seed
+    hyperparameters = Hyperparameters(
+        epochs=options.epochs, batch=options.batch, rate=options.rate, max_length=options.max_length, seed=seed
+    )
+    source = distinct_texts(load_texts(options.texts, column=column, label=label))
     classes = text_classes(source)
     labels = sorted(set(classes))
     if len(labels) < 2:
@@ -102,9 +109,8 @@ def design_finetune(
     seen, test_texts = len(test_texts) - len(unseen), test_texts.take(unseen)
     train, validation = split_by_class(rows, classes, VALIDATION, seed + 1)
     labelled = pd.DataFrame({"text": test_texts.texts, "label": text_classes(test_texts)})
-    downstream = design_downstream(
-        texts=labelled, label="label", prefix=prefix, continents=continents, countries=countries
-    )
+    places: dict[str, Any] = {"continents": options.continents, "countries": options.countries}
+    downstream = design_downstream(DownstreamOptions(texts=labelled, label="label", prefix=options.prefix, **places))
     counts = FinetuneCounts(
         training_texts=len(train),
         validation_texts=len(validation),
@@ -119,18 +125,18 @@ def design_finetune(
         test=TextsSettings.describe(test_texts),
         labels=labels,
         training=hyperparameters,
-        prefix=prefix,
+        prefix=options.prefix,
         continents=downstream.settings.continents,
         countries=downstream.settings.countries,
         regions_digest=downstream.settings.regions_digest,
-        without=_left_out_countries(without, {place.id: place.name for place in downstream.places}),
+        without=_left_out_countries(options.without, {place.id: place.name for place in downstream.places}),
         models=[],
     )
     return FinetuneDesign(
         _labelled_texts(source.take(train), labels),
         _labelled_texts(source.take(validation), labels),
         downstream,
-        design_regions(cities=0, continents=continents, countries=countries, **SCORE_ONLY),
+        design_regions(RegionsOptions(cities=0, **places, **SCORE_ONLY)),
         counts,
         settings,
     )

@@ -18,7 +18,7 @@ UNIT = "percentage points"
 def list_findings(result: FinetuneResult) -> list[Finding]:
     """For each model the flips of countries against those of the control, then in which direction labels flip."""
     answers = [_answer(result, entry) for entry in result.fine_tuned]
-    return [*answers, *(detail for entry in result.fine_tuned for detail in _list_directions(result, entry))]
+    return [*answers, *(detail for entry in result.fine_tuned for detail in _list_directions(entry))]
 
 
 def _answer(result: FinetuneResult, entry: FinetunedModel) -> Finding:
@@ -65,7 +65,7 @@ def _say_flips(result: FinetuneResult, entry: FinetunedModel) -> str:
     return f"{start}: no clear difference ({format_p(estimate.p_adjusted)}).{power}"
 
 
-def _list_directions(result: FinetuneResult, entry: FinetunedModel) -> Iterator[Finding]:
+def _list_directions(entry: FinetunedModel) -> Iterator[Finding]:
     """The most frequent direction; it is not tested."""
     directions = {name: flips for name, flips in entry.flips[ALL].items() if name != ANY and flips.value}
     if not directions:

@@ -7,25 +7,20 @@ from typing import Annotated
 
 import typer
 
-from geobias.options import INPUT, OUTPUT, Debug
+from geobias.options import INPUT, OUTPUT, Debug, option
 
 
 def gate(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN [RUN ...]", help="Folders of finished runs.")],
     rule: Annotated[
         list[str] | None,
-        typer.Option(
-            help='Rule to check: "findings.clear <= 0" or "names.sentiment.delta.worst < 2.0". Repeat for several.',
-            rich_help_panel=INPUT,
+        option(
+            INPUT, 'Rule to check: "findings.clear <= 0" or "names.sentiment.delta.worst < 2.0". Repeat for several.'
         ),
     ] = None,
-    rules: Annotated[Path | None, typer.Option(help="TOML file of rules.", rich_help_panel=INPUT)] = None,
-    junit: Annotated[
-        Path | None, typer.Option(help="File to write the results to, as JUnit XML.", rich_help_panel=OUTPUT)
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print only the results, as JSON.", rich_help_panel=OUTPUT)
-    ] = False,
+    rules: Annotated[Path | None, option(INPUT, "TOML file of rules.")] = None,
+    junit: Annotated[Path | None, option(OUTPUT, "File to write the results to, as JUnit XML.")] = None,
+    json: Annotated[bool, option(OUTPUT, "Print only the results, as JSON.", "--json")] = False,
     debug: Debug = False,
 ) -> None:
     """Check finished runs against rules, for CI. Exit code 0 if all rules hold, 1 if not.
@@ -34,12 +29,11 @@ def gate(
     names.CLASSIFIER.delta.worst, regions.REGION.c_w.balanced, downstream.CLASSIFIER.LABEL.worst,
     find.FINDER.recall.lowest and more (docs/gate.md).
     """
-    from json import dumps
-
     from geobias.audits.gate.audit import gate as judge_runs
     from geobias.audits.gate.terminal import show
+    from geobias.report.tables import print_json
 
     report = judge_runs(runs, rule or (), rules=rules, junit=junit)
-    print(dumps(report.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)) if json else show(report.judgements)
+    print_json(report.to_dict()) if json else show(report.judgements)
     if not report.passed:
         raise typer.Exit(1)

@@ -1,8 +1,8 @@
 """Gates: rules about a run's numbers, each judged on the worse end of its interval, and about its findings.
 
 A rule is PATH OP NUMBER, such as `names.sentiment.delta.worst < 2.0`; `gate_numbers` of each audit holds its paths.
-`findings.clear <= 0` (every run), `names.findings.clear <= 0` and `names.sentiment.findings.clear <= 0` are about
-findings (`findings_rule.py`).
+`findings.clear <= 0` (every run), `names.findings.clear <= 0` and `names.sentiment.findings.clear <= 0` hold where no
+finding is clear and every answer could be tested.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from geobias.audits.gate.findings_rule import FINDINGS, FindingsCount, count_findings
 from geobias.audits.registry import get_audit
 from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.files import read_text
-from geobias.report.number_tree import NumberTree, TreeNumber
+from geobias.report.findings import Finding, with_role
+from geobias.report.number_tree import NumberTree, TreeNumber, model_names
 from geobias.report.results import AuditResult
 from geobias.world.countries import load_country_names, match_country
 
@@ -30,6 +30,8 @@ EXAMPLE = "names.sentiment.delta.worst < 2.0"
 NAMED = 6  # names listed where none is near the given one
 _PART = r"""(?:\s*"[^"]+"\s*|\s*'[^']+'\s*|[^."'<>=]+)"""  # the last one takes spaces too: one way to match, no more
 _RULE = re.compile(rf"(?P<path>{_PART}(?:\.{_PART})*)(?P<op>{'|'.join(OPS)})\s*(?P<value>\S+)\s*")
+FINDINGS, CLEAR = "findings", "clear"
+NO_FINDINGS = "This run has no overall answer: run the audit again."
 
 
 @dataclass(frozen=True)
@@ -195,3 +197,43 @@ def _unknown(rule: Rule, depth: int, names: Mapping[str, Any]) -> str:
 def _list_names(tree: Mapping[str, Any]) -> str:
     names = tree.names if isinstance(tree, NumberTree) else list(tree)
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+
+
+@dataclass(frozen=True)
+class FindingsCount(TreeNumber):
+    """How many findings are clear, with their sentences, and the answers that could not be tested."""
+
+    clear: tuple[str, ...] = ()
+    untested: tuple[str, ...] = ()
+
+    def explain(self) -> str:
+        """What breaks a rule: first what could not be tested, since nothing is known of it."""
+        if self.untested:
+            return f"not tested, so it cannot pass: {' '.join(self.untested)}"
+        return f"{len(self.clear)} clear finding{'' if len(self.clear) == 1 else 's'}: {' '.join(self.clear)}"
+
+
+def count_findings(result: AuditResult) -> NumberTree:
+    """AUDIT.findings.clear, and AUDIT.MODEL.findings.clear for each model that findings are about."""
+    models = dict.fromkeys(finding.model for finding in with_role(result.findings, "overall"))
+    by_model = [
+        (model_names(model), _node([finding for finding in result.findings if finding.model == model]))
+        for model in models
+    ]
+    return NumberTree([((FINDINGS,), _clear_node(result.findings)), *by_model])
+
+
+def _node(findings: Sequence[Finding]) -> NumberTree:
+    return NumberTree([((FINDINGS,), _clear_node(findings))])
+
+
+def _clear_node(findings: Sequence[Finding]) -> NumberTree:
+    """Cautions are warnings about a number, not findings of their own."""
+    answers = with_role(findings, "overall")
+    clear = tuple(finding.sentence for finding in findings if finding.evidence == "clear" and finding.role != "caution")
+    untested = tuple(answer.sentence for answer in answers if answer.evidence == "not testable")
+    return NumberTree([((CLEAR,), FindingsCount(len(clear), clear=clear, untested=untested or _require(answers)))])
+
+
+def _require(answers: Sequence[Finding]) -> tuple[str, ...]:
+    return () if answers else (NO_FINDINGS,)

@@ -10,7 +10,7 @@ from geobias.audits.mitigate.design import MitigateOptions, design_mitigation
 from geobias.audits.mitigate.methods import DEFAULT_METHODS, LANGUAGE_MODEL, check_trainable, parse_methods
 from geobias.audits.mitigate.result import MitigateResult
 from geobias.audits.mitigate.study import MitigateStudy
-from geobias.audits.study import RunOptions
+from geobias.audits.study import RunOptions, collect_options
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 
 
@@ -125,22 +125,7 @@ def mitigate(
     ...     method="blind,average:8,augment,pair:1", out="runs/mitigate",
     ... )  # doctest: +SKIP
     """
-    options = MitigateOptions(
-        method=method,
-        texts=texts,
-        column=column,
-        spans=spans,
-        label=label,
-        train=train,
-        limit=limit,
-        finder=finder,
-        countries=countries,
-        draws=draws,
-        seed=seed,
-        positive=positive,
-        negative=negative,
-        epochs=epochs,
-    )
+    options = collect_options(MitigateOptions, locals())
     run_options = RunOptions(device=device, dtype=dtype, out=out, progress=progress)
     methods = parse_methods(method)
     check_trainable(model, methods)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from geobias import options
+from geobias.options import INPUT, MODEL, STATISTICS, TRAINING, option
 
 
 def mitigate(
@@ -20,74 +21,37 @@ def mitigate(
     ] = "embedded/sentiment",
     method: Annotated[
         str,
-        typer.Option(
-            help="Methods, with commas between: blind, average:K, augment, pair:WEIGHT, erase; for language models "
+        option(
+            MODEL,
+            "Methods, with commas between: blind, average:K, augment, pair:WEIGHT, erase; for language models "
             "align:SHARE, erase.",
-            rich_help_panel=options.MODEL,
         ),
     ] = "blind,average:8",
     texts: options.TextFiles = None,
     column: options.Column = "text",
-    spans: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of name offsets: [[0, 5], ...] (default: --finder finds the names).",
-            rich_help_panel=options.INPUT,
-        ),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(help="Column of true labels, for accuracy and training.", rich_help_panel=options.INPUT),
-    ] = None,
+    spans: options.NameSpans = None,
+    label: Annotated[str | None, option(INPUT, "Column of true labels, for accuracy and training.")] = None,
     train: Annotated[
         Path | None,
-        typer.Option(
-            help="Labelled texts to train on (default: half of --texts, which is then not tested).",
-            rich_help_panel=options.TRAINING,
-        ),
+        option(TRAINING, "Labelled texts to train on (default: half of --texts, which is then not tested)."),
     ] = None,
     limit: Annotated[
-        int | None,
-        typer.Option(
-            help="Use only the first N texts of each file (default: all; bundled tweets: 100).",
-            rich_help_panel=options.INPUT,
-        ),
+        int | None, option(INPUT, "Use only the first N texts of each file (default: all; bundled tweets: 100).")
     ] = None,
-    finder: Annotated[
-        str | None,
-        typer.Option(
-            help="Model that finds names: spaCy pipeline, token classifier or package.module:function (default: the "
-            "bundled one).",
-            rich_help_panel=options.INPUT,
-        ),
-    ] = None,
+    finder: options.NameFinder = None,
     countries: Annotated[
         str | None,
-        typer.Option(
-            help="Countries to test names of, by code or name: FR,Nigeria; or 'all' (default: 17 countries).",
-            rich_help_panel=options.INPUT,
-        ),
+        option(INPUT, "Countries to test names of, by code or name: FR,Nigeria; or 'all' (default: 17 countries)."),
     ] = None,
-    draws: Annotated[
-        int, typer.Option(help="Held-out names per text and country.", rich_help_panel=options.STATISTICS)
-    ] = 10,
-    seed: Annotated[
-        int,
-        typer.Option(help="Random seed for names, texts and training.", rich_help_panel=options.STATISTICS),
-    ] = 0,
+    draws: Annotated[int, option(STATISTICS, "Held-out names per text and country.")] = 10,
+    seed: Annotated[int, option(STATISTICS, "Random seed for names, texts and training.")] = 0,
     positive: Annotated[
-        str | None,
-        typer.Option(
-            help="Labels that count as positive: joy,optimism (default: by name).", rich_help_panel=options.INPUT
-        ),
+        str | None, option(INPUT, "Labels that count as positive: joy,optimism (default: by name).")
     ] = None,
     negative: Annotated[
-        str | None,
-        typer.Option(
-            help="Labels that count as negative: anger,sadness (default: by name).", rich_help_panel=options.INPUT
-        ),
+        str | None, option(INPUT, "Labels that count as negative: anger,sadness (default: by name).")
     ] = None,
-    epochs: Annotated[int, typer.Option(help="Number of training epochs.", rich_help_panel=options.TRAINING)] = 2,
+    epochs: options.Epochs = 2,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     plain: options.Plain = False,
@@ -104,28 +68,11 @@ def mitigate(
     """
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.mitigate.audit import mitigate as run_mitigation
+    from geobias.audits.mitigate.design import MitigateOptions
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import output_folder
+    from geobias.audits.study import output_folder, parse_options
 
+    mitigate_options = parse_options(MitigateOptions, locals(), texts=parse_text_files(texts))
     folder = output_folder(out, "mitigate", [model])
-    result = run_mitigation(
-        model,
-        method=method,
-        texts=parse_text_files(texts),
-        column=column,
-        spans=spans,
-        label=label,
-        train=train,
-        limit=limit,
-        finder=finder,
-        countries=countries,
-        draws=draws,
-        seed=seed,
-        positive=() if positive is None else positive,
-        negative=() if negative is None else negative,
-        epochs=epochs,
-        device=device,
-        dtype=dtype,
-        out=folder,
-    )
+    result = run_mitigation(model, **vars(mitigate_options), device=device, dtype=dtype, out=folder)
     show_result(result, folder, View(full, quiet, json))

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from geobias.audits.mitigate.cautions import list_cautions, list_text_cautions
-from geobias.audits.mitigate.measure import falls, is_clear, loses_quality, rises
+from geobias.audits.mitigate.measure import falls, loses_quality, rises
 from geobias.audits.mitigate.methods import MEANINGS
 from geobias.audits.mitigate.result import CountryComparison, MethodComparison, MitigateResult
 from geobias.measures.estimates import Estimate
 from geobias.models.sources import MITIGATED
-from geobias.report.findings import Evidence, Finding, grade_evidence
+from geobias.report.findings import Evidence, Finding, Size, grade_evidence
 from geobias.report.sentences import format_evidence, format_number, list_first, measure_size
+from geobias.report.tables import is_marked
 
 QUESTION = "Does the method lower the spread between countries of people's names?"
 FLIPS_QUESTION = "Does the method lower the share of labels that flip with the name?"
 UNIT, FLIPS_UNIT = "points", "percentage points"
+LOW_RECALL, RECALL_GAP = 0.8, 0.1  # of a finder: below, or that far below the mean, names of a country leak
+SHARE_UNREADABLE = 0.02  # of texts: about 1 % of English tweets look like another language
+LEAST_SHRINKAGE = 0.8  # a standardised ratio above, with a spread ratio below, is shrinkage
 
 
 def list_findings(result: MitigateResult) -> list[Finding]:
@@ -48,7 +51,7 @@ def _answer(result: MitigateResult, entry: MethodComparison) -> Finding:
         sentence=f"{_say_spread(result, entry)} {_say_cost(entry)}",
         limit="Measured with names that no method used, in texts like these; other texts may differ. A country's "
         "names are those common there, not those of its citizens everywhere.",
-        next_step=_say_next_step(result, entry),
+        next_step=_say_next_step(entry),
     )
 
 
@@ -96,9 +99,9 @@ def _say_spread(result: MitigateResult, entry: MethodComparison) -> str:
     if entry.helps:
         ratio = entry.change.spread_ratio.value or 0
         return f"{start}, {100 * (1 - ratio):.0f} % less (change {evidence}); {flips}."
-    if is_clear(change) and _falls(change):
+    if is_marked(change) and _falls(change):
         return f"{start} (change {evidence}), but this does not count as fairer; {flips}."
-    if is_clear(change):
+    if is_marked(change):
         return f"{start}: it rises (change {evidence}); {flips}."
     return f"{start}: no clear change ({evidence}); {flips}."
 
@@ -109,15 +112,15 @@ def _say_cost(entry: MethodComparison) -> str:
     work = f"the model reads {entry.texts_per_text:.1f} texts for each text"
     if accuracy is None or f1 is None:
         return f"Cost: {work}; accuracy unknown: no true labels given."
-    verdict = "clearly lower" if is_clear(accuracy) and _falls(accuracy) else "no clear change"
-    if is_clear(accuracy) and not _falls(accuracy):
+    verdict = "clearly lower" if is_marked(accuracy) and _falls(accuracy) else "no clear change"
+    if is_marked(accuracy) and not _falls(accuracy):
         verdict = "clearly higher"
     bounds = f"{format_number(accuracy.low or 0)} to {format_number(accuracy.high or 0)}"
     quality = f"accuracy {accuracy.value or 0:+.1f} points ({bounds}; {verdict}), macro-F1 {f1.value or 0:+.1f}"
     return f"Cost: {quality}; {work}."
 
 
-def _say_next_step(result: MitigateResult, entry: MethodComparison) -> str:
+def _say_next_step(entry: MethodComparison) -> str:
     if entry.folder is None or not entry.helps:
         return "Compare other methods and strengths: --method blind,average:4,average:16"
     return f"Use the model in the folder of this run: geobias names {MITIGATED}OUT/{entry.folder}"
@@ -173,7 +176,7 @@ def _name_methods(entries: Sequence[MethodComparison]) -> str:
 
 def _describe_countries(result: MitigateResult, entry: MethodComparison) -> Finding:
     """For whom the gap becomes smaller, for whom larger, and for how many nothing changes."""
-    clear = [country for country in entry.countries if is_clear(country.change)]
+    clear = [country for country in entry.countries if is_marked(country.change)]
     nearer = [country for country in clear if _gap(country.after) < _gap(country.before)]
     farther = [country for country in clear if country not in nearer]
     parts = []
@@ -216,3 +219,91 @@ def _gap(estimate: Estimate) -> float:
 
 def _name_change(country: CountryComparison) -> str:
     return f"{country.country} ({country.before.value or 0:+.1f} to {country.after.value or 0:+.1f})"
+
+
+def list_cautions(result: MitigateResult, entry: MethodComparison) -> Iterator[Finding]:
+    """What a method makes worse, and what it leaves as it was."""
+    ratio, standardised = entry.change.spread_ratio, entry.change.standardised_ratio
+    shrinks = (ratio.value or 1) < LEAST_SHRINKAGE <= (standardised.value or 0)
+    if shrinks and is_marked(entry.change.spread) and not entry.helps:
+        yield _caution(
+            result,
+            entry,
+            f"{entry.method} shrinks all probabilities towards each other: the spread falls to "
+            f"{100 * (ratio.value or 0):.0f} % in points, but in units of the differences between "
+            f"texts it is {100 * (standardised.value or 0):.0f} % of what it was. Softer probabilities are not fairer.",
+            "Look at flips, not at the spread.",
+        )
+    if rises(entry.change.flips):
+        flips = f"{entry.change.flips.value or 0:+.1f} points"
+        yield _caution(
+            result, entry, f"{entry.method} makes more labels flip with the name: {flips}.", "Do not use it."
+        )
+    accuracy = entry.change.accuracy
+    if accuracy is not None and falls(accuracy):
+        yield _caution(
+            result,
+            entry,
+            f"{entry.method} loses {abs(accuracy.value or 0):.1f} points of accuracy: part of what it removes is what "
+            "the labels depend on.",
+            "Check whether names carry the label in your task.",
+            Size(accuracy.value or 0, accuracy.low, accuracy.high, "percentage points"),
+        )
+    if entry.recall is not None:
+        yield from _list_leaks(result, entry, entry.recall.value or 0)
+
+
+def _list_leaks(result: MitigateResult, entry: MethodComparison, mean: float) -> Iterator[Finding]:
+    """Countries whose names the finder misses more often: they still reach the model."""
+    recalls = {country.country: country.recall.value or 0 for country in entry.countries if country.recall is not None}
+    leaks = sorted(
+        (recall, name) for name, recall in recalls.items() if recall < LOW_RECALL or recall < mean - RECALL_GAP
+    )
+    if leaks:
+        names = [f"{name} ({100 * recall:.0f} %)" for recall, name in leaks]
+        yield _caution(
+            result,
+            entry,
+            f"{entry.method} leaks: {result.settings.finder} marks {100 * mean:.0f} % of names, and too few "
+            f"of {list_first(names)}. Names that it misses reach the model.",
+            "Use a better --finder, or a method that is trained.",
+        )
+
+
+def list_text_cautions(result: MitigateResult) -> Iterator[Finding]:
+    """What is wrong with the texts and names for every method."""
+    counts, before = result.counts, result.before
+    if before is not None and before.spread.low and not before.spread.exceeds_noise:
+        yield _caution(
+            result,
+            result.methods[0],
+            f"Before mitigation, equal countries would show a spread of {format_number(before.spread.noise or 0)} "
+            "points too, since each has other names: the spread may come from single names rather than from countries.",
+            "Test more names: --draws 50, or countries with more names.",
+        )
+    wrappers = [entry for entry in result.methods if entry.recall is not None]
+    if wrappers and counts.texts_unreadable and counts.texts_unreadable > SHARE_UNREADABLE * counts.texts:
+        yield _caution(
+            result,
+            wrappers[0],
+            f"{counts.texts_unreadable:,} of {counts.texts:,} texts seem to be in a language that "
+            f"{result.settings.finder} does not read: their names may reach the model.",
+            "Use a --finder for their language, or a method that is trained.",
+        )
+
+
+def _caution(
+    result: MitigateResult, entry: MethodComparison, sentence: str, next_step: str, size: Size | None = None
+) -> Finding:
+    return Finding(
+        role="caution",
+        audit="mitigate",
+        model=result.models[0].name,
+        measure=entry.method,
+        question="What may go wrong with this method?",
+        size=size,
+        evidence="not testable",
+        sentence=sentence,
+        limit="It holds for these texts and names.",
+        next_step=next_step,
+    )

@@ -162,10 +162,6 @@ class LanguageStudy(TrainingStudy[Scorer, list[LanguageAnswers], MitigateResult]
     def settings(self) -> MitigateSettings:
         return self.design.settings_for(self.model)
 
-    def load(self, device: str, dtype: str) -> list[Scorer]:
-        """Nothing yet: each model is made when its turn comes."""
-        return []
-
     def ask(self, scorers: Sequence[Scorer]) -> list[LanguageAnswers]:
         folders = [self._make(method) for method in self.design.methods]
         names = ["original", *map(method_subfolder, self.design.methods)]
@@ -195,34 +191,24 @@ class LanguageStudy(TrainingStudy[Scorer, list[LanguageAnswers], MitigateResult]
         from geobias.models.training.region_erasure import erase_regions
 
         train, options = self.design.split.train, self.options
-        regions = [region.name for region in train.regions]
-        words, templates = [word.word for word in train.words], train.templates[:TRAINING_TEMPLATES]
-        out = self.path / MODELS / method_subfolder(method)
+        data: dict[str, Any] = {
+            "regions": [region.name for region in train.regions],
+            "words": [word.word for word in train.words],
+            "templates": train.templates[:TRAINING_TEMPLATES],
+            "out": self.path / MODELS / method_subfolder(method),
+            "device": options.device,
+            "progress": options.progress,
+        }
         if method.name == "erase":
             continents = [str(region.parent) for region in train.regions]
-            groups = regions if method.strength == "country" else continents
-            return erase_regions(
-                self.model,
-                regions=regions,
-                groups=groups,
-                words=words,
-                templates=templates,
-                out=out,
-                device=options.device,
-                progress=options.progress,
-            )
+            groups = data["regions"] if method.strength == "country" else continents
+            return erase_regions(self.model, groups=groups, **data)
+        strength = AlignmentSettings.strength if method.strength is None else float(method.strength)
         return align_language_model(
             self.model,
-            regions=regions,
-            words=words,
-            templates=templates,
+            AlignmentSettings(strength, self.design.options.epochs, seed=self.design.options.seed),
+            **data,
             replay_texts=list(self.design.replay.texts),
-            epochs=self.design.options.epochs,
-            seed=self.design.options.seed,
-            out=out,
-            device=options.device,
-            progress=options.progress,
-            strength=AlignmentSettings.strength if method.strength is None else float(method.strength),
         )
 
     def _audit(self, model: str, name: str) -> LanguageAnswers:

@@ -24,7 +24,7 @@ from geobias.audits.mitigate.result import (
 from geobias.measures.bootstrap import bootstrap_means
 from geobias.measures.change import predict_classes
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
-from geobias.measures.estimates import SIGNIFICANT, Estimate, Estimates, benjamini_hochberg
+from geobias.measures.estimates import Estimate, Estimates, benjamini_hochberg
 from geobias.measures.mitigation import (
     QualityComparison,
     Spread,
@@ -37,6 +37,7 @@ from geobias.measures.mitigation import (
 from geobias.measures.paired_differences import MEAN, MeasureKey, NamesAnswers, delta_differences
 from geobias.measures.uncertainty import Family
 from geobias.report.results import Interval, number
+from geobias.report.tables import is_marked
 
 LARGEST_LOSS = 1.0  # points of accuracy that a recommended method may cost
 MOST_LEFT = 0.9  # of the standardised spread, after a method that helps
@@ -80,10 +81,6 @@ def loses_quality(entry: MethodComparison) -> bool:
     if change is None or change.value is None:
         return False
     return falls(change) or change.value < -LARGEST_LOSS
-
-
-def is_clear(estimate: Estimate) -> bool:
-    return estimate.p_adjusted is not None and estimate.p_adjusted < SIGNIFICANT
 
 
 def _ratio(entry: MethodComparison) -> float:
@@ -273,11 +270,11 @@ def helps(change: MethodChange, *, has_spread: bool) -> bool:
 
 
 def falls(estimate: Estimate) -> bool:
-    return is_clear(estimate) and (estimate.value or 0) < 0
+    return is_marked(estimate) and (estimate.value or 0) < 0
 
 
 def rises(estimate: Estimate) -> bool:
-    return is_clear(estimate) and (estimate.value or 0) > 0
+    return is_marked(estimate) and (estimate.value or 0) > 0
 
 
 def _describe_spread(spread: Spread) -> CountrySpread:

@@ -16,7 +16,6 @@ from geobias.models.training.hyperparameters import MOST_VERSIONS
 
 DEFAULT_METHODS = "blind,average:8"
 WRAPPERS = ("blind", "average")
-TRAINING = ("augment", "pair", "erase")
 LANGUAGE_MODEL = ("align", "erase")
 METHODS = ("blind", "average", "augment", "pair", "erase", "align")
 NEEDS_LABELS = ("augment", "pair")

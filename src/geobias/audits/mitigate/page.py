@@ -14,7 +14,7 @@ from geobias.report.page.blocks import Chart, Choice, Section, Table
 from geobias.report.page.charts import bare_spec, dots
 from geobias.report.results import Interval
 from geobias.report.runs import FinishedRun
-from geobias.report.tables import NOTHING, format_interval, interval, is_marked, signed
+from geobias.report.tables import format_interval, format_places, interval, is_marked, signed
 
 BEFORE, AFTER = "before", "after"
 NEUTRAL: Any = {"expr": "neutral"}  # the theme's
@@ -73,21 +73,21 @@ def _language_table(name: str, result: MitigateResult) -> Table:
     rows = [
         {
             "method": ORIGINAL,
-            "balanced score": _round(before.score.value, 4),
+            "balanced score": format_places(before.score.value, 4),
             "change": "",
-            "perplexity": _round(before.perplexity, 2),
-            "capitals known, %": _round(before.capitals, 1),
+            "perplexity": format_places(before.perplexity, 2),
+            "capitals known, %": format_places(before.capitals, 1),
             "word variance, ratio": "1.00",
         }
     ]
     rows += [
         {
             "method": entry.method,
-            "balanced score": _round(entry.after.score.value, 4),
+            "balanced score": format_places(entry.after.score.value, 4),
             "change": f"{signed(entry.score_change.value, 4)} ({interval(entry.score_change, 4)})",
-            "perplexity": f"{_round(entry.after.perplexity, 2)} ({entry.perplexity_change.value or 0:+.1f} %)",
-            "capitals known, %": f"{_round(entry.after.capitals, 1)} ({entry.capitals_change.value or 0:+.1f})",
-            "word variance, ratio": _round(entry.word_variance_ratio.value, 2),
+            "perplexity": f"{format_places(entry.after.perplexity, 2)} ({entry.perplexity_change.value or 0:+.1f} %)",
+            "capitals known, %": f"{format_places(entry.after.capitals, 1)} ({entry.capitals_change.value or 0:+.1f})",
+            "word variance, ratio": format_places(entry.word_variance_ratio.value, 2),
         }
         for entry in result.language_models
     ]
@@ -127,12 +127,12 @@ def _methods_table(name: str, result: MitigateResult) -> Table:
     rows = [
         {
             "method": ORIGINAL,
-            "spread": _round(before.spread.value, 2),
-            "noise floor": _round(before.spread.noise, 2),
+            "spread": format_places(before.spread.value, 2),
+            "noise floor": format_places(before.spread.noise, 2),
             "ratio": "",
             "standardised ratio": "",
-            "flips, %": _round(before.flips.value, 1),
-            "accuracy, %": _round(_value(before.accuracy), 1),
+            "flips, %": format_places(before.flips.value, 1),
+            "accuracy, %": format_places(_value(before.accuracy), 1),
             "change": "",
             "texts read per text": "1.0",
             "names found, %": "",
@@ -147,15 +147,15 @@ def _methods_table(name: str, result: MitigateResult) -> Table:
         rows.append(
             {
                 "method": entry.method,
-                "spread": _round(entry.after.spread.value, 2),
-                "noise floor": _round(entry.after.spread.noise, 2),
+                "spread": format_places(entry.after.spread.value, 2),
+                "noise floor": format_places(entry.after.spread.noise, 2),
                 "ratio": _with_interval(ratio),
                 "standardised ratio": _with_interval(standardised),
-                "flips, %": _round(entry.after.flips.value, 1),
-                "accuracy, %": _round(_value(entry.after.accuracy), 1),
+                "flips, %": format_places(entry.after.flips.value, 1),
+                "accuracy, %": format_places(_value(entry.after.accuracy), 1),
                 "change": "" if accuracy is None else f"{signed(accuracy.value, 1)} ({interval(accuracy, 1)})",
-                "texts read per text": _round(entry.texts_per_text, 1),
-                "names found, %": "" if entry.recall is None else _round(100 * (entry.recall.value or 0), 0),
+                "texts read per text": format_places(entry.texts_per_text, 1),
+                "names found, %": "" if entry.recall is None else format_places(100 * (entry.recall.value or 0), 0),
             }
         )
     return Table(
@@ -172,12 +172,8 @@ def _value(number: Interval | None) -> float | None:
 
 def _with_interval(ratio: Interval) -> str:
     """A ratio, with its interval if it has one."""
-    value = _round(ratio.value, 2)
+    value = format_places(ratio.value, 2)
     return value if ratio.low is None else f"{value} ({format_interval(ratio, '.2f')})"
-
-
-def _round(value: float | None, places: int) -> str:
-    return NOTHING if value is None else f"{value:.{places}f}"
 
 
 def _pareto_chart(name: str, result: MitigateResult) -> Chart:

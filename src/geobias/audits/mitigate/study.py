@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.find.outcomes import Outcome, judge_mentions
+from geobias.audits.find.answers import Outcome, judge_mentions
 from geobias.audits.labels import find_label_tones, read_true_labels
 from geobias.audits.mitigate.answers import MethodAnswers, MitigateAnswers, ModelAnswers
 from geobias.audits.mitigate.design import MitigateDesign, method_subfolder

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from geobias.audits.mitigate.result import MethodComparison, MitigateResult, ModelMeasures
 from geobias.report.results import HasInterval
-from geobias.report.tables import NOTHING, interval, marked, signed, titled_table
+from geobias.report.tables import NOTHING, format_places, interval, marked, signed, titled_table
 
 SUMMARY_METHODS = 7
 WIDE = 72  # characters: below it, the summary has fewer columns
@@ -42,23 +42,24 @@ def summary_table(result: MitigateResult, width: int) -> Table:
 def _language_table(result: MitigateResult) -> Table:
     """The original language model and every method, on held-out words, regions and templates."""
     assert result.language_model is not None
-    table = titled_table("Before and after, on held-out words and regions")
-    table.add_column("method", overflow="fold")
-    for heading in ("score", "change", "95 % interval", "perplexity", "capitals %", "word variance"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = titled_table(
+        "Before and after, on held-out words and regions",
+        ["method"],
+        ("score", "change", "95 % interval", "perplexity", "capitals %", "word variance"),
+    )
     before = result.language_model
-    numbers = [_number(before.perplexity, 2), _number(before.capitals, 1), "1.00"]
-    table.add_row("original", _number(before.score.value, 4), "", "", *numbers)
+    numbers = [format_places(before.perplexity, 2), format_places(before.capitals, 1), "1.00"]
+    table.add_row("original", format_places(before.score.value, 4), "", "", *numbers)
     for entry in result.language_models[:SUMMARY_METHODS]:
         change, after = entry.score_change, entry.after
         table.add_row(
             entry.method,
-            _number(after.score.value, 4),
+            format_places(after.score.value, 4),
             marked(signed(change.value, 4), change),
             interval(change, 4),
-            _number(after.perplexity, 2),
-            _number(after.capitals, 1),
-            _number(entry.word_variance_ratio.value, 2),
+            format_places(after.perplexity, 2),
+            format_places(after.capitals, 1),
+            format_places(entry.word_variance_ratio.value, 2),
         )
     return table
 
@@ -67,11 +68,11 @@ def _cells(headings: list[str], measures: ModelMeasures, entry: MethodComparison
     ratio = None if entry is None else entry.change.spread_ratio
     time = "x 1" if entry is None else _say_time(entry)
     cells = {
-        "spread": _number(measures.spread.value, 2),
-        "ratio": "" if ratio is None else _number(ratio.value, 2),
+        "spread": format_places(measures.spread.value, 2),
+        "ratio": "" if ratio is None else format_places(ratio.value, 2),
         "95 % interval": "" if ratio is None else _bounds(ratio, 2),
-        "flips %": _number(measures.flips.value, 1),
-        "accuracy %": NOTHING if measures.accuracy is None else _number(measures.accuracy.value, 1),
+        "flips %": format_places(measures.flips.value, 1),
+        "accuracy %": NOTHING if measures.accuracy is None else format_places(measures.accuracy.value, 1),
         "time": time,
     }
     return [cells[heading] for heading in headings]
@@ -79,10 +80,6 @@ def _cells(headings: list[str], measures: ModelMeasures, entry: MethodComparison
 
 def _say_time(entry: MethodComparison) -> str:
     return NOTHING if entry.time_ratio is None else f"x {entry.time_ratio:.1f}"
-
-
-def _number(value: float | None, places: int) -> str:
-    return NOTHING if value is None else f"{value:.{places}f}"
 
 
 def _bounds(number: HasInterval, places: int) -> str:
@@ -119,7 +116,7 @@ def _changes_table(entry: MethodComparison) -> Table:
         if estimate is not None:
             table.add_row(name, marked(signed(estimate.value, 2), estimate), interval(estimate, 2))
     standardised = change.standardised_ratio
-    table.add_row("standardised spread, ratio", f"{_number(standardised.value, 2)} ", _bounds(standardised, 2))
+    table.add_row("standardised spread, ratio", f"{format_places(standardised.value, 2)} ", _bounds(standardised, 2))
     return table
 
 
@@ -138,7 +135,7 @@ def _countries_table(entry: MethodComparison) -> Table:
             interval(country.change, 2),
         ]
         if country.recall is not None:
-            cells.append(_number(100 * (country.recall.value or 0), 0))
+            cells.append(format_places(100 * (country.recall.value or 0), 0))
         table.add_row(country.country, *cells)
     return table
 

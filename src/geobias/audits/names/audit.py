@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from geobias.audits.names.design import NamesOptions, design_names
 from geobias.audits.names.result import NamesResult
 from geobias.audits.names.study import NamesStudy
-from geobias.audits.study import RunOptions
+from geobias.audits.study import RunOptions, collect_options
 from geobias.models.own_objects import ScorerLike
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
-from geobias.models.transformers_pipelines import read_model_object
 
 if TYPE_CHECKING:
     from geobias.models.language.language_model import LanguageModel
@@ -194,33 +193,6 @@ def audit_names(
     ... )  # doctest: +SKIP
     >>> result.open()  # doctest: +SKIP
     """
-    options = NamesOptions(
-        texts=texts,
-        column=column,
-        spans=spans,
-        label=label,
-        subsets=subsets,
-        limit=limit,
-        finder=finder,
-        doubtful=doubtful,
-        entity=entity,
-        countries=countries,
-        draws=draws,
-        seed=seed,
-        scripts=scripts,
-        gazetteer=gazetteer,
-        names=names,
-        positive=positive,
-        negative=negative,
-        threshold=threshold,
-        labels=labels,
-        prompt=prompt,
-        calibrate=calibrate,
-        lm=read_model_object(lm),
-        perplexity=perplexity,
-        perplexity_form=perplexity_form,
-        perplexity_draws=perplexity_draws,
-        perplexity_texts=perplexity_texts,
-    )
+    options = collect_options(NamesOptions, locals())
     run_options = RunOptions(device=device, dtype=dtype, ray=ray, out=out, progress=progress)
     return NamesStudy(design_names(options, device), classifier, run_options).run()

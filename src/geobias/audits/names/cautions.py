@@ -17,14 +17,14 @@ from geobias.audits.names.gaps import (
     shorten,
 )
 from geobias.audits.names.rarity_report import describe_covariates
-from geobias.audits.names.rarity_result import CountryRarity
+from geobias.audits.names.records import CountryRarity
 from geobias.audits.names.result import ClassifierMeasures, NamesResult
 from geobias.report.findings import Finding, format_p, grade_evidence
-from geobias.report.tables import interval, is_marked, listed
+from geobias.report.sentences import list_first
+from geobias.report.tables import interval, is_marked
 
 MUCH_DOUBTFUL: Final = 0.2  # of the finder's spans
 MUCH_SHARED: Final = 0.5  # of a country's renamed texts
-MOST_NAMED: Final = 3  # countries or classifiers in one sentence
 REMAINS: Final = 0.5  # of a gap, with rarity held fixed: less may be nothing
 
 
@@ -84,7 +84,7 @@ def _doubt_country(result: NamesResult, entry: ClassifierMeasures) -> Iterator[F
         return
     gap, country = explained[0]
     others = [each.country.country for each, _ in explained[1:]]
-    also = f" The same holds for {_list_some(others)}." if others else ""
+    also = f" The same holds for {list_first(others)}." if others else ""
     yield _caution(
         result,
         entry.model.name,
@@ -123,7 +123,7 @@ def _note_mirrored(result: NamesResult, entry: ClassifierMeasures) -> Iterator[F
     yield _caution(
         result,
         entry.model.name,
-        f"{entry.model.short_name}: The gaps of {_list_some(mirrored)} may only mirror that of "
+        f"{entry.model.short_name}: The gaps of {list_first(mirrored)} may only mirror that of "
         f"{gaps[0].country.country}, which moves the mean of countries.",
         "Gaps from the mean of countries sum to 0.",
         f"Compare the others alone: {rerun(result, entry, '--countries ' + ','.join(codes))}",
@@ -222,7 +222,7 @@ def _doubt_originals(result: NamesResult) -> Iterator[Finding]:
     ]
     if not entries:
         return
-    classifiers = _list_some([entry.model.short_name for entry in entries])
+    classifiers = list_first([entry.model.short_name for entry in entries])
     yield _caution(
         result,
         ", ".join(entry.model.name for entry in entries),
@@ -235,10 +235,3 @@ def _doubt_originals(result: NamesResult) -> Iterator[Finding]:
 
 def _all_models(result: NamesResult) -> str:
     return ", ".join(entry.model.name for entry in result.classifiers)
-
-
-def _list_some(names: list[str]) -> str:
-    """The first few, and how many more."""
-    if len(names) <= MOST_NAMED:
-        return listed(names)
-    return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"

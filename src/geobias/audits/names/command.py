@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from geobias import options
+from geobias.options import INPUT, MODEL, OUTPUT, STATISTICS, option
 
 
 def names(
@@ -15,85 +13,31 @@ def names(
     texts: options.TextFiles = None,
     column: options.Column = "text",
     limit: Annotated[
-        int | None,
-        typer.Option(
-            help="Use only the first N texts of each file (default: all; bundled tweets: 100).",
-            rich_help_panel=options.INPUT,
-        ),
+        int | None, option(INPUT, "Use only the first N texts of each file (default: all; bundled tweets: 100).")
     ] = None,
-    countries: Annotated[
-        str | None,
-        typer.Option(
-            help="Countries to take names from, by code or name: FR,Nigeria; or 'all' (default: 17 countries).",
-            rich_help_panel=options.INPUT,
-        ),
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option(help="Column of true labels, for error rates.", rich_help_panel=options.INPUT)
-    ] = None,
-    spans: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of name offsets: [[0, 5], ...] (default: --finder finds the names).",
-            rich_help_panel=options.INPUT,
-        ),
-    ] = None,
-    finder: Annotated[
-        str | None,
-        typer.Option(
-            help="Model that finds names: spaCy pipeline, token classifier or package.module:function (default: the "
-            "bundled one).",
-            rich_help_panel=options.INPUT,
-        ),
-    ] = None,
+    countries: options.NameCountries = None,
+    label: Annotated[str | None, option(INPUT, "Column of true labels, for error rates.")] = None,
+    spans: options.NameSpans = None,
+    finder: options.NameFinder = None,
     doubtful: Annotated[
-        str,
-        typer.Option(
-            help="What to do with spans that are probably not people: drop or keep.", rich_help_panel=options.INPUT
-        ),
+        str, option(INPUT, "What to do with spans that are probably not people: drop or keep.")
     ] = "drop",
     entity: Annotated[
-        str,
-        typer.Option(
-            help="What to replace: person, or place (with cities of each country).", rich_help_panel=options.INPUT
-        ),
+        str, option(INPUT, "What to replace: person, or place (with cities of each country).")
     ] = "person",
     positive: Annotated[
-        str | None,
-        typer.Option(
-            help="Labels that count as positive in Δ: joy,optimism (default: by name).", rich_help_panel=options.INPUT
-        ),
+        str | None, option(INPUT, "Labels that count as positive in Δ: joy,optimism (default: by name).")
     ] = None,
     negative: Annotated[
-        str | None,
-        typer.Option(
-            help="Labels that count as negative in Δ: anger,sadness (default: by name).", rich_help_panel=options.INPUT
-        ),
+        str | None, option(INPUT, "Labels that count as negative in Δ: anger,sadness (default: by name).")
     ] = None,
-    subset: Annotated[
-        list[str] | None,
-        typer.Option(help="Repeat the tables for each value of this column.", rich_help_panel=options.INPUT),
-    ] = None,
-    scripts: Annotated[
-        str, typer.Option(help="Scripts of the names: latin or all.", rich_help_panel=options.INPUT)
-    ] = "latin",
-    gazetteer: Annotated[
-        Path | None,
-        typer.Option(
-            help="CSV of your own names: country, kind (male, female, last), name.", rich_help_panel=options.INPUT
-        ),
-    ] = None,
-    draws: Annotated[
-        int, typer.Option(help="Names drawn per text and country.", rich_help_panel=options.STATISTICS)
-    ] = 50,
-    seed: Annotated[int, typer.Option(help="Random seed for drawing names.", rich_help_panel=options.STATISTICS)] = 0,
+    subset: Annotated[list[str] | None, option(INPUT, "Repeat the tables for each value of this column.")] = None,
+    scripts: options.Scripts = "latin",
+    gazetteer: options.GazetteerFile = None,
+    draws: options.NameDraws = 50,
+    seed: options.NameSeed = 0,
     names_are: Annotated[
-        str,
-        typer.Option(
-            "--names",
-            help="Treat names as a random sample or as fixed: random or fixed.",
-            rich_help_panel=options.STATISTICS,
-        ),
+        str, option(STATISTICS, "Treat names as a random sample or as fixed: random or fixed.", "--names")
     ] = "random",
     threshold: options.Threshold = None,
     labels: options.Labels = None,
@@ -101,36 +45,22 @@ def names(
     calibrate: options.Calibrate = False,
     lm: Annotated[
         str | None,
-        typer.Option(
-            help="Language model for perplexity: id, folder or package.module:function (default: the classifier's "
+        option(
+            MODEL,
+            "Language model for perplexity: id, folder or package.module:function (default: the classifier's "
             "base model, else the bundled one).",
-            rich_help_panel=options.MODEL,
         ),
     ] = None,
     perplexity: Annotated[
         str | None,
-        typer.Option(
-            help="Perplexity of masked LMs: pll, or pll-word for names of several tokens (default: pll).",
-            rich_help_panel=options.MODEL,
-        ),
+        option(MODEL, "Perplexity of masked LMs: pll, or pll-word for names of several tokens (default: pll)."),
     ] = None,
-    perplexity_form: Annotated[
-        str,
-        typer.Option(help="Combine the tokens of a text by their mean or sum.", rich_help_panel=options.MODEL),
-    ] = "mean",
+    perplexity_form: Annotated[str, option(MODEL, "Combine the tokens of a text by their mean or sum.")] = "mean",
     perplexity_draws: Annotated[
-        int,
-        typer.Option(
-            help="Names per text and country whose perplexity is computed; 0 for none. Slow.",
-            rich_help_panel=options.STATISTICS,
-        ),
+        int, option(STATISTICS, "Names per text and country whose perplexity is computed; 0 for none. Slow.")
     ] = 5,
     perplexity_texts: Annotated[
-        int | None,
-        typer.Option(
-            help="Number of randomly chosen texts whose perplexity is computed (default: all).",
-            rich_help_panel=options.STATISTICS,
-        ),
+        int | None, option(STATISTICS, "Number of randomly chosen texts whose perplexity is computed (default: all).")
     ] = None,
     endpoint: options.EndpointUrl = None,
     model: options.EndpointModel = None,
@@ -145,10 +75,7 @@ def names(
     rate: options.Rate = None,
     concurrency: options.Concurrency = None,
     out: options.Out = None,
-    preview: Annotated[
-        int | None,
-        typer.Option(help="Show N texts with their renamed versions, then stop.", rich_help_panel=options.OUTPUT),
-    ] = None,
+    preview: Annotated[int | None, option(OUTPUT, "Show N texts with their renamed versions, then stop.")] = None,
     full: options.Full = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
@@ -160,44 +87,20 @@ def names(
     and with a language model's perplexity. The result describes the classifier, not people.
     """
     from geobias.audits.inputs import parse_text_files
+    from geobias.audits.names.audit import audit_names
     from geobias.audits.names.design import NamesOptions, design_names
-    from geobias.audits.names.preview import show_preview
     from geobias.audits.names.study import NamesStudy
+    from geobias.audits.names.terminal import show_preview
     from geobias.audits.served_models import served_by
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import RunOptions, choose_classifiers, output_folder
+    from geobias.audits.study import RunOptions, choose_classifiers, output_folder, parse_options
 
     served = served_by(
         endpoint, model, classifiers, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
     audited = choose_classifiers(classifiers, served)
-    names_options = NamesOptions(
-        texts=parse_text_files(texts),
-        column=column,
-        spans=spans,
-        label=label,
-        subsets=subset or (),
-        limit=limit,
-        finder=finder,
-        doubtful=doubtful,
-        entity=entity,
-        countries=countries,
-        draws=draws,
-        seed=seed,
-        scripts=scripts,
-        gazetteer=gazetteer,
-        names=names_are,
-        positive=() if positive is None else positive,
-        negative=() if negative is None else negative,
-        threshold=threshold,
-        labels=labels,
-        prompt=prompt,
-        calibrate=calibrate,
-        lm=lm,
-        perplexity=perplexity,
-        perplexity_form=perplexity_form,
-        perplexity_draws=perplexity_draws,
-        perplexity_texts=perplexity_texts,
+    names_options = parse_options(
+        NamesOptions, locals(), texts=parse_text_files(texts), subsets=subset, names=names_are
     )
     if preview is not None:
         show_preview(design_names(names_options, device), preview)
@@ -206,5 +109,5 @@ def names(
         NamesStudy(design_names(names_options, device), audited, RunOptions(device, dtype)).plan().show()
         return
     folder = output_folder(out, "names", audited)
-    result = NamesStudy(design_names(names_options, device), audited, RunOptions(device, dtype, ray, folder)).run()
+    result = audit_names(audited, **vars(names_options), device=device, dtype=dtype, ray=ray, out=folder)
     show_result(result, folder, View(full, quiet, json))

@@ -6,7 +6,7 @@ After Barriere and Cifuentes 2024.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from geobias.models.classifiers.prompted import Prompt, read_prompt_options
 from geobias.models.entity_finders import EMBEDDED_FINDER, load_finder
 from geobias.models.functions import function_name
 from geobias.models.scorer import Scorer
+from geobias.models.transformers_pipelines import read_model_object
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person, find_people, find_places
 from geobias.texts.user_texts import Texts
@@ -112,6 +113,7 @@ def design_names(options: NamesOptions, device: str = "auto") -> NamesDesign:
     The finder reads the texts here, on `device`; no classifier is scored.
     """
     _check_options(options)
+    options = replace(options, lm=read_model_object(options.lm))
     entity, finder = options.entity, options.finder or EMBEDDED_FINDER
     prompt = read_prompt_options(options.labels, options.prompt, options.calibrate)
     gazetteer = _choose_gazetteer(entity, options.gazetteer, options.scripts)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from geobias.audits.names.correlation_result import PerplexityCorrelations
 from geobias.audits.names.rarity_report import describe_covariates
-from geobias.audits.names.rarity_result import RarityAdjustment
+from geobias.audits.names.records import PerplexityCorrelations, RarityAdjustment
 from geobias.audits.names.result import (
     ClassErrors,
     ClassifierMeasures,

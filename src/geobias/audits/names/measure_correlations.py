@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from geobias.audits.names.answers import ClassifierAnswers, Perplexities
-from geobias.audits.names.correlation_result import (
+from geobias.audits.names.design import NamesDesign
+from geobias.audits.names.records import (
     CorrelationsByCountry,
     CountryCorrelation,
     LanguageCorrelation,
     OverallCorrelations,
     PerplexityCorrelations,
 )
-from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.result import CountryNames
 from geobias.measures.correlation import (
     LocalCorrelation,

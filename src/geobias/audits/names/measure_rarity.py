@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from geobias.audits.names.answers import Perplexities
-from geobias.audits.names.rarity_result import (
+from geobias.audits.names.records import (
     CountryRarity,
     NameSharing,
     RarityAdjustment,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from geobias.audits.names.rarity_result import CountryRarity, RarityAdjustment
+from geobias.audits.names.records import CountryRarity, RarityAdjustment
 from geobias.audits.names.result import ClassifierMeasures
 from geobias.measures.estimates import Estimate
 from geobias.report.page.blocks import Chart, Row

@@ -11,9 +11,8 @@ from pydantic import Field
 
 from geobias.audits.inputs import TextsSettings
 from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
-from geobias.audits.names.correlation_result import PerplexityCorrelations
 from geobias.audits.names.finder_spans import FinderSpans
-from geobias.audits.names.rarity_result import NameSharing, RarityAdjustment, SharedNamesEffect
+from geobias.audits.names.records import NameSharing, PerplexityCorrelations, RarityAdjustment, SharedNamesEffect
 from geobias.audits.names.views import list_tidy_rows, summarise
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity

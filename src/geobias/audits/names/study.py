@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from geobias.models.classifiers.prompted import refuse_unused_prompt
 from geobias.models.scorer import LOG_LIKELIHOOD, UNREADABLE, Classifier
 from geobias.models.served.served_lm import ServedLM
 from geobias.texts.counterfactuals import Counterfactuals
-
-if TYPE_CHECKING:
-    pass
 
 
 class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from geobias.audits.overview.design import AnyStudy, OverviewDesign, OverviewOptions, design_overview
+from geobias.audits.overview.design import OverviewDesign, OverviewOptions, design_overview
 from geobias.audits.overview.result import Overview
 from geobias.audits.plan import Plan, format_duration, join_plans
-from geobias.audits.study import IndexEntry, RunIndex, RunOptions, save_index
+from geobias.audits.study import IndexEntry, RunIndex, RunOptions, assign_folders, save_index
 from geobias.engine.ask import compute_on
 from geobias.report.results import AuditResult
-from geobias.report.run_folder import RunFolder
 from geobias.report.runs import index_folder, place_for
 
 LONG_SECONDS = 600
@@ -90,7 +88,10 @@ def audit(
 def run_overview(design: OverviewDesign, options: RunOptions) -> Overview:
     """Run the studies one after the other; every folder is checked before the first model is loaded."""
     folder = None if options.out is None else place_for(options.out)
-    index = None if folder is None else _check_folders(folder, design.studies)
+    index = None if folder is None else index_folder(folder, list(design.studies))
+    if index and folder:
+        index.check()
+        assign_folders(folder, design.studies)
     results: dict[str, AuditResult] = {}
     with index.hold() if index else nullcontext():
         with compute_on(options.ray, options.device, options.dtype) as (device, dtype):
@@ -118,14 +119,3 @@ def announce_long_run(design: OverviewDesign) -> None:
             "resume with the same command.",
             file=sys.stderr,
         )
-
-
-def _check_folders(folder: Path, studies: Mapping[str, AnyStudy]) -> RunFolder:
-    """The folder of all runs, refused if it or one below it holds something else; every study gets its own."""
-    index = index_folder(folder, list(studies))
-    index.check()
-    for path, study in studies.items():
-        study.options = replace(study.options, out=folder / path)
-        with study.open_folder():
-            pass
-    return index

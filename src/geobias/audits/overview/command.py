@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from geobias import options
+from geobias.options import INPUT, option
 
 
 def audit(
@@ -21,11 +22,10 @@ def audit(
     ] = None,
     texts: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            INPUT,
+            "Texts for classifiers: CSV, TSV, JSON, JSONL, Parquet or one text per line (default: bundled tweets).",
             metavar="FILE",
-            help="Texts for classifiers: CSV, TSV, JSON, JSONL, Parquet or one text per line (default: bundled "
-            "tweets).",
-            rich_help_panel=options.INPUT,
         ),
     ] = None,
     column: options.Column = "text",

@@ -26,9 +26,10 @@ from geobias.measures.association_size import (
     compare_strength_with_invented,
     compare_with_permuted_words,
 )
-from geobias.measures.estimates import SIGNIFICANT, Estimate, Estimates, benjamini_hochberg
+from geobias.measures.estimates import SIGNIFICANT, Estimates, benjamini_hochberg
 from geobias.measures.herb import Children, herb_scores
 from geobias.report.results import Interval, number
+from geobias.report.tables import is_marked
 from geobias.world.regions import RegionTree
 from geobias.world.words import Word
 
@@ -227,8 +228,4 @@ def _compare_subjects(associations: np.ndarray, subjects: int) -> float | None:
 def find_marked_words(region: RegionAssociation) -> list[tuple[WordAssociation, str]]:
     """The words of a region that are beyond invented places, with their direction."""
     pairs = [*((word, "more") for word in region.more), *((word, "less") for word in region.less)]
-    return [(word, side) for word, side in pairs if is_clear(word.times)]
-
-
-def is_clear(estimate: Estimate) -> bool:
-    return estimate.p_adjusted is not None and estimate.p_adjusted < SIGNIFICANT
+    return [(word, side) for word, side in pairs if is_marked(word.times)]

@@ -7,24 +7,21 @@ reported only where the overall test is not negative.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from math import log
+from typing import Any, NamedTuple
 
-from geobias.audits.regions.association_claims import (
-    Claim,
-    list_clear_pairs,
-    list_clear_tones,
-    list_clear_topics,
-    measure_departure,
-)
-from geobias.audits.regions.association_records import Association, list_compared
+from geobias.audits.regions.association import find_marked_words
+from geobias.audits.regions.association_records import Association, RegionAssociation, list_compared
 from geobias.audits.regions.caution import name_model
 from geobias.audits.regions.notes import name_level, pluralise
 from geobias.audits.regions.result import RegionsResult
+from geobias.measures.estimates import Estimate
 from geobias.report.findings import Finding, Role, Size, format_p, grade_evidence
 from geobias.report.sentences import format_evidence, format_number, measure_size
-from geobias.report.tables import format_interval
+from geobias.report.tables import format_interval, is_marked
 from geobias.texts.paraphrases import MOST_PARAPHRASES
+from geobias.world.countries import UN_STATES
 
 MEASURE = "association"
 MOST_PAIRS, MOST_TONES, MOST_TOPICS = 5, 2, 1
@@ -279,3 +276,63 @@ def _make_finding(result: RegionsResult, role: Role, **fields: Any) -> Finding:
     question = f"Does what the model says depend on the {level}, beyond its name?"
     names = {"audit": result.audit, "model": result.model.name, "measure": MEASURE, "question": question}
     return Finding(role=role, **(names | fields))
+
+
+class Claim(NamedTuple):
+    """What is said of a region: a word or a topic, or, without either, its tone."""
+
+    region: RegionAssociation
+    subject: str
+    times: Estimate
+
+
+def list_clear_pairs(association: Association) -> list[Claim]:
+    """The clearest word beyond invented places of each region, the clearest first."""
+    claims = [
+        Claim(region, word.word, word.times)
+        for region in list_compared(association)
+        for word, _ in find_marked_words(region)
+    ]
+    return _sort_by_region(association, claims)
+
+
+def list_clear_tones(association: Association) -> list[Claim]:
+    """The regions that are described more or less favourably than invented places, the clearest first."""
+    claims = [Claim(region, "", region.valence) for region in list_compared(association) if region.valence]
+    return _sort_by_region(association, claims)
+
+
+def list_clear_topics(association: Association) -> list[Claim]:
+    """The clearest topic beyond invented places of each region, the clearest first."""
+    claims = [
+        Claim(region, topic, times) for region in list_compared(association) for topic, times in region.topics.items()
+    ]
+    return _sort_by_region(association, claims)
+
+
+def _sort_by_region(association: Association, claims: Iterable[Claim]) -> list[Claim]:
+    """The clearest claim of each region that has one: states of the United Nations first, then by certainty.
+
+    Other countries of GeoNames are mostly territories, which lead many rankings.
+    """
+
+    def rank(claim: Claim) -> tuple[bool, float]:
+        is_territory = association.level == "country" and claim.region.id not in UN_STATES
+        return is_territory, -measure_certainty(claim.times)
+
+    by_region: dict[str, Claim] = {}
+    for claim in sorted((claim for claim in claims if is_marked(claim.times)), key=rank):
+        by_region.setdefault(claim.region.id, claim)
+    return list(by_region.values())
+
+
+def measure_certainty(times: Estimate) -> float:
+    """How far from the average region the nearer end of the interval is, in nats; the value if there is no interval."""
+    if times.low is None or times.high is None:
+        return measure_departure(times)
+    return max(log(times.low), -log(times.high), 0.0)
+
+
+def measure_departure(times: Estimate) -> float:
+    """How far from the average region, in nats, in either direction."""
+    return abs(log(times.value)) if times.value else 0.0

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.table import Table
 
-from geobias.audits.regions.association_claims import list_clear_pairs, measure_departure
+from geobias.audits.regions.association_findings import list_clear_pairs, measure_departure
 from geobias.audits.regions.association_records import (
     Association,
     RegionAssociation,
@@ -72,9 +72,7 @@ def association_notes(association: Association) -> Iterator[str]:
 
 
 def _scores_table(association: Association) -> Table:
-    table = titled_table("Association score of sub-regions")
-    table.add_column("region", overflow="fold")
-    table.add_column("score", justify="right", no_wrap=True)
+    table = titled_table("Association score of sub-regions", ["region"], ["score"])
     for region in association.regions:
         if region.score is not None:
             table.add_row(region.name, digits(region.score))

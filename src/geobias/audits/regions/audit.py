@@ -13,13 +13,19 @@ import numpy as np
 from geobias.audits.plan import Plan, Step, timed
 from geobias.audits.regions.answers import RegionsAnswers, RegionsCounts
 from geobias.audits.regions.association_texts import ask_associations
-from geobias.audits.regions.design import DEFAULT_CITIES, DEFAULT_PARAPHRASES, RegionsDesign, design_regions
+from geobias.audits.regions.design import (
+    DEFAULT_CITIES,
+    DEFAULT_PARAPHRASES,
+    RegionsDesign,
+    RegionsOptions,
+    design_regions,
+)
 from geobias.audits.regions.known_texts import ask_known
 from geobias.audits.regions.measure import measure_regions
 from geobias.audits.regions.placebo import ask_invented, mark_names
 from geobias.audits.regions.result import RegionsResult, RegionsSettings
 from geobias.audits.served_models import LETTERS_A_TOKEN, Served, Workload, agree, workload
-from geobias.audits.study import RunOptions, Study
+from geobias.audits.study import RunOptions, Study, collect_options
 from geobias.engine.ask import StoreWriter, ask
 from geobias.errors import InputError
 from geobias.measures.estimates import SIGNIFICANT
@@ -156,22 +162,7 @@ def audit_regions(
 
     >>> result = geobias.audit_regions("gpt2", score="conditional", placebo=True, out="runs/gpt2")  # doctest: +SKIP
     """
-    design = design_regions(
-        cities=cities,
-        continents=continents,
-        countries=countries,
-        tree=tree,
-        words=words,
-        templates=templates,
-        ablate=ablate,
-        substitute=substitute,
-        vectors=vectors,
-        placebo=placebo,
-        paraphrases=paraphrases,
-        subject=subject,
-        known=known,
-        show_offensive=show_offensive,
-    )
+    design = design_regions(collect_options(RegionsOptions, locals()))
     return RegionsStudy(design, model, score, RunOptions(device, dtype, ray, out, progress)).run()
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from geobias import options
-from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.options import INPUT, MODEL, OUTPUT, STATISTICS, option
 
 
 def regions(
@@ -20,93 +20,61 @@ def regions(
             "bundled model).",
         ),
     ] = None,
-    cities: Annotated[
-        str,
-        typer.Option(help="Each country's N largest cities; 0 for none, or 'all'.", rich_help_panel=options.INPUT),
-    ] = "5",
+    cities: options.Cities = "5",
     countries: options.Countries = None,
     continents: options.Continents = None,
     words: Annotated[
         Path | None,
-        typer.Option(
-            help="Your own words: one per line, or CSV with word, topic, substitute (default: 112 words).",
-            rich_help_panel=options.INPUT,
-        ),
+        option(INPUT, "Your own words: one per line, or CSV with word, topic, substitute (default: 112 words)."),
     ] = None,
-    template: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"Sentence to score; repeat the option to average over several. Default: {DEFAULT_TEMPLATE}",
-            rich_help_panel=options.INPUT,
-        ),
-    ] = None,
+    template: options.Templates = None,
     tree: Annotated[
-        Path | None,
-        typer.Option(
-            help="Your own regions: CSV with id, name, parent (default: the world).", rich_help_panel=options.INPUT
-        ),
+        Path | None, option(INPUT, "Your own regions: CSV with id, name, parent (default: the world).")
     ] = None,
     score: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Sentence scores, comma-separated (default: conditional). Masked LM: also aul (HERB's), aula, pll, "
+        option(
+            MODEL,
+            "Sentence scores, comma-separated (default: conditional). Masked LM: also aul (HERB's), aula, pll, "
             "pll-word; causal: mean, sum; encoder-decoder: aul, mean, sum.",
-            rich_help_panel=options.MODEL,
         ),
     ] = None,
     placebo: Annotated[
         bool,
-        typer.Option(
+        option(
+            STATISTICS,
+            "Also score 60 invented place names, as a noise floor (default: yes).",
             "--placebo/--no-placebo",
-            help="Also score 60 invented place names, as a noise floor (default: yes).",
-            rich_help_panel=options.STATISTICS,
             show_default=False,
         ),
     ] = True,
     paraphrases: Annotated[
-        int,
-        typer.Option(
-            help="Paraphrases of the sentence, for associations of words; 0 for none, at most 14.",
-            rich_help_panel=options.STATISTICS,
-        ),
+        int, option(STATISTICS, "Paraphrases of the sentence, for associations of words; 0 for none, at most 14.")
     ] = 4,
     subject: Annotated[
-        str,
-        typer.Option(
-            help="Whom paraphrases are about: region (people in Kenya), demonym (Kenyans) or both.",
-            rich_help_panel=options.INPUT,
-        ),
+        str, option(INPUT, "Whom paraphrases are about: region (people in Kenya), demonym (Kenyans) or both.")
     ] = "region",
     known: Annotated[
         bool,
-        typer.Option(
-            "--known",
-            help="Also compare the model's associations with stereotypes that people know (SeeGULL): about 150,000 "
+        option(
+            STATISTICS,
+            "Also compare the model's associations with stereotypes that people know (SeeGULL): about 150,000 "
             "more sentences.",
-            rich_help_panel=options.STATISTICS,
+            "--known",
         ),
     ] = False,
     ablate: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Also score without each topic or word: topics, words or topics,words.",
-            rich_help_panel=options.STATISTICS,
-        ),
+        list[str] | None, option(STATISTICS, "Also score without each topic or word: topics, words or topics,words.")
     ] = None,
     substitute: Annotated[
         str | None,
-        typer.Option(
-            help="Also score with each topic's words replaced: by their substitutes (topics) or by similar words "
-            "(nearest).",
-            rich_help_panel=options.STATISTICS,
+        option(
+            STATISTICS,
+            "Also score with each topic's words replaced: by their substitutes (topics) or by similar words (nearest).",
         ),
     ] = None,
     vectors: Annotated[
-        Path | None,
-        typer.Option(
-            help="Word vectors for --substitute nearest, in word2vec or GloVe text format.",
-            rich_help_panel=options.STATISTICS,
-        ),
+        Path | None, option(STATISTICS, "Word vectors for --substitute nearest, in word2vec or GloVe text format.")
     ] = None,
     endpoint: options.EndpointUrl = None,
     model: options.EndpointModel = None,
@@ -124,11 +92,10 @@ def regions(
     full: options.Full = False,
     show_offensive: Annotated[
         bool,
-        typer.Option(
+        option(
+            OUTPUT,
+            "With --known: name the offensive attributes that the model associates most, on the page and with --full.",
             "--show-offensive",
-            help="With --known: name the offensive attributes that the model associates most, on the page and with "
-            "--full.",
-            rich_help_panel=options.OUTPUT,
         ),
     ] = False,
     quiet: options.Quiet = False,
@@ -140,32 +107,17 @@ def regions(
     Scores every sentence "People in REGION are WORD." A region's bias score is how much its sub-regions differ. The
     result describes the model, not people.
     """
-    from geobias.audits.regions.design import design_regions
+    from geobias.audits.regions.design import RegionsOptions, design_regions
     from geobias.audits.regions.several_models import list_studies, plan_studies, run_studies, show_runs
     from geobias.audits.served_models import served_by
     from geobias.audits.show_results import View
-    from geobias.audits.study import RunOptions, output_folder
+    from geobias.audits.study import RunOptions, output_folder, parse_options
     from geobias.models.scorer import EMBEDDED_LM
 
     served = served_by(
         endpoint, model, models, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
     )
-    design = design_regions(
-        cities=cities,
-        continents=() if continents is None else continents,
-        countries=() if countries is None else countries,
-        tree=tree,
-        words=words,
-        templates=template or DEFAULT_TEMPLATE,
-        ablate=ablate or (),
-        substitute=substitute,
-        vectors=vectors,
-        placebo=placebo,
-        paraphrases=paraphrases,
-        subject=subject,
-        known=known,
-        show_offensive=show_offensive,
-    )
+    design = design_regions(parse_options(RegionsOptions, locals(), templates=template))
     audited = served or list(dict.fromkeys(models or [EMBEDDED_LM]))
     scores = [name.strip() for text in score or [] for name in text.split(",")]
     studies = list_studies(design, audited, scores, RunOptions(device, dtype, ray))

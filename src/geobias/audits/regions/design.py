@@ -37,6 +37,26 @@ PLACEBO_CANDIDATES = 600  # enough to choose names with as many tokens as real o
 MIN_REGIONS = 10  # of a level, for a statement about the level
 
 
+@dataclass(frozen=True, kw_only=True)
+class RegionsOptions:
+    """The options of `audit_regions`, as the user gives them, without the model and its score."""
+
+    cities: int | str = DEFAULT_CITIES
+    continents: str | Sequence[str] = ()
+    countries: str | Sequence[str] = ()
+    tree: str | Path | RegionTree | None = None
+    words: str | Path | Sequence[str | Word] | None = None
+    templates: str | Sequence[str] = DEFAULT_TEMPLATE
+    ablate: str | Sequence[str] = ()
+    substitute: str | None = None
+    vectors: str | Path | None = None
+    placebo: bool = True
+    paraphrases: int = DEFAULT_PARAPHRASES
+    subject: str = "region"
+    known: bool = False
+    show_offensive: bool = False
+
+
 @dataclass(frozen=True)
 class Substitutes:
     """A word in place of each word; words without a substitute stay as they are."""
@@ -99,41 +119,26 @@ class RegionsDesign:
         return replace(self.settings, model=model, score=score)
 
 
-def design_regions(
-    *,
-    cities: int | str = DEFAULT_CITIES,
-    continents: str | Sequence[str] = (),
-    countries: str | Sequence[str] = (),
-    tree: str | Path | RegionTree | None = None,
-    words: str | Path | Sequence[str | Word] | None = None,
-    templates: str | Sequence[str] = DEFAULT_TEMPLATE,
-    ablate: str | Sequence[str] = (),
-    substitute: str | None = None,
-    vectors: str | Path | None = None,
-    placebo: bool = True,
-    paraphrases: int = DEFAULT_PARAPHRASES,
-    subject: str = "region",
-    known: bool = False,
-    show_offensive: bool = False,
-) -> RegionsDesign:
+def design_regions(options: RegionsOptions) -> RegionsDesign:
     """Resolve the options into regions, words and templates; raise InputError for what is wrong with them."""
-    regions, tree_settings = _resolve_tree(cities, continents, countries, tree)
-    resolved_words = _resolve_words(words)
-    template_list = tuple(dict.fromkeys([templates] if isinstance(templates, str) else templates))
-    if not template_list:
+    substitute, paraphrases, subject, known = options.substitute, options.paraphrases, options.subject, options.known
+    regions, tree_settings = _resolve_tree(options)
+    words = _resolve_words(options.words)
+    templates = tuple(dict.fromkeys([options.templates] if isinstance(options.templates, str) else options.templates))
+    if not templates:
         raise InputError(f"No template. Example: {DEFAULT_TEMPLATE!r}.")
-    sentence_count = len(template_list) * len(regions) * len(resolved_words)
+    sentence_count = len(templates) * len(regions) * len(words)
     check_size(sentence_count, "sentences", "Use fewer regions, words or templates")
-    ablations = _resolve_ablations(ablate, resolved_words)
-    substitutes = _resolve_substitutes(resolved_words, substitute, vectors)
-    candidates = _invent_names(regions, resolved_words) if placebo else ()
-    association = _resolve_association(regions, resolved_words, paraphrases, subject)
-    if show_offensive and not known:
+    ablations = _resolve_ablations(options.ablate, words)
+    substitutes = _resolve_substitutes(words, substitute, options.vectors)
+    candidates = _invent_names(regions, words) if options.placebo else ()
+    association = _resolve_association(regions, words, paraphrases, subject)
+    if options.show_offensive and not known:
         raise InputError("--show-offensive needs --known. Use both, or neither.")
     known_design = design_known(regions, subject) if known else None
     settings = RegionsSettings(
-        words=HERB_WORDS if words is None else [[word.word, word.topic] for word in resolved_words],
-        templates=[check_template(template) for template in template_list],
+        words=HERB_WORDS if options.words is None else [[word.word, word.topic] for word in words],
+        templates=[check_template(template) for template in templates],
         regions_digest=regions.digest,
         model="",
         score="",
@@ -141,22 +146,14 @@ def design_regions(
         ablate=list(ablations) or None,
         substitute=substitute,
         substitutes=None if substitutes is None else list(substitutes.words),
-        placebo=PLACEBO_PLACES if placebo else None,
+        placebo=PLACEBO_PLACES if options.placebo else None,
         paraphrases=paraphrases or None,
         subject=subject if paraphrases or known else None,
         known=known,
-        show_offensive=show_offensive,
+        show_offensive=options.show_offensive,
     )
     return RegionsDesign(
-        regions,
-        resolved_words,
-        template_list,
-        settings,
-        ablations,
-        substitutes,
-        candidates,
-        association,
-        known_design,
+        regions, words, templates, settings, ablations, substitutes, candidates, association, known_design
     )
 
 
@@ -186,14 +183,11 @@ def topics_to_leave_out(words: Sequence[Word]) -> list[str]:
     return [topic for topic in dict.fromkeys(topics) if len(topics) - topics.count(topic) >= MIN_WORDS]
 
 
-def _resolve_tree(
-    cities: int | str,
-    continents: str | Sequence[str],
-    countries: str | Sequence[str],
-    tree: str | Path | RegionTree | None,
-) -> tuple[RegionTree, dict[str, Any]]:
+def _resolve_tree(options: RegionsOptions) -> tuple[RegionTree, dict[str, Any]]:
     """The regions, and the settings that say which they are."""
-    continents, countries = split_list(continents, "--continents"), split_list(countries, "--countries")
+    cities, tree = options.cities, options.tree
+    continents = split_list(options.continents, "--continents")
+    countries = split_list(options.countries, "--countries")
     settings: dict[str, Any]
     if tree is None:
         count = parse_city_count(cities)

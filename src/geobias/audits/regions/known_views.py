@@ -224,11 +224,10 @@ def _country_table(known: KnownStereotypes) -> Table:
     ranked = sorted(known.by_country, key=lambda country: -(country.auc.value or 0))
     ends = [*ranked[:COUNTRIES_SHOWN], *ranked[COUNTRIES_SHOWN:][-COUNTRIES_SHOWN:]]
     table = titled_table(
-        f"AUC by country ({len(ranked)} have {FEWEST_OF_EACH} stereotypes and {FEWEST_OF_EACH} others); * not 0.5"
+        f"AUC by country ({len(ranked)} have {FEWEST_OF_EACH} stereotypes and {FEWEST_OF_EACH} others); * not 0.5",
+        ["country"],
+        ["stereotypes", "others", "AUC", "95 % interval"],
     )
-    table.add_column("country", overflow="fold")
-    for heading in ("stereotypes", "others", "AUC", "95 % interval"):
-        table.add_column(heading, justify="right", no_wrap=True)
     for k, country in enumerate(ends):
         auc = country.auc
         mark = "*" if grade_evidence(auc.p_adjusted) == "clear" else " "
@@ -238,11 +237,8 @@ def _country_table(known: KnownStereotypes) -> Table:
 
 
 def _offensive_table(pairs: list[OffensivePair]) -> Table:
-    table = titled_table("Offensive attributes with the largest associations")
-    for heading in ("country", "attribute"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("times as likely", "called a stereotype"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    words, numbers = ("country", "attribute"), ("times as likely", "called a stereotype")
+    table = titled_table("Offensive attributes with the largest associations", words, numbers)
     for each in pairs:
         table.add_row(each.name, each.attribute, f"{each.times:.2f}", "by most" if each.is_stereotype else "no")
     return table

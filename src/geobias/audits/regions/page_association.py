@@ -12,8 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from geobias.audits.regions.association import is_clear
-from geobias.audits.regions.association_claims import measure_certainty
+from geobias.audits.regions.association_findings import measure_certainty
 from geobias.audits.regions.association_records import Association, RegionAssociation, list_compared
 from geobias.audits.regions.files import read_associations
 from geobias.audits.regions.notes import name_level
@@ -25,7 +24,7 @@ from geobias.report.page.charts import Valence, dots
 from geobias.report.page.ratio_heat import ratio_heat
 from geobias.report.runs import FinishedRun
 from geobias.report.sentences import format_number, list_first
-from geobias.report.tables import NOTHING, listed
+from geobias.report.tables import NOTHING, is_marked, listed
 from geobias.world.countries import UN_STATES
 
 MOST_MARKED, EXTREMES = 12, 4  # regions in the chart of valence; those that do not stand out are of each side
@@ -116,7 +115,7 @@ def _valence_chart(name: str, view: AssociationView) -> Iterator[Chart]:
     if not valences:
         return
     rated = sorted(view.regions, key=lambda region: valences[region.id].value or 0, reverse=True)
-    marked = {code: valence for code, valence in valences.items() if is_clear(valence)}
+    marked = {code: valence for code, valence in valences.items() if is_marked(valence)}
     clearest = view.rank(marked)
     ends = _find_ends(view, [region for region in rated if region.id not in marked])
     shown = {region.id for region in [*clearest[:MOST_MARKED], *ends]}
@@ -183,7 +182,7 @@ def _topic_cells(name: str, view: AssociationView) -> Iterator[Chart | Remark]:
     marked = {
         region.id: max(clear_topics, key=measure_certainty)
         for region in view.regions
-        if (clear_topics := [times for times in region.topics.values() if is_clear(times)])
+        if (clear_topics := [times for times in region.topics.values() if is_marked(times)])
     }
     if not marked:
         yield Remark(
@@ -216,7 +215,7 @@ def _topic_row(view: AssociationView, region: RegionAssociation, topic: str) -> 
         "region": view.labels[region.id],
         "topic": topic,
         **vars(times),
-        "marked": is_clear(times),
+        "marked": is_marked(times),
         "text": NOTHING if times.value is None else format_number(times.value),
     }
 

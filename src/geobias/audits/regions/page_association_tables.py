@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from geobias.audits.regions.association import is_clear
 from geobias.audits.regions.association_records import Association, RegionAssociation, WordAssociation
 from geobias.audits.regions.notes import name_level
 from geobias.audits.regions.page_continents import plural
 from geobias.measures.estimates import Estimate
 from geobias.report.page.blocks import Table
 from geobias.report.sentences import format_number
-from geobias.report.tables import NOTHING, format_interval
+from geobias.report.tables import NOTHING, format_interval, is_marked
 
 TYPICAL_WORDS = 3  # of each side, in the table of all countries
 MORE, LESS = "said more often", "said less often"
@@ -128,7 +127,7 @@ def format_cell_p(p: float | None) -> str:
 def _list_words(words: Sequence[WordAssociation]) -> str:
     distinct = {word.word: word.times for word in reversed(words)}  # a word of two topics is named once
     texts = [
-        f"{word} {format_number(times.value or 0)}{'*' if is_clear(times) else ''}"
+        f"{word} {format_number(times.value or 0)}{'*' if is_marked(times) else ''}"
         for word, times in reversed(distinct.items())
     ]
     return ", ".join(texts[:TYPICAL_WORDS]) or NOTHING

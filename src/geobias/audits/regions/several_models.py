@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -17,7 +16,7 @@ from geobias.audits.regions.result import RegionsResult
 from geobias.audits.regions.terminal import agreement_report
 from geobias.audits.served_models import Served, Workload
 from geobias.audits.show_results import View, show_results
-from geobias.audits.study import IndexEntry, RankAgreement, RunIndex, RunOptions, save_index
+from geobias.audits.study import IndexEntry, RankAgreement, RunIndex, RunOptions, assign_folders, save_index
 from geobias.engine.ask import compute_on
 from geobias.measures.ranks import mean_rank_correlation
 from geobias.models.load import load
@@ -58,10 +57,7 @@ def run_studies(studies: Mapping[str, RegionsStudy], folder: Path) -> tuple[Resu
     index = index_folder(folder, list(studies)) if len(studies) > 1 else None
     if index:
         index.check()
-    for path, study in studies.items():
-        study.options = replace(study.options, out=folder / path)
-        with study.open_folder():
-            pass
+    assign_folders(folder, studies)
     options = next(iter(studies.values())).options
     results = {}
     with index.hold() if index else nullcontext():
@@ -95,16 +91,9 @@ def _name_score(result: RegionsResult) -> RegionsResult:
 
 def print_runs(results: Results, agreement: Sequence[RankAgreement]) -> None:
     """The content of results.json; of several runs all of them, and how far they agree."""
-    runs = list(results.values())
-    if len(runs) == 1:
-        print_json(runs[0])
-        return
-    content = {
-        "schema_version": SCHEMA_VERSION,
-        "runs": [result.to_dict() for result in runs],
-        "agreement": [to_json(pair) for pair in agreement],
-    }
-    print(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False))
+    runs = [result.to_dict() for result in results.values()]
+    pairs = [to_json(pair) for pair in agreement]
+    print_json(runs[0] if len(runs) == 1 else {"schema_version": SCHEMA_VERSION, "runs": runs, "agreement": pairs})
 
 
 def _load_models(studies: Iterable[RegionsStudy], device: str, dtype: str) -> Iterator[RegionsStudy]:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from geobias.audits.reproduce.design import design_herb, design_names_tables, refuse_options
+from geobias.audits.reproduce.design import ReproduceOptions, design_herb, design_names_tables
 from geobias.audits.reproduce.herb_tables import HerbStudy
 from geobias.audits.reproduce.names_tables import NamesTablesStudy
 from geobias.audits.reproduce.published import choose_tables
 from geobias.audits.reproduce.result import ReproduceResult
-from geobias.audits.study import RunOptions
+from geobias.audits.study import RunOptions, collect_options
 
 
 def reproduce(
@@ -92,14 +92,9 @@ def reproduce(
     >>> result = geobias.reproduce("herb", table="1", out="runs/herb")  # doctest: +SKIP
     >>> result.to_frame()[["column", "published", "measured"]]  # doctest: +SKIP
     """
+    options = collect_options(ReproduceOptions, locals())
+    run_options = RunOptions(device=device, dtype=dtype, out=out, progress=progress)
     tables = choose_tables(paper, [table] if isinstance(table, str) else table)
-    files = {name: file for name, file in (("imdb", imdb), ("hatespeech18", hatespeech18)) if file is not None}
-    run = RunOptions(device=device, dtype=dtype, out=out, progress=progress)
     if paper == "herb":
-        names_options = {"texts": texts, "column": column, "finder": finder, "draws": draws}
-        refuse_options("names", **names_options, perplexity_draws=perplexity_draws)
-        cities = "all" if cities is None else cities
-        return HerbStudy(design_herb(tables, model, cities, files, classifier, limit, dtype), run).run()
-    refuse_options("herb", cities=cities, **files, classifier=classifier or None)
-    design = design_names_tables(tables, model, texts, column, finder, draws, perplexity_draws, limit, device, dtype)
-    return NamesTablesStudy(design, run).run()
+        return HerbStudy(design_herb(tables, options, dtype), run_options).run()
+    return NamesTablesStudy(design_names_tables(tables, options, device, dtype), run_options).run()

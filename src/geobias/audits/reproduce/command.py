@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from geobias.options import (
-    COMPUTE,
-    INPUT,
-    MODEL,
-    STATISTICS,
-    Debug,
-    Device,
-    Full,
-    Json,
-    Out,
-    Plain,
-    Quiet,
-    TextFiles,
-)
+from geobias import options
+from geobias.options import COMPUTE, INPUT, MODEL, STATISTICS, option
 
 
 def reproduce(
@@ -29,84 +17,55 @@ def reproduce(
     ],
     table: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="N",
-            help="Reproduce only this table: herb 1 to 6 and 4-overall; names 1, 2, 4, 5 (default: all).",
-            rich_help_panel=INPUT,
+        option(
+            INPUT, "Reproduce only this table: herb 1 to 6 and 4-overall; names 1, 2, 4, 5 (default: all).", metavar="N"
         ),
     ] = None,
     cities: Annotated[
-        str | None,
-        typer.Option(help="herb: each country's N largest cities (default: all, as published).", rich_help_panel=INPUT),
+        str | None, option(INPUT, "herb: each country's N largest cities (default: all, as published).")
     ] = None,
     hatespeech18: Annotated[
-        Path | None,
-        typer.Option(
-            help="herb, Table 4: labelled texts with columns text, label, split (train or test).",
-            rich_help_panel=INPUT,
-        ),
+        Path | None, option(INPUT, "herb, Table 4: labelled texts with columns text, label, split (train or test).")
     ] = None,
-    imdb: Annotated[
-        Path | None,
-        typer.Option(help="herb, Table 4: labelled IMDB reviews with the same columns.", rich_help_panel=INPUT),
-    ] = None,
-    texts: TextFiles = None,
+    imdb: Annotated[Path | None, option(INPUT, "herb, Table 4: labelled IMDB reviews with the same columns.")] = None,
+    texts: options.TextFiles = None,
     column: Annotated[
-        str | None,
-        typer.Option(help="names: column of --texts that holds the text (default: text).", rich_help_panel=INPUT),
+        str | None, option(INPUT, "names: column of --texts that holds the text (default: text).")
     ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(help="Use only the first N texts of each file (default: all).", rich_help_panel=INPUT),
-    ] = None,
+    limit: Annotated[int | None, option(INPUT, "Use only the first N texts of each file (default: all).")] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            MODEL,
+            "Replace a published model by a folder or another id: bert-base-cased=models/bert.",
             metavar="PUBLISHED=LOCAL",
-            help="Replace a published model by a folder or another id: bert-base-cased=models/bert.",
-            rich_help_panel=MODEL,
         ),
     ] = None,
     classifier: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="DATASET=MODEL",
-            help="herb, Table 4: classifier for a data set: hatespeech18=ID, imdb=ID.",
-            rich_help_panel=MODEL,
-        ),
+        option(MODEL, "herb, Table 4: classifier for a data set: hatespeech18=ID, imdb=ID.", metavar="DATASET=MODEL"),
     ] = None,
     finder: Annotated[
         str | None,
-        typer.Option(
-            help="names: model that finds people (published: xx_ent_wiki_sm; default: the bundled one).",
-            rich_help_panel=MODEL,
-        ),
+        option(MODEL, "names: model that finds people (published: xx_ent_wiki_sm; default: the bundled one)."),
     ] = None,
-    draws: Annotated[
-        int | None,
-        typer.Option(help="names: names drawn per text and country (default: 50).", rich_help_panel=STATISTICS),
-    ] = None,
+    draws: Annotated[int | None, option(STATISTICS, "names: names drawn per text and country (default: 50).")] = None,
     perplexity_draws: Annotated[
         int | None,
-        typer.Option(
-            help="names, Table 5: names per text and country whose perplexity is computed (default: all). Slow.",
-            rich_help_panel=STATISTICS,
+        option(
+            STATISTICS, "names, Table 5: names per text and country whose perplexity is computed (default: all). Slow."
         ),
     ] = None,
-    device: Device = "auto",
+    device: options.Device = "auto",
     dtype: Annotated[
-        str,
-        typer.Option(
-            help="Precision of the weights: float32 (as published), bfloat16, float16 or auto.",
-            rich_help_panel=COMPUTE,
-        ),
+        str, option(COMPUTE, "Precision of the weights: float32 (as published), bfloat16, float16 or auto.")
     ] = "float32",
-    plain: Plain = False,
-    out: Out = None,
-    full: Full = False,
-    quiet: Quiet = False,
-    json: Json = False,
-    debug: Debug = False,
+    plain: options.Plain = False,
+    out: options.Out = None,
+    full: options.Full = False,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    debug: options.Debug = False,
 ) -> None:
     """Reproduce the tables of a paper and compare them with the published numbers.
 
@@ -115,23 +74,11 @@ def reproduce(
     """
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.reproduce.audit import reproduce as reproduce_tables
+    from geobias.audits.reproduce.design import ReproduceOptions
     from geobias.audits.show_results import View, show_result
-    from geobias.audits.study import output_folder
+    from geobias.audits.study import output_folder, parse_options
 
-    options: dict[str, Any] = {
-        "table": table or (),
-        "model": model or (),
-        "cities": cities,
-        "hatespeech18": hatespeech18,
-        "imdb": imdb,
-        "classifier": classifier or (),
-        "texts": parse_text_files(texts),
-        "column": column,
-        "finder": finder,
-        "draws": draws,
-        "perplexity_draws": perplexity_draws,
-        "limit": limit,
-    }
+    reproduce_options = parse_options(ReproduceOptions, locals(), texts=parse_text_files(texts))
     folder = output_folder(out, "reproduce", [paper])
-    result = reproduce_tables(paper, **options, device=device, dtype=dtype, out=folder)
+    result = reproduce_tables(paper, **vars(reproduce_options), device=device, dtype=dtype, out=folder)
     show_result(result, folder, View(full, quiet, json))

@@ -9,7 +9,7 @@ from typing import Any
 
 from geobias.audits.inputs import TextsSettings, load_texts
 from geobias.audits.names.design import NamesDesign, NamesOptions, design_names
-from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign, design_regions
+from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign, RegionsOptions, design_regions
 from geobias.audits.reproduce.paper_study import PaperDesign
 from geobias.audits.reproduce.prefix_tables import PREFIXES, Dataset, design_datasets
 from geobias.audits.reproduce.published import PublishedTable
@@ -27,6 +27,24 @@ MULTILINGUAL, ENGLISH = "cardiffnlp/twitter-xlm-roberta-base", "cardiffnlp/twitt
 LANGUAGES = {"English": "en", "Dutch": "nl", "Spanish": "es", "Hindi": "hi", "Malayalam": "ml", "Turkish": "tr",
              "Basque": "eu", "Maori": "mi"}  # fmt: skip
 DRAWS = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReproduceOptions:
+    """The options of `reproduce`, as the user gives them, without the paper. None stands for what the paper has."""
+
+    table: str | Sequence[str] = ()
+    model: Mapping[str, str] | Sequence[str] = ()
+    cities: int | str | None = None
+    hatespeech18: str | Path | None = None
+    imdb: str | Path | None = None
+    classifier: Mapping[str, str] | Sequence[str] = ()
+    texts: Any = None
+    column: str | None = None
+    finder: str | None = None
+    draws: int | None = None
+    perplexity_draws: int | None = None
+    limit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -64,25 +82,23 @@ class NamesTablesDesign(PaperDesign):
     renaming: NamesDesign | None = field(repr=False)  # of the English texts, where a table needs it
 
 
-def design_herb(
-    tables: tuple[PublishedTable, ...],
-    model: Mapping[str, str] | Sequence[str],
-    cities: int | str,
-    files: Mapping[str, str | Path],
-    classifier: Mapping[str, str] | Sequence[str],
-    limit: int | None,
-    dtype: str,
-) -> HerbDesign:
+def design_herb(tables: tuple[PublishedTable, ...], options: ReproduceOptions, dtype: str) -> HerbDesign:
     """Resolve the options; raise InputError for what is wrong with them, before any model is loaded."""
-    replacements = read_replacements("--model", model, HERB_MODELS)
-    datasets = design_datasets(files, read_replacements("--classifier", classifier, PREFIXES), limit)
+    _refuse_options("names", options, ("texts", "column", "finder", "draws", "perplexity_draws"))
+    replacements = read_replacements("--model", options.model, HERB_MODELS)
+    files = {name: file for name in PREFIXES if (file := getattr(options, name)) is not None}
+    classifiers = read_replacements("--classifier", options.classifier, PREFIXES)
+    datasets = design_datasets(files, classifiers, options.limit)
     numbers = [table.number for table in tables]
-    regions = design_regions(cities=cities, **SCORE_ONLY)
+    cities = "all" if options.cities is None else options.cities
+    regions = design_regions(RegionsOptions(cities=cities, **SCORE_ONLY))
     wordings = design_regions(
-        cities=cities,
-        ablate="topics" if "3" in numbers else (),
-        substitute="topics" if "6" in numbers else None,
-        **SCORE_ONLY,
+        RegionsOptions(
+            cities=cities,
+            ablate="topics" if "3" in numbers else (),
+            substitute="topics" if "6" in numbers else None,
+            **SCORE_ONLY,
+        )
     )
     assert regions.settings.cities is not None  # only a tree of the user's has none
     settings = HerbSettings(
@@ -94,47 +110,39 @@ def design_herb(
         cities=regions.settings.cities,
         regions_digest=regions.settings.regions_digest,
         datasets={name: dataset.settings for name, dataset in datasets.items()},
-        limit=limit,
+        limit=options.limit,
         dtype=dtype,
     )
     return HerbDesign(tables, replacements, settings, regions, wordings, datasets)
 
 
 def design_names_tables(
-    tables: tuple[PublishedTable, ...],
-    model: Mapping[str, str] | Sequence[str],
-    texts: Any,
-    column: str | None,
-    finder: str | None,
-    draws: int | None,
-    perplexity_draws: int | None,
-    limit: int | None,
-    device: str,
-    dtype: str,
+    tables: tuple[PublishedTable, ...], options: ReproduceOptions, device: str, dtype: str
 ) -> NamesTablesDesign:
     """Resolve the options; raise InputError for what is wrong with them, before any model is loaded."""
-    by_language = texts if isinstance(texts, Mapping) else {"en": texts}
+    _refuse_options("herb", options, ("cities", *PREFIXES, "classifier"))
+    by_language = options.texts if isinstance(options.texts, Mapping) else {"en": options.texts}
     sources = {language or "en": source for language, source in by_language.items()}
     for language in sources.keys() - set(LANGUAGES.values()):
         raise InputError(f"No table has the language {language!r}. {describe_choices(language, LANGUAGES.values())}")
     sources = {language: None if source is None else {language: source} for language, source in sources.items()}
-    replacements = read_replacements("--model", model, NAMES_MODELS)
-    text_options: dict[str, Any] = {"column": column or "text", "limit": limit}
+    replacements = read_replacements("--model", options.model, NAMES_MODELS)
+    text_options: dict[str, Any] = {"column": options.column or "text", "limit": options.limit}
     texts_by_language = {language: load_texts(source, **text_options) for language, source in sources.items()}
-    draws = DRAWS if draws is None else draws
-    perplexity_draws = draws if perplexity_draws is None else min(perplexity_draws, draws)
+    draws = DRAWS if options.draws is None else options.draws
+    perplexity_draws = draws if options.perplexity_draws is None else min(options.perplexity_draws, draws)
     numbers = [table.number for table in tables]
     renaming = None
     if "en" in sources and {"1", "5"} & set(numbers):
-        options = NamesOptions(
+        names_options = NamesOptions(
             texts=sources["en"],
             **text_options,
-            finder=finder,
+            finder=options.finder,
             doubtful="keep",  # the paper renamed whatever its finder marked
             draws=draws,
             perplexity_draws=perplexity_draws if "5" in numbers else 0,
         )
-        renaming = design_names(options, device)
+        renaming = design_names(names_options, device)
     settings = NamesTablesSettings(
         paper="names",
         tables=numbers,
@@ -142,7 +150,7 @@ def design_names_tables(
         texts={language: TextsSettings.describe(each) for language, each in texts_by_language.items()},
         draws=draws,
         perplexity_draws=perplexity_draws,
-        finder=finder,
+        finder=options.finder,
         dtype=dtype,
     )
     return NamesTablesDesign(tables, replacements, settings, texts_by_language, renaming)
@@ -167,7 +175,8 @@ def read_replacements(
     return dict(replacements)
 
 
-def refuse_options(paper: str, **options: Any) -> None:
-    """Refuse the first option that is given though only the other paper has it."""
-    for option in (option for option, value in options.items() if value is not None):
-        raise InputError(f"--{option.replace('_', '-')} is only for `geobias reproduce {paper}`. Remove it.")
+def _refuse_options(paper: str, options: ReproduceOptions, names: Iterable[str]) -> None:
+    """Refuse the first of these options that is given though only the other paper has it."""
+    for name in names:
+        if getattr(options, name) not in (None, ()):
+            raise InputError(f"--{name.replace('_', '-')} is only for `geobias reproduce {paper}`. Remove it.")

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from geobias.audits.reproduce.published import PAPERS
 from geobias.audits.reproduce.result import ReproducedTable, ReproduceResult, TableForm
-from geobias.audits.reproduce.terminal import form_title, format_value
+from geobias.audits.reproduce.terminal import form_title
 from geobias.report.page.blocks import Block, Chart, Row, Section, Table
 from geobias.report.page.charts import dots
 from geobias.report.runs import FinishedRun
+from geobias.report.tables import format_places
 
 ROWS = ("published", "measured")
 
@@ -53,7 +54,7 @@ def _rows(table: ReproducedTable, form: TableForm) -> Iterator[dict[str, str]]:
     ]
     for i, names in enumerate(table.rows):
         for kind, numbers in zip(ROWS, (form.published, form.measured), strict=True):
-            cells = map(format_value, numbers[i], form.places)
+            cells = map(format_places, numbers[i], form.places)
             yield {" ".join(table.keys): " ".join(names), "": kind, **dict(zip(headings, cells, strict=True))}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.downstream.audit import DownstreamStudy
-from geobias.audits.downstream.design import DownstreamDesign, design_downstream
+from geobias.audits.downstream.design import DownstreamDesign, DownstreamOptions, design_downstream
 from geobias.audits.downstream.result import Place, Predictions
 from geobias.audits.labels import find_main_label, label_tone
 from geobias.audits.reproduce.published import PublishedTable, build_table
@@ -69,9 +69,8 @@ def design_datasets(
     datasets = {}
     for name, file in files.items():
         path = Path(file)
-        design = design_downstream(
-            texts=_test_rows(path), label="label", limit=limit, prefix=PREFIXES[name], dissolved=True
-        )
+        options = DownstreamOptions(texts=_test_rows(path), label="label", limit=limit, prefix=PREFIXES[name])
+        design = design_downstream(options, dissolved=True)
         datasets[name] = Dataset(name, path, classifiers[name], design)
     return datasets
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from geobias.audits.reproduce.findings import TOLERANCE, count_agreement
 from geobias.audits.reproduce.result import ReproducedTable, ReproduceResult, TableForm
 from geobias.report.results import Number
-from geobias.report.tables import NOTHING, titled_table
+from geobias.report.tables import NOTHING, format_places, titled_table
 
 RANKS = "rank corr."
 WIDE = 70  # characters: below it, the summary has no rank correlation
@@ -24,10 +24,11 @@ MEANING = (
 
 def summary_table(result: ReproduceResult, width: int) -> Table:
     """A row for each table of the paper: how many numbers were measured, and how many of them agree."""
-    table = titled_table("Measured and published numbers, by table")
-    table.add_column("table", overflow="fold")
-    for heading in ("published", "measured", f"within {100 * TOLERANCE:.0f} %", *((RANKS,) if width >= WIDE else ())):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = titled_table(
+        "Measured and published numbers, by table",
+        ["table"],
+        ("published", "measured", f"within {100 * TOLERANCE:.0f} %", *((RANKS,) if width >= WIDE else ())),
+    )
     for agreement in map(count_agreement, result.tables):
         counts = [f"{count:,}" for count in (agreement.published, agreement.measured, agreement.reproduced)]
         ranks = [format_correlation(agreement.table.forms[0].rank_correlation_over_rows[-1])] if width >= WIDE else []
@@ -85,7 +86,7 @@ def _columns(table: ReproducedTable, form: TableForm) -> Iterator[list[str]]:
     for k, (name, rank) in enumerate(zip(table.columns, form.rank_correlation_over_rows, strict=True)):
         heading = f"{name}\nis {table.taken_for[name]}" if name in table.taken_for else name.replace("_", "\n")
         pairs = zip(form.published, form.measured, strict=True)
-        cells = [format_value(row[k], form.places[k]) for pair in pairs for row in pair]
+        cells = [format_places(row[k], form.places[k]) for pair in pairs for row in pair]
         yield [heading, *cells, format_correlation(rank)]
     if table.ranked and table.is_measured:
         ranks = map(format_correlation, form.rank_correlation_over_columns)
@@ -105,10 +106,6 @@ def _groups(columns: Sequence[list[str]], room: int) -> Iterator[list[list[str]]
             group = []
         group.append(column)
     yield group
-
-
-def format_value(value: Number, places: int) -> str:
-    return NOTHING if value is None else f"{value:.{places}f}"
 
 
 def format_correlation(value: Number) -> str:

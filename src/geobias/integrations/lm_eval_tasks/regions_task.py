@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from geobias.audits.regions.audit import audit_regions
-from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign, design_regions
+from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign, RegionsOptions, design_regions
 from geobias.audits.run_numbers import RunNumber, list_numbers
 from geobias.integrations.recorded_answers import RecordedScorer
 
@@ -26,7 +26,7 @@ def load_documents(**metadata: Any) -> dict[str, Any]:
 
     options = {name: metadata[name] for name in OPTIONS if metadata.get(name) is not None}
     encoded = json.dumps(options, sort_keys=True)
-    design = design_regions(**_with_defaults(options))
+    design = design_regions(RegionsOptions(**_with_defaults(options)))
     return {"test": Dataset.from_list([{"text": text, "options": encoded} for text in _list_texts(design)])}
 
 

@@ -156,23 +156,6 @@ class Decisions:
         return np.where(self.samples > 0, np.log(counts[:, 0] / counts[:, 1]), exact)
 
     @property
-    def log_odds_variance(self) -> np.ndarray:
-        """The sampling variance of `log_odds`: 1/(k + 1/2) + 1/(m + 1/2), or 0 where nothing was drawn at random."""
-        self._require_two()
-        return np.where(self.samples > 1, (1 / (self._counts + HALF_AN_ANSWER)).sum(axis=1), 0.0)
-
-    @property
-    def share_variance(self) -> np.ndarray:
-        """texts x answers: the sampling variance of `shares`, p (1 - p) / (n - 1) with n answers; 0 if exact.
-
-        NaN where fewer than two samples were answered.
-        """
-        counted = self._counts.sum(axis=1, keepdims=True)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            variance = np.where(counted > 1, self.shares * (1 - self.shares) / (counted - 1), np.nan)
-        return np.where(self.samples[:, None] > 1, variance, 0.0)
-
-    @property
     def expected_number(self) -> np.ndarray:
         """The mean of the numbers, weighted by their shares; NaN where no number was answered."""
         if self.answers.kind != NUMBER:
@@ -186,13 +169,3 @@ class Decisions:
     def _require_two(self) -> None:
         if len(self.answers.words) != 2:
             raise InputError(f"Log-odds need two answers, not {len(self.answers.words)}.")
-
-
-def order_effect(first_order: Decisions, second_order: Decisions) -> tuple[np.ndarray, np.ndarray]:
-    """Split choices between two people, asked in both orders, into preference and order effect, in log-odds.
-
-    In the first order the person is A, in the second B: preference = (first - second) / 2, and the order effect, the
-    log-odds of whoever comes first, = (first + second) / 2.
-    """
-    first, second = first_order.log_odds, second_order.log_odds
-    return (first - second) / 2, (first + second) / 2

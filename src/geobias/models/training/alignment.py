@@ -17,8 +17,6 @@ the loss, which hardly matter: Adam rescales the gradient.
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -37,7 +35,7 @@ from geobias.models.load import load_weights
 from geobias.models.training.epochs import IGNORED, Batch, Checkpoint, pad_batch, shuffle_batches, train_epoch
 from geobias.models.training.finetuning import build_optimiser, rate_factor
 from geobias.models.training.masking import mask_randomly, split_texts
-from geobias.models.training.mitigated_folder import MitigatedFolder
+from geobias.models.training.mitigated_folder import MitigatedFolder, digest_lists
 from geobias.models.training.word_scores import (
     SentenceTokens,
     logits_at,
@@ -83,65 +81,22 @@ class AlignmentSettings:
 
 def align_language_model(
     model: str | Path,
+    settings: AlignmentSettings,
     *,
     regions: Sequence[str],
     words: Sequence[str],
     templates: Sequence[str],
     replay_texts: Sequence[str],
-    out: str | Path,
-    strength: float = AlignmentSettings.strength,
-    epochs: int = AlignmentSettings.epochs,
-    batch: int = AlignmentSettings.batch,
-    rate: float = AlignmentSettings.rate,
-    seed: int = AlignmentSettings.seed,
+    out: Path,
     device: str = "auto",
     progress: bool | None = None,
 ) -> Path:
-    """Fine-tune a masked or causal language model so that it describes the people of all regions alike.
+    """Fine-tune a masked or causal language model, and save it as an ordinary model folder with a card.
 
-    Parameters
-    ----------
-    model : str or Path
-        The language model: "embedded/lm", a Hugging Face id or a folder.
-    regions : list of str
-        Names of the regions to train on. Audit other ones (`split_for_alignment`).
-    words : list of str
-        Descriptions to train on. Audit other ones.
-    templates : list of str
-        Sentences with "{region}" and "{description}" to train on. Audit other ones.
-    replay_texts : list of str
-        Plain texts, like those that the model was trained on. They keep it from forgetting; texts that mention places
-        keep what it knows about them.
-    out : str or Path
-        Folder for the model: new, empty, or with the result of the same call. A training that was stopped resumes after
-        its last finished epoch.
-    strength : float, default 0.5
-        The share of the change of the weights that is kept: above 0, at most 1. More aligns more, and forgets more.
-    epochs : int, default 1
-        Passes over all sentences about regions.
-    batch : int, default 16
-        Sentences about regions in each step; parts of plain text are twice as many.
-    rate : float, default 5e-5
-        The highest learning rate: linear warm-up, then linear decay.
-    seed : int, default 0
-        Order of the sentences, and masks of plain text.
-    device : str, default "auto"
-        Where to train: "auto" (a GPU if there is one), "cpu", "cuda", ...
-    progress : bool, optional
-        Whether to show a progress bar. Default: on terminals and in notebooks.
-
-    Returns
-    -------
-    Path
-        The folder `out`, an ordinary model folder with weights, tokenizer, a model card, and mitigation.json (settings,
-        counts and losses).
-
-    Raises
-    ------
-    InputError
-        If an option or the model cannot be used, if the training diverges, or if `out` holds something else.
+    Audit other regions, words and templates than those given here (`split_for_alignment`). The replay texts are plain
+    texts like those that the model was trained on; texts that mention places keep what it knows about them. A training
+    that was stopped resumes after its last finished epoch.
     """
-    settings = AlignmentSettings(strength, epochs, batch, rate, seed)
     for template in templates:
         check_template(template)
     _check_sizes(regions, words, templates, replay_texts)
@@ -151,8 +106,8 @@ def align_language_model(
         for template in templates:
             refuse_region_after_description(template)
     record = {"method": "align", **asdict(settings), "model": lm.fingerprint}
-    record["data"] = _digest(regions, words, templates, replay_texts)
-    folder = MitigatedFolder(Path(out), record)
+    record["data"] = digest_lists(regions, words, templates, replay_texts)
+    folder = MitigatedFolder(out, record)
     if folder.is_finished:
         return folder.path
     checkpoint = Checkpoint(folder.training, record)
@@ -291,7 +246,3 @@ def _check_sizes(
         raise InputError("Alignment needs a template to train on.")
     if not any(text.strip() for text in replay_texts):
         raise InputError("Alignment needs plain texts for the replay, or the model forgets. Pass some hundred texts.")
-
-
-def _digest(*data: Sequence[str]) -> str:
-    return hashlib.sha256(json.dumps([list(each) for each in data]).encode()).hexdigest()[:16]

@@ -51,23 +51,7 @@ def split_for_alignment(
     regions whose name is part of another's (Guinea, Papua New Guinea), and words that are equal, begin alike or are
     each other's substitute.
 
-    Parameters
-    ----------
-    regions : list of Region
-        The regions, such as the countries of a tree.
-    words : list of Word
-        The descriptions.
-    templates : list of str
-        Sentences with "{region}" and "{description}".
-    seed : int, default 0
-        Which half is which.
-    audit_templates : list of str
-        Templates that the audit uses: always held out. Default: "People in {region} are {description}.".
-
-    Raises
-    ------
-    InputError
-        If there are too few to split.
+    The templates of the audit are always held out.
     """
     for count, fewest, what in (
         (len(regions), FEWEST_REGIONS, "regions"),

@@ -45,6 +45,20 @@ class Eraser:
         erased: np.ndarray = representations - (representations - self.mean) @ self.removal.T
         return erased
 
+    @property
+    def leaves_any(self) -> bool:
+        """Whether the representations still vary without the concept."""
+        return self.directions < self.rank
+
+    def describe(self, representations: np.ndarray) -> dict[str, Any]:
+        """How much it takes from these representations."""
+        change = self.apply(representations) - representations
+        return {
+            "directions_erased": self.directions,
+            "dimensions": representations.shape[1],
+            "variance_erased": float((change**2).sum() / ((representations - self.mean) ** 2).sum()),
+        }
+
 
 def fit_leace(representations: np.ndarray, concepts: np.ndarray) -> Eraser:
     """Fit the least-squares concept eraser to representations (rows) and the class of the concept of each.
@@ -53,13 +67,6 @@ def fit_leace(representations: np.ndarray, concepts: np.ndarray) -> Eraser:
     of |r(x) - x|^2. With W = (Sigma_xx^(1/2))^+ and P the orthogonal projection onto the columns of W Sigma_xz::
 
         r(x) = x - W^+ P W (x - E[x])
-
-    Parameters
-    ----------
-    representations : ndarray of shape (texts, dimensions)
-        What the layer reads.
-    concepts : ndarray of int, shape (texts,)
-        The class of the concept of each text, from 0.
     """
     x = np.asarray(representations, dtype=np.float64)
     mean = x.mean(axis=0)
@@ -164,19 +171,13 @@ def erase_concept(
     ids = tokenizer(list(texts), truncation=True, max_length=longest_input(network, tokenizer))["input_ids"]
     representations = read_representations(network, layer, tokenizer, ids, label=name, progress=progress)
     eraser = fit_leace(representations, concepts)
-    if eraser.directions >= eraser.rank:
+    if not eraser.leaves_any:
         raise InputError(
             f"Erasing {int(concepts.max()) + 1} classes would leave nothing of the {eraser.rank} directions in which "
             f"the representations of {name} vary. Use fewer countries, more texts, or continents."
         )
-    change = eraser.apply(representations) - representations
-    variance = ((representations - eraser.mean) ** 2).sum()
     fold_eraser(eraser, layer)
-    return {
-        "directions_erased": eraser.directions,
-        "dimensions": layer.in_features,
-        "variance_erased": float((change**2).sum() / variance),
-    }
+    return eraser.describe(representations)
 
 
 @torch.no_grad()

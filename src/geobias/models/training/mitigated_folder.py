@@ -5,9 +5,10 @@ The model is made in a folder beside it, OUT.training, and moved to OUT when it 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,11 @@ def write_card(name: str, base: str | None, facts: Mapping[str, Any], kind: str 
         f"Audit it on {unseen} that were not used here. The licences of the original model and of the texts apply.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def digest_lists(*data: Sequence[str]) -> str:
+    """What tells the texts and names of a training from others."""
+    return hashlib.sha256(json.dumps([list(each) for each in data]).encode()).hexdigest()[:16]
 
 
 def _format(value: Any) -> str:

@@ -49,7 +49,7 @@ def train_mitigated(
     labels: Sequence[int] | np.ndarray,
     label_names: Sequence[str],
     counterfactuals: Counterfactuals,
-    out: str | Path,
+    out: Path,
     *,
     epochs: int = 1,
     rate: float = RATE,
@@ -57,50 +57,13 @@ def train_mitigated(
     device: str = "auto",
     progress: bool | None = None,
 ) -> Path:
-    """Train a Hugging Face classifier with a mitigation and save it as an ordinary model folder.
+    """Train a Hugging Face classifier with a mitigation, and save it as an ordinary model folder with a card.
 
-    Training resumes after the last finished epoch if it was interrupted. The same settings and data give the same
-    weights.
-
-    Parameters
-    ----------
-    method : {"augment", "pair", "erase"}
-        What to do; see the module.
-    strength : float, str or None
-        Of "augment", the renamed versions of a text in each epoch; of "pair", the weight LAMBDA of the difference of
-        logits; of "erase", the concept, "country" or "continent". None for the default (`DEFAULT_STRENGTHS`).
-    model : str or Path
-        The classifier to start from: a bundled model, a folder or a Hugging Face id. It is not changed.
-    texts : sequence of str
-        Labelled texts. "erase" does not need them.
-    labels : sequence of int
-        The index in `label_names` of the label of each text.
-    label_names : sequence of str
-        Labels, in any order: those of the classifier.
-    counterfactuals : Counterfactuals
-        Renamed versions of those texts that name people, with names that are not used to audit the result.
-    out : str or Path
-        Folder for the model: new, empty, or with the result of the same call.
-    epochs : int, default 1
-        Passes over the texts. "erase" needs none.
-    rate : float
-        Highest learning rate. Default: 5e-5.
-    seed : int, default 0
-        Seed for the order of texts, the choice of renamed versions, and dropout.
-    device : str, default "auto"
-        Where to train: "auto" (a GPU if there is one), "cpu", "cuda", ...
-    progress : bool, optional
-        Whether to show a progress bar. Default: on terminals and in notebooks.
-
-    Returns
-    -------
-    Path
-        The folder `out`, with weights, tokenizer, a model card, and mitigation.json (settings and counts).
-
-    Raises
-    ------
-    InputError
-        If the model cannot be trained, an option or the labels cannot be used, or `out` has something else.
+    `strength` is the number of renamed versions of a text in each epoch for "augment", the weight LAMBDA of the
+    difference of logits for "pair", the concept ("country" or "continent") for "erase"; None for the default. `labels`
+    are positions in `label_names`. "erase" needs no texts, labels and epochs. The names of `counterfactuals` must not
+    be those that the result is audited with. A training that was interrupted resumes after its last finished epoch;
+    the same settings and data give the same weights.
     """
     strength = check_strength(method, strength)
     hyperparameters = Hyperparameters(epochs=epochs, batch=BATCH, rate=rate, seed=seed)
@@ -118,7 +81,7 @@ def train_mitigated(
     if method == "erase":
         renamed, concepts = select_concept_texts(counterfactuals, str(strength))
         settings["data"] = digest_data(renamed, concepts.tolist())
-        folder = MitigatedFolder(Path(out), settings)
+        folder = MitigatedFolder(out, settings)
         if not folder.is_finished:
             network.to(resolve_device(device))
             facts["renamed_texts"] = len(renamed)
@@ -137,7 +100,7 @@ def train_mitigated(
         hyperparameters=hyperparameters,
     )
     settings |= asdict(hyperparameters) | {"data": batches.digest}
-    folder = MitigatedFolder(Path(out), settings)
+    folder = MitigatedFolder(out, settings)
     if folder.is_finished:
         return folder.path
     checkpoint = Checkpoint(folder.training, settings)

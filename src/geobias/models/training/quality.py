@@ -38,19 +38,7 @@ class TextLikelihoods:
 def pseudo_perplexity(model: Any, texts: Sequence[str], *, device: str = "auto") -> TextLikelihoods:
     """The likelihood of plain texts: `.perplexity` of masked models is a pseudo-perplexity, of causal ones a plain one.
 
-    Parameters
-    ----------
-    model : str, Path or LanguageModel
-        A language model, in any form that `load` reads.
-    texts : list of str
-        Plain texts that nothing was trained on.
-    device : str, default "auto"
-        Where to run the model.
-
-    Raises
-    ------
-    InputError
-        If no text has a token that can be scored.
+    The texts should be plain ones that nothing was trained on.
     """
     rows = load_perplexity_scorer(model, None, device=device, dtype="float32").score(list(texts))
     has_tokens = rows[:, 1] > 0
@@ -78,13 +66,6 @@ def share_of_capitals_known(model: Any, *, device: str = "auto") -> CapitalsKnow
     The score is log P of the country's name in "{capital} is the capital of {country}.", summed over its tokens. The
     countries are the members and observer states of the United Nations. Those whose name is in their capital's
     (Singapore, Kuwait City) are not asked for.
-
-    Parameters
-    ----------
-    model : str, Path or LanguageModel
-        A language model, in any form that `load` reads.
-    device : str, default "auto"
-        Where to run the model.
     """
     entries = {
         code: entry
@@ -104,11 +85,7 @@ def compute_word_variance_ratio(before: np.ndarray, after: np.ndarray) -> float:
     """How much words still differ: the variance over words of the mean score of all regions, after divided by before.
 
     A model that says the same of everything has 0: its regions are alike, but it describes nobody any more.
-
-    Parameters
-    ----------
-    before, after : numpy.ndarray
-        Scores of the original and of the changed model: regions x words.
+    The scores of both models are regions x words.
     """
     return float(after.mean(axis=0).var() / before.mean(axis=0).var())
 

@@ -8,8 +8,6 @@ result.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from geobias.models.language.language_model import LanguageModel
 from geobias.models.load import load_weights
 from geobias.models.scorer import PROBE
 from geobias.models.training.erasure import fit_leace, fold_eraser
-from geobias.models.training.mitigated_folder import MitigatedFolder
+from geobias.models.training.mitigated_folder import MitigatedFolder, digest_lists
 from geobias.models.training.word_scores import (
     SentenceTokens,
     make_batch,
@@ -43,41 +41,15 @@ def erase_regions(
     groups: Sequence[str],
     words: Sequence[str],
     templates: Sequence[str],
-    out: str | Path,
+    out: Path,
     device: str = "auto",
     progress: bool | None = None,
 ) -> Path:
     """Erase the group of regions from the hidden states that a language model predicts descriptions from.
 
-    Parameters
-    ----------
-    model : str or Path
-        The language model: "embedded/lm", a Hugging Face id or a folder.
-    regions : list of str
-        Names of the regions to fit the eraser to. Audit other ones (`split_for_alignment`).
-    groups : list of str
-        What to erase: the group of each region, such as its continent; the regions themselves to erase each of them.
-    words : list of str
-        Descriptions that are masked; the number of their tokens counts.
-    templates : list of str
-        Sentences with "{region}" and "{description}".
-    out : str or Path
-        Folder for the model: new, empty, or with the result of the same call.
-    device : str, default "auto"
-        Where to run the model.
-    progress : bool, optional
-        Whether to show a progress bar. Default: on terminals and in notebooks.
-
-    Returns
-    -------
-    Path
-        The folder `out`, an ordinary model folder.
-
-    Raises
-    ------
-    InputError
-        If the model has no linear layer with a bias behind its last hidden states (GPT-2 and most causal models), if
-        there are fewer than two groups, or if nothing would be left.
+    `groups` has the group of each region, such as its continent, or the regions themselves to erase each of them. Audit
+    other regions (`split_for_alignment`). The result is an ordinary model folder. Models without a linear layer with a
+    bias behind their last hidden states (GPT-2 and most causal models) are refused.
     """
     names = sorted(set(groups))
     if len(groups) != len(regions) or len(names) < 2:
@@ -86,9 +58,8 @@ def erase_regions(
         check_template(template)
     lm = load_weights(model, device=device, dtype="float32")
     refuse_untrainable_model(lm)
-    data = [list(each) for each in (regions, groups, words, templates)]
-    digest = hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
-    folder = MitigatedFolder(Path(out), {"method": "erase", "model": lm.fingerprint, "data": digest})
+    data = digest_lists(regions, groups, words, templates)
+    folder = MitigatedFolder(out, {"method": "erase", "model": lm.fingerprint, "data": data})
     if folder.is_finished:
         return folder.path
     layer = find_state_layer(lm)
@@ -96,21 +67,18 @@ def erase_regions(
     states, owners = _read_states(lm, layer, sentences, progress)
     classes = np.array([names.index(group) for group in groups])[owners % len(regions)]
     eraser = fit_leace(states, classes)
-    if eraser.directions >= eraser.rank:
+    if not eraser.leaves_any:
         raise InputError(
             f"Erasing {len(names)} groups would leave nothing of the {eraser.rank} directions in which the hidden "
             f"states of {lm.name} vary. Use fewer groups, such as continents, or more templates."
         )
-    change = eraser.apply(states) - states
     facts = {
         "method": "erase",
         "model": lm.name,
         "regions": len(regions),
         "groups": len(names),
         "templates": list(templates),
-        "directions_erased": eraser.directions,
-        "dimensions": layer.in_features,
-        "variance_erased": float((change**2).sum() / ((states - eraser.mean) ** 2).sum()),
+        **eraser.describe(states),
     }
     fold_eraser(eraser, layer)
     folder.prepare()

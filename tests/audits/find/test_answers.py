@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from geobias.audits.find.outcomes import Outcome, judge_mentions, judge_predictions
+from geobias.audits.find.answers import Outcome, judge_mentions, judge_predictions
 from geobias.models.entity_finders import PERSON, Entity
 
 TEXT = "Dr. Ada Lovelace's dog met Prince Okafor Jr. and @ada in Lagos"
