@@ -22,16 +22,8 @@ from geobias.models.deciders.decider import ANSWER_SETS, AnswerSet
 from geobias.models.language.causal import find_first_tokens
 from geobias.models.prompt_reader import TEXT
 
-OPTIONS = (
-    "scenarios",
-    "domains",
-    "origin",
-    "countries",
-    "draws",
-    "paraphrases",
-    "seed",
-    "limit",
-)  # of `geobias decide`
+# Options of `geobias decide`.
+OPTIONS = ("scenarios", "domains", "origin", "countries", "draws", "paraphrases", "seed", "limit")
 METRICS = (
     *("impact_ratio_worst", "impact_ratio_worst_low", "impact_ratio_worst_high"),
     *("preference_worst", "preference_worst_low", "preference_worst_high", "answered"),
@@ -73,11 +65,7 @@ class PromptWriter:
         self.owners = [owner for owner, group in enumerate(by_word) for _ in group]
 
     def describe(self, text: str) -> dict[str, Any]:
-        return {
-            "prompt": self.template.replace(TEXT, text),
-            "spellings": self.spellings,
-            "owners": self.owners,
-        }
+        return {"prompt": self.template.replace(TEXT, text), "spellings": self.spellings, "owners": self.owners}
 
 
 def select_spellings(tokenizer: Any, prompt: str, spellings: Sequence[str]) -> list[str]:
