@@ -15,6 +15,8 @@ from geobias.errors import InputError
 from geobias.models.deciders.decider import ANSWER_SETS, AnswerSet, Decider
 from geobias.models.scorer import LOG_LIKELIHOOD, Classifier, Scorer, probability_columns
 
+Row = Sequence[float] | np.ndarray  # the scores of one text
+
 
 class RecordedScorer(Scorer):
     """Log-likelihoods of texts, as a language model."""
@@ -48,7 +50,7 @@ class RecordedClassifier(Classifier):
 class RecordedDecider(Decider):
     """Rows of scores for questions of one kind, as a model that decides."""
 
-    def __init__(self, name: str, answers: AnswerSet, rows: Mapping[str, Sequence[float]]) -> None:
+    def __init__(self, name: str, answers: AnswerSet, rows: Mapping[str, Row]) -> None:
         self.name, self.answers, self.rows = name, answers, rows
         self.columns = answers.columns
 
@@ -57,7 +59,7 @@ class RecordedDecider(Decider):
         return np.array([self.rows[text] for text in texts])
 
 
-def make_recorded_model(name: str, rows: Mapping[str, Mapping[str, Sequence[float]]]) -> DecidingModel:
+def make_recorded_model(name: str, rows: Mapping[str, Mapping[str, Row]]) -> DecidingModel:
     """A model for the decisions audit; `rows` has the scores of each text by kind of question."""
     return DecidingModel({kind: RecordedDecider(name, ANSWER_SETS[kind], of_kind) for kind, of_kind in rows.items()})
 
