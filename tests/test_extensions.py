@@ -106,7 +106,7 @@ def test_the_example_packages_work_like_bundled_names(installed: Path, tmp_path:
     assert done.returncode == 0, done.stderr
     done = use(installed, tmp_path, "spelling", "France", "Chad", "--out", "s")
     assert done.returncode == 0 and "France is the longest name." in done.stdout and not done.stderr
-    assert "An example." in (tmp_path / "s/report.html").read_text(encoding="utf-8")
+    assert "the letters of 2 names" in (tmp_path / "s/report.html").read_text(encoding="utf-8")
     done = use(installed, tmp_path, "evidence", "s", "--out", "evidence")
     assert done.returncode == 0 and (tmp_path / "evidence/runs/s/report.html").is_file(), done.stderr
 

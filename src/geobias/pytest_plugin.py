@@ -69,12 +69,12 @@ def check_gate(item: pytest.Item, run: AuditResult | str | Path, rules: Sequence
             root / run if isinstance(run, str | Path) else run, lines, rules=root / files[0] if files else None
         )
     except InputError as error:
-        pytest.fail(f"{MARKER}: {error}", pytrace=False)
+        raise pytest.fail.Exception(f"{MARKER}: {error}", pytrace=False) from None  # not shown twice
     for judgement in report.judgements:
         outcome = "passed" if judgement.passed else f"failed: {judgement.explain()}"
         item.user_properties.append((f"geobias: {judgement.rule}", outcome))
     if not report.passed:
-        pytest.fail("\n" + gate_text(report.judgements), pytrace=False)
+        pytest.fail(gate_text(report.judgements), pytrace=False)
 
 
 def _read_marker(marker: pytest.Mark) -> dict[str, Any]:

@@ -24,6 +24,19 @@ def judge(texts: list[str]) -> list[str]:
     return [WORDS[zlib.crc32(text.encode()) % len(WORDS)] for text in texts]
 
 
+def answer(prompts: list[str]) -> list[str]:
+    """An answer in words that depends on every letter of the prompt; one in eleven decides nothing."""
+    return [_answer_question(prompt, zlib.crc32(prompt.encode())) for prompt in prompts]
+
+
+def _answer_question(prompt: str, number: int) -> str:
+    if number % 11 == 0:
+        return "I cannot say."
+    if "one number" in prompt:
+        return str(1 + number % 9)
+    return ("A" if number % 2 else "B") if "A or B" in prompt else ("Yes." if number % 2 else "No, I would not.")
+
+
 def guess(texts: list[str]) -> list[float]:
     """A log-likelihood that depends on every letter of the text."""
     return [-10 - zlib.crc32(text.encode()) % 1000 / 100 for text in texts]

@@ -16,17 +16,20 @@ from huggingface_hub.errors import EntryNotFoundError
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
 import geobias
+from geobias.audits.decide.design import design_decisions
 from geobias.audits.model_card import HEADING
 from geobias.audits.run_numbers import RunNumber, list_numbers, list_summary_numbers
 from geobias.integrations import hugging_face
 from geobias.integrations.every_eval_ever import export_run
 from geobias.integrations.mlflow import list_metrics, log_run
-from geobias.integrations.recorded_answers import RecordedClassifier, RecordedScorer
+from geobias.integrations.recorded_answers import RecordedClassifier, RecordedScorer, make_recorded_model
+from geobias.models.deciders.decider import ANSWER_SETS
+from geobias.models.deciders.function_decider import FunctionDecider
 from geobias.models.scorer import ModelIdentity
 from geobias.texts.input_table import read_table
 from geobias.texts.user_texts import read_texts
 from tests.conftest import Run
-from tests.integrations.runs import save_names, save_regions
+from tests.integrations.runs import answer, save_names, save_regions
 
 
 @pytest.fixture(scope="module")
@@ -233,3 +236,18 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, regions: ge
         read_table("datasets:me/reviews")
     with pytest.raises(geobias.InputError, match=r"pip install 'geobias\[mlflow\]'"):
         log_run(regions)
+
+
+def test_a_recorded_model_decides_as_the_model_does() -> None:
+    options: dict[str, Any] = {"countries": ["FR", "KE", "JP"], "limit": 10}
+    deciders = {kind: FunctionDecider(answer, answers, name="answer") for kind, answers in ANSWER_SETS.items()}
+    rows: dict[str, dict[str, Any]] = {}
+    for kind, texts in design_decisions(**options).list_questions():
+        questions = list(texts)
+        rows.setdefault(kind, {}).update(zip(questions, deciders[kind].score(questions), strict=True))
+    recorded = geobias.audit_decisions(make_recorded_model("answer", rows), **options, progress=False)
+    expected = geobias.audit_decisions(answer, **options, progress=False)
+    assert [number.value for number in list_numbers(recorded)] == [number.value for number in list_numbers(expected)]
+    rows["yes_no"].popitem()
+    with pytest.raises(geobias.InputError, match="answer has no answer to 1 text"):
+        geobias.audit_decisions(make_recorded_model("answer", rows), **options, progress=False)

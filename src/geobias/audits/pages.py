@@ -36,8 +36,9 @@ def find_run_folder(run: str | Path | AuditResult) -> Path:
 
 def read_run(folder: Path, audits: Iterable[str] = ()) -> FinishedRun[Any]:
     """The finished run in a folder, of one of these audits (of any if none is named)."""
-    names = list(audits) or [audit.name for audit in AUDITS]
-    needed = " or ".join(f"`geobias {name}`" for name in names)
+    audits = list(audits)
+    names = audits or [audit.name for audit in AUDITS]
+    needed = " or ".join(f"`geobias {name}`" for name in audits) or "an audit, such as `geobias names`"
     if (folder / INDEX).is_file():
         paths = ", ".join(map(str, runs_in(folder)))
         raise InputError(f"{folder} has several runs. Choose one: {paths}.")

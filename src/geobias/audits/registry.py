@@ -16,7 +16,8 @@ An audit is a package with these modules:
 Nothing of an audit is imported before it is used, so that `geobias --help` answers at once.
 
 Other packages add audits by an entry point of the group `geobias.audits`: `NAME = "PACKAGE.result:RESULT_CLASS"`. An
-audit in a single module has all of these names in it: `NAME = "MODULE:RESULT_CLASS"`.
+audit in a single module has these names in it: `NAME = "MODULE:RESULT_CLASS"`. It needs the command, the result and
+`list_findings`; `default_parts.py` has the others.
 """
 
 from __future__ import annotations
@@ -49,8 +50,11 @@ class Audit:
     is_single_module: bool = False
 
     def load(self, module: str, attribute: str) -> Any:
-        """An attribute of one of the audit's modules."""
-        return getattr(import_module(self._locate(module)), attribute)
+        """An attribute of one of the audit's modules; an audit in a single module may leave it to `default_parts`."""
+        part = import_module(self._locate(module))
+        if self.is_single_module and not hasattr(part, attribute):
+            part = import_module("geobias.audits.default_parts")
+        return getattr(part, attribute)
 
     def find(self, module: str, attribute: str) -> Callable[..., Any] | None:
         """The same for optional parts; None where the audit has none."""

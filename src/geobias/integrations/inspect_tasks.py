@@ -1,7 +1,7 @@
-"""The names audit as a task of Inspect, which runs models of every provider: `inspect eval geobias/names`.
+"""Audits as tasks of Inspect, which runs models of every provider: `inspect eval geobias/names` and `geobias/decide`.
 
-The model labels every text, original and renamed, by a prompt. The metrics are the numbers of `geobias names` for the
-same answers.
+The model labels every text, original and renamed, or answers every question, by a prompt. The metrics are the numbers
+of `geobias names` and `geobias decide` for the same answers.
 """
 
 from __future__ import annotations
@@ -9,24 +9,30 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import GenerateConfig
+from inspect_ai.model import ChatMessageSystem, ChatMessageUser, GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState, generate
 
+from geobias.audits.decide.audit import audit_decisions
+from geobias.audits.decide.design import DEFAULT_ORIGIN, MOST_SAMPLES, design_decisions
 from geobias.audits.names.audit import audit_names
 from geobias.audits.names.design import NamesOptions, design_names
 from geobias.audits.run_numbers import list_summary_numbers
-from geobias.integrations.recorded_answers import RecordedClassifier
+from geobias.checks import check_number
+from geobias.integrations.recorded_answers import RecordedClassifier, make_recorded_model
 from geobias.models.classifiers.prompted import Prompt, make_prompt
+from geobias.models.deciders.decider import ANSWER_SETS, count_answers
 from geobias.models.functions import ONLY_LABELS
 from geobias.models.prompt_reader import TEXT
+from geobias.report.results import AuditResult
 
 OTHER = "other"  # the label of answers that have none of the words
+Details = Mapping[str, str]  # of one answer: its text, what it says, and the model
 
 
 @task
@@ -89,6 +95,78 @@ def names(
     )
 
 
+@task
+def decide(
+    scenarios: str | None = None,
+    domains: str | list[str] = "",
+    origin: str | list[str] = DEFAULT_ORIGIN,
+    countries: str | list[str] = "",
+    draws: int = 2,
+    paraphrases: int = 1,
+    seed: int = 0,
+    system: str | None = None,
+    limit: int | None = None,
+    samples: int = 1,
+    out: str | None = None,
+) -> Task:
+    """Measure whom a model decides for: hire, lend to, admit or believe, by country.
+
+    Parameters
+    ----------
+    scenarios : str, optional
+        File of scenarios, as for `geobias decide --scenarios`. Default: 80 bundled scenarios.
+    domains : str or list of str, optional
+        Domains to use, such as "hiring". Default: all.
+    origin : str or list of str, default "stated"
+        How origin shows: "stated", "demonym", "name" or "said".
+    countries : str or list of str, optional
+        Countries, by code or name. Default: all.
+    draws : int, default 2
+        Names drawn for each case and country, for the origin "name".
+    paraphrases : int, default 1
+        Wordings of each question, at most.
+    seed : int, default 0
+        Seed of the draws of names.
+    system : str, optional
+        System prompt.
+    limit : int, optional
+        Use the first cases of each kind only. Inspect's own `--limit` would leave questions without an answer.
+    samples : int, default 1
+        Answers to each question: 1 at temperature 0, or more at temperature 1, of which the shares are used.
+    out : str, optional
+        Folder for the run of geobias: results, tables and page. Default: nothing is saved besides Inspect's log.
+
+    Returns
+    -------
+    Task
+        One sample for each answer to each distinct question; the metrics are the numbers of the audit.
+    """
+    check_number("samples", samples, 1, MOST_SAMPLES)
+    options: dict[str, Any] = {
+        **{"scenarios": scenarios, "domains": domains or (), "origin": origin, "countries": countries or ()},
+        **{"draws": draws, "paraphrases": paraphrases, "seed": seed, "system": system, "limit": limit},
+        "samples": samples if samples > 1 else None,
+    }
+    questions = design_decisions(**options).list_questions()
+    distinct_questions = dict.fromkeys((kind, text) for kind, texts in questions for text in texts)
+    task_samples = [
+        Sample(
+            id=f"{number}.{repetition}",
+            input=_write_messages(ANSWER_SETS[kind].message.replace(TEXT, text), system),
+            metadata={"text": text, "kind": kind},
+        )
+        for number, (kind, text) in enumerate(distinct_questions, 1)
+        for repetition in range(1, samples + 1)
+    ]
+    return Task(
+        dataset=MemoryDataset(task_samples, name="geobias decide"),
+        solver=generate(),
+        scorer=read_decision(),
+        metrics=[measure_decisions(len(task_samples), json.dumps({**options, "out": out}))],
+        config=GenerateConfig(temperature=0.0 if samples == 1 else 1.0),
+    )
+
+
 @scorer(metrics=[])
 def read_label(labels: str) -> Scorer:
     """The label whose word comes first in the answer: 1 if it has one of them, else 0 and the label "other"."""
@@ -102,20 +180,45 @@ def read_label(labels: str) -> Scorer:
     return score
 
 
+@scorer(metrics=[])
+def read_decision() -> Scorer:
+    """What the answer begins with: 1 if it is one that the question allows, else 0."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        completion, kind = state.output.completion, state.metadata["kind"]
+        answers = ANSWER_SETS[kind]
+        choice = answers.parse(completion)
+        return Score(
+            value=float(choice is not None),
+            answer=None if choice is None else answers.words[choice],
+            explanation=completion,
+            metadata={"text": state.metadata["text"], "kind": kind, "answer": completion, "model": str(state.model)},
+        )
+
+    return score
+
+
 @metric
 def measure_names(samples: int, options: str) -> Metric:
-    """The numbers of the names audit of all answers together, and how many answers had no label.
+    """The numbers of the names audit of all answers together, and how many answers had no label."""
+    return _measure_when_complete(samples, lambda details: measure_labels(json.loads(options), details))
 
-    Inspect asks for metrics while samples are still running, too: until all have an answer, only their number is given.
-    """
 
-    def measure(scores: list[SampleScore]) -> Value:
+@metric
+def measure_decisions(samples: int, options: str) -> Metric:
+    """The numbers of the decisions audit of all answers together, and how many answers decided nothing."""
+    return _measure_when_complete(samples, lambda details: measure_answers(json.loads(options), details))
+
+
+def _measure_when_complete(samples: int, measure: Callable[[list[Details]], dict[str, float]]) -> Metric:
+    """Inspect asks for metrics while samples are still running, too: until all have an answer, count the missing."""
+
+    def measure_complete(scores: list[SampleScore]) -> Value:
         if len(scores) < samples:
             return {"answers_missing": samples - len(scores)}
-        details = [score.score.metadata or {} for score in scores]
-        return dict(measure_answers(json.loads(options), details))
+        return dict(measure([score.score.metadata or {} for score in scores]))
 
-    return measure
+    return measure_complete
 
 
 def find_label(answer: str, prompt: Prompt) -> str:
@@ -128,8 +231,8 @@ def find_label(answer: str, prompt: Prompt) -> str:
     return min(places, key=lambda label: places[label]) if places else OTHER
 
 
-def measure_answers(options: Mapping[str, Any], answers: Sequence[Mapping[str, str]]) -> dict[str, float]:
-    """The numbers that sum up a names audit of recorded answers, by the last parts of their gate paths."""
+def measure_labels(options: Mapping[str, Any], answers: Sequence[Details]) -> dict[str, float]:
+    """The numbers that sum up a names audit of recorded labels, and how many answers had no label."""
     label_counts = Counter(answer["label"] for answer in answers)
     labels = make_prompt(options["labels"]).labels
     if OTHER in label_counts and OTHER not in labels:
@@ -138,10 +241,33 @@ def measure_answers(options: Mapping[str, Any], answers: Sequence[Mapping[str, s
         answers[0]["model"], labels, {answer["text"]: answer["label"] for answer in answers}, (ONLY_LABELS,)
     )
     result = audit_names(classifier, **{**options, "progress": False})
+    return _list_metrics(result) | {"answers_without_label": float(label_counts[OTHER])}
+
+
+def measure_answers(options: Mapping[str, Any], answers: Sequence[Details]) -> dict[str, float]:
+    """The numbers that sum up a decisions audit of recorded answers, and how many answers decided nothing."""
+    completions: dict[str, dict[str, list[str]]] = {}
+    for answer in answers:
+        completions.setdefault(answer["kind"], {}).setdefault(answer["text"], []).append(answer["answer"])
+    rows = {
+        kind: {text: count_answers(ANSWER_SETS[kind], of_text) for text, of_text in texts.items()}
+        for kind, texts in completions.items()
+    }
+    result = audit_decisions(make_recorded_model(answers[0]["model"], rows), **options, progress=False)
+    undecided = sum(ANSWER_SETS[answer["kind"]].parse(answer["answer"]) is None for answer in answers)
+    return _list_metrics(result) | {"answers_without_decision": float(undecided)}
+
+
+def _list_metrics(result: AuditResult) -> dict[str, float]:
+    """The numbers that sum up a result, by the last parts of their gate paths, with the ends of their intervals."""
     metrics: dict[str, float] = {}
     for number in list_summary_numbers(result):
-        name = ".".join(number.parts[2:])  # without "names" and the model
+        name = ".".join(number.parts[2:])  # without the audit and the model
         metrics[name] = number.value
         if number.low is not None and number.high is not None:
             metrics |= {f"{name}.low": number.low, f"{name}.high": number.high}
-    return metrics | {"answers_without_label": float(label_counts[OTHER])}
+    return metrics
+
+
+def _write_messages(message: str, system: str | None) -> str | list[ChatMessageSystem | ChatMessageUser]:
+    return message if system is None else [ChatMessageSystem(content=system), ChatMessageUser(content=message)]

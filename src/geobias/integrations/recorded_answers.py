@@ -10,8 +10,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from geobias.audits.decide.question_runner import DecidingModel
 from geobias.errors import InputError
+from geobias.models.deciders.decider import ANSWER_SETS, AnswerSet, Decider
 from geobias.models.scorer import LOG_LIKELIHOOD, Classifier, Scorer, probability_columns
+
+Row = Sequence[float] | np.ndarray  # the scores of one text
 
 
 class RecordedScorer(Scorer):
@@ -41,6 +45,23 @@ class RecordedClassifier(Classifier):
     def score(self, texts: Sequence[str]) -> np.ndarray:
         _refuse_missing(self.name, texts, self.answers)
         return np.array([[*(float(self.answers[text] == label) for label in self.labels), 0.0] for text in texts])
+
+
+class RecordedDecider(Decider):
+    """Rows of scores for questions of one kind, as a model that decides."""
+
+    def __init__(self, name: str, answers: AnswerSet, rows: Mapping[str, Row]) -> None:
+        self.name, self.answers, self.rows = name, answers, rows
+        self.columns = answers.columns
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        _refuse_missing(self.name, texts, self.rows)
+        return np.array([self.rows[text] for text in texts])
+
+
+def make_recorded_model(name: str, rows: Mapping[str, Mapping[str, Row]]) -> DecidingModel:
+    """A model for the decisions audit; `rows` has the scores of each text by kind of question."""
+    return DecidingModel({kind: RecordedDecider(name, ANSWER_SETS[kind], of_kind) for kind, of_kind in rows.items()})
 
 
 def _refuse_missing(name: str, texts: Sequence[str], answers: Mapping[str, object]) -> None:

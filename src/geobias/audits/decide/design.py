@@ -18,6 +18,7 @@ from geobias.checks import MOST_ROWS, check_number, check_size
 from geobias.errors import InputError
 from geobias.measures.crossed_variance import NameUnits
 from geobias.texts.counterfactuals import GENDERS
+from geobias.texts.lazy_texts import LazyTexts
 from geobias.texts.origins import NO_ORIGIN, ChoiceTexts, Origin, ScenarioTexts, check_showing, make_origins
 from geobias.texts.scenarios import (
     CHOICE,
@@ -117,6 +118,15 @@ class DecideDesign:
         against = ChoiceTexts(scenarios, self.countries, self.other_way, **options)
         same = ChoiceTexts(scenarios, [NO_ORIGIN], DEFAULT_ORIGIN, opponents=[NO_ORIGIN], **options)
         return against, same
+
+    def list_questions(self) -> list[tuple[str, LazyTexts]]:
+        """Every block of texts that a model is asked, with its kind of question."""
+        blocks: list[tuple[str, LazyTexts]] = [(YES_NO, self.texts(way)) for way in self.origin]
+        blocks += [(YES_NO, texts) for texts in self.merit_texts()]
+        numbers, choices = self.number_texts(), self.choice_texts()
+        blocks += [] if numbers is None else [(NUMBER, numbers)]
+        blocks += [(CHOICE, texts) for texts in choices or ()]
+        return blocks
 
     def names(self, texts: ScenarioTexts) -> tuple[NameUnits, np.ndarray, np.ndarray]:
         """Which names each answer about a country shows, by kind; the gender (cases x answers); and covariates.

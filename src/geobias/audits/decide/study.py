@@ -24,7 +24,6 @@ from geobias.models.deciders.decider import ANSWER_SETS, Decisions
 from geobias.models.deciders.served_decider import DEFAULT_SAMPLES
 from geobias.models.load import load_decider, load_weights
 from geobias.models.sources import is_function_name
-from geobias.texts.lazy_texts import LazyTexts
 from geobias.texts.origins import ORDERS, ScenarioTexts
 from geobias.texts.scenarios import CHOICE, NUMBER, YES_NO
 
@@ -73,6 +72,8 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         return self.design.settings.samples or DEFAULT_SAMPLES
 
     def _load_model(self, model: Any, device: str, dtype: str) -> DecidingModel:
+        if isinstance(model, DecidingModel):
+            return model
         begin = ""
         if isinstance(model, Served):
             model, begin = model.endpoint(), model.begin
@@ -195,7 +196,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
             return Plan.of_served(self.workload(served[0]))
         models = self.load(self.options.device, self.options.dtype)
         design, blocks = self.design, [self.design.texts(way) for way in self.design.origin]
-        others = sum(len(texts) for _, texts in self._list_blocks()) - sum(map(len, blocks))
+        others = sum(len(texts) for _, texts in self.design.list_questions()) - sum(map(len, blocks))
         steps = [
             timed(model.identity().name, model.deciders[YES_NO], blocks[0], besides=sum(map(len, blocks[1:])) + others)
             for model in models
@@ -238,22 +239,12 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
     def workload(self, served: Served) -> Workload:
         """What would be sent to a server, at most: samples of each answer, or every spelling to be scored."""
         total, system = Workload(0, 0), len(self.design.system or "")
-        for kind, texts in self._list_blocks():
+        for kind, texts in self.design.list_questions():
             answers = ANSWER_SETS[kind]
             part = workload(texts, answers.columns, [], name=served.model, each=len(answers.message) + system)
             calls = max(self._samples, sum(len(answers.spellings(word)) for word in answers.words))
             total += Workload(part.texts * calls, part.tokens * calls, part.known)
         return total
-
-    def _list_blocks(self) -> list[tuple[str, LazyTexts]]:
-        """Every block of texts, with its kind of question."""
-        design = self.design
-        blocks: list[tuple[str, LazyTexts]] = [(YES_NO, design.texts(way)) for way in design.origin]
-        blocks += [(YES_NO, texts) for texts in design.merit_texts()]
-        numbers, choices = design.number_texts(), design.choice_texts()
-        blocks += [] if numbers is None else [(NUMBER, numbers)]
-        blocks += [(CHOICE, texts) for texts in choices or ()]
-        return blocks
 
 
 def read_log_odds(decisions: Decisions) -> np.ndarray:
@@ -265,4 +256,6 @@ def read_log_odds(decisions: Decisions) -> np.ndarray:
 def _name_model(model: Any) -> str:
     if isinstance(model, Served):
         return model.model
+    if isinstance(model, DecidingModel):
+        return model.identity().name
     return str(getattr(model, "name", None) or getattr(model, "__name__", None) or model)

@@ -139,7 +139,7 @@ class CausalLM(LanguageModel):
 
     def __init__(self, name: str, model: Any, tokenizer: Any, *, fingerprint: str) -> None:
         super().__init__(name, model, tokenizer, fingerprint=fingerprint)
-        self.begin = _first_tokens(tokenizer)
+        self.begin = find_first_tokens(tokenizer)
 
     def _settle(self) -> None:
         super()._settle()
@@ -182,7 +182,7 @@ class CausalLM(LanguageModel):
         return states
 
 
-def _first_tokens(tokenizer: Any) -> list[int]:
+def find_first_tokens(tokenizer: Any) -> list[int]:
     """The token before a text: what the tokenizer adds, else the one between texts in training, else its nearest."""
     encoding = tokenizer(PROBE, return_special_tokens_mask=True)
     added = encoding["special_tokens_mask"].index(0)
