@@ -51,7 +51,7 @@ def check_file(file: Path) -> None:
         run(folder, geobias, "gate", "names", "--rule", "names.sentiment.delta.worst < 0", code=1)
         run(folder, geobias, "names", "no/such/model", code=2)
         versions = run(folder, python, "-c", READ_VERSIONS).strip()
-        print(f"Python {platform.python_version()}, {file.name}: passed {versions}", flush=True)
+        print(f"Python {platform.python_version()}, {file.name}: passed ({versions})", flush=True)
 
 
 def run(folder: Path, *command: str | Path, code: int = 0) -> str:
