@@ -129,7 +129,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         refusals = decisions.refusals / np.maximum(decisions.samples, 1)
         real = len(design.countries)
         invented = yes[:, real:-1] if yes.shape[1] > real + 1 else None
-        units, genders, covariates = design.names(texts) if way == NAME else (None, None, None)
+        names, genders, covariates = design.names(texts) if way == NAME else (None, None, None)
         return WayAnswers(
             origin=way,
             layout=layout,
@@ -139,7 +139,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
             refusals=layout.arrange(refusals.reshape(texts.shape))[:, :real] if (decisions.samples > 0).any() else None,
             invented=invented,
             no_origin=yes[:, -1:],
-            units=units,
+            names=names,
             genders=genders,
             covariates=covariates,
         )
