@@ -85,24 +85,18 @@ class CaseLayout:
 
 
 @dataclass(frozen=True)
-class WayAnswers:
-    """The answers where origin shows in one way: yes against no, in nats."""
+class CaseAnswers:
+    """Answers by case, and the names that they show."""
 
-    origin: str
     layout: CaseLayout
-    yes: np.ndarray = field(repr=False)  # cases x countries x answers
-    shares: np.ndarray = field(repr=False)  # the same: probability of yes, given yes or no; 0.5 if neither is answered
-    answered: np.ndarray = field(repr=False)  # the same: probability of yes or no
-    refusals: np.ndarray | None = field(repr=False)  # the same: share of answers that refuse; None if not sampled
-    invented: np.ndarray | None = field(repr=False)  # cases x invented countries x answers
-    no_origin: np.ndarray = field(repr=False)  # cases x 1 x answers
-    names: np.ndarray | None = field(default=None, repr=False)  # first and last x cases x countries x answers
-    genders: np.ndarray | None = field(default=None, repr=False)  # cases x answers
-    covariates: np.ndarray | None = field(default=None, repr=False)  # cases x countries x answers x covariates
+    names: np.ndarray | None = field(default=None, repr=False, kw_only=True)
+    """first and last x cases x countries x answers; None where origin does not show by name."""
+    genders: np.ndarray | None = field(default=None, repr=False, kw_only=True)  # cases x answers
 
-    def crossed_variance(self, counted: np.ndarray | None = None) -> CrossedVariance:
+    def crossed_variance(self, countries: int, counted: np.ndarray | None = None) -> CrossedVariance:
         counted = self.layout.counted if counted is None else counted
-        return CrossedVariance(self._units, self.yes.shape, counted, names_fixed=self.names is None)
+        shape = (len(self.layout.cases), countries, self.layout.width)
+        return CrossedVariance(self._units, shape, counted, names_fixed=self.names is None)
 
     @cached_property
     def _units(self) -> NameUnits:
@@ -115,6 +109,20 @@ class WayAnswers:
         """
         return self.names is None or self.layout.draws >= FEWEST_DRAWS * genders
 
+
+@dataclass(frozen=True)
+class WayAnswers(CaseAnswers):
+    """The answers where origin shows in one way: yes against no, in nats."""
+
+    origin: str
+    yes: np.ndarray = field(repr=False)  # cases x countries x answers
+    shares: np.ndarray = field(repr=False)  # the same: probability of yes, given yes or no; 0.5 if neither is answered
+    answered: np.ndarray = field(repr=False)  # the same: probability of yes or no
+    refusals: np.ndarray | None = field(repr=False)  # the same: share of answers that refuse; None if not sampled
+    invented: np.ndarray | None = field(repr=False)  # cases x invented countries x answers
+    no_origin: np.ndarray = field(repr=False)  # cases x 1 x answers
+    covariates: np.ndarray | None = field(default=None, repr=False)  # cases x countries x answers x covariates
+
     def favourable_shares(self) -> np.ndarray:
         """Probability of the favourable answer, given yes or no; 0 where a case has fewer answers."""
         return np.nan_to_num(np.where(self.layout.favours[:, None, :] > 0, self.shares, 1 - self.shares))
@@ -125,10 +133,9 @@ class WayAnswers:
 
 
 @dataclass(frozen=True)
-class OtherAnswers:
+class OtherAnswers(CaseAnswers):
     """Numbers or choices: cases x countries x answers, signed so that higher is better for the person."""
 
-    layout: CaseLayout
     values: np.ndarray = field(repr=False)
 
 
