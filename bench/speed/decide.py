@@ -19,6 +19,7 @@ import torch
 from geobias.audits.decide.design import DecideDesign, design_decisions
 from geobias.models.deciders.decider import ANSWER_SETS
 from geobias.models.deciders.lm_decider import LMDecider
+from geobias.models.language.language_model import LanguageModel
 from geobias.models.load import load, load_decider
 from geobias.texts.lazy_texts import LazyTexts
 from geobias.texts.origins import ChoiceTexts, ScenarioTexts
@@ -51,7 +52,7 @@ def count_texts(design: DecideDesign) -> dict[str, int]:
     return {kind: len({text for each, texts in blocks if each == kind for text in texts}) for kind in ANSWER_SETS}
 
 
-def measure(decider: LMDecider, texts: list[str], loop: int) -> tuple[float, float, float]:
+def measure(decider: LMDecider, model: torch.nn.Module, texts: list[str], loop: int) -> tuple[float, float, float]:
     """Seconds for a text, by geobias and by the loop, in turns; and the largest difference of log P."""
     sample = texts[:: max(len(texts) // loop, 1)][:loop]
     seconds, difference = np.zeros(2), 0.0
@@ -60,10 +61,10 @@ def measure(decider: LMDecider, texts: list[str], loop: int) -> tuple[float, flo
         began = time.process_time()
         scores = decider.score(texts)
         middle = time.process_time()
-        plain = decide_one_by_one(decider, decider.lm.model, sample)  # type: ignore[union-attr]
+        plain = decide_one_by_one(decider, model, sample)
         seconds += (middle - began) / len(texts), (time.process_time() - middle) / len(sample)
         difference = np.abs(scores[[texts.index(text) for text in sample], 2:] - plain).max()
-    return (*(seconds / TURNS).tolist(), difference)  # type: ignore[return-value]
+    return seconds[0] / TURNS, seconds[1] / TURNS, difference
 
 
 def main() -> None:
@@ -79,10 +80,10 @@ def main() -> None:
     print("| question | texts | geobias, ms | loop, ms | ratio | largest difference |\n|---|---|---|---|---|---|")
     for kind in ANSWER_SETS:
         decider = load_decider(lm, ANSWER_SETS[kind])
-        assert isinstance(decider, LMDecider)
+        assert isinstance(decider, LMDecider) and isinstance(lm, LanguageModel)
         make_texts = ChoiceTexts if kind == CHOICE else ScenarioTexts
         texts = list(make_texts(design.of_kind(kind)[: options.scenarios], design.countries, "stated", paraphrases=1))
-        seconds, of_loop, difference = measure(decider, texts, options.loop)
+        seconds, of_loop, difference = measure(decider, lm.model, texts, options.loop)
         by_text[kind] = seconds
         print(
             f"| {kind} | {len(texts)} | {1000 * seconds:.1f} | {1000 * of_loop:.0f} | {of_loop / seconds:.1f} | "

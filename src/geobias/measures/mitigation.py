@@ -109,10 +109,10 @@ def compare_spreads(
         )
     covariances = [_text_covariance(values, design, centred) for values in (*runs, after - before)]
     rng = np.random.default_rng(seed)
-    change = measure_spread_change(means, covariances, rng)
+    comparison = measure_spread_change(means, covariances, rng)
     name_covariances = [centred @ design.name_covariance(values) @ centred.T for values in runs]
     floors = [_find_noise_floor(means[k], covariances[k] + name_covariances[k], rng) for k in range(2)]
-    values, plausible = change.spreads, change.plausible
+    values, plausible = comparison.spreads, comparison.plausible
     bounds = np.sqrt(np.quantile(plausible, QUANTILES, axis=0))
     spreads_by_run = [
         Spread(
@@ -135,7 +135,7 @@ def compare_spreads(
         spreads_by_run[1],
         SpreadRatio(ratio_value, low, high),
         SpreadRatio(*(bound * shrinkage for bound in (ratio_value, low, high))),
-        change.change,
+        comparison.change,
     )
 
 

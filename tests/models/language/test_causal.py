@@ -124,7 +124,7 @@ def test_ends_of_one_stem_are_read_together(
         read.clear()
         scores.append(lm.scorer("sum").score(texts))
         tokens.append(sum(read))
-    np.testing.assert_allclose(*scores, atol=1e-4)
+    np.testing.assert_allclose(scores[0], scores[1], atol=1e-4)
     assert tokens[0] < 0.9 * tokens[1]
 
 

@@ -91,8 +91,8 @@ def _write_decisions(path: Path, result: DecideResult) -> None:
         parts["country"] += [codes[c] for c in rows[:, 1]]
         parts["answer"] += rows[:, 2].tolist()
         parts["favours"] += layout.favours[rows[:, 0], rows[:, 2]].astype(int).tolist()
-        for key, values in zip(NAMES, _list_names(way, rows), strict=True):
-            parts[key] += values
+        for key, names in zip(NAMES, _list_names(way, rows), strict=True):
+            parts[key] += names
     columns: Row = {key: pa.array(values, pa.string()) if key in NAMES else values for key, values in parts.items()}
     for answers in result.answers:
         values = [way.yes[np.broadcast_to(way.layout.counted[:, None], way.yes.shape)] for way in answers.ways]

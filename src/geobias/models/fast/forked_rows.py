@@ -42,7 +42,7 @@ class ForkedRows:
         forks: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         places: list[tuple[int, int, int]] = []  # of each row: fork, stem, end_start
         bounds = np.flatnonzero(np.diff(runs, prepend=-1, append=-1))
-        for first, last in pairwise(bounds):
+        for first, last in pairwise(bounds.tolist()):
             own = rows[first:last]
             starts = np.arange(len(own))
             stems = (starts, starts + 1, starts) if find_stems is None else find_stems(own)
@@ -57,7 +57,8 @@ class ForkedRows:
                 places += [(len(forks), stem, int(begin)) for begin in begins[1:]]
                 forks.append((np.concatenate(pieces), end, position))
         fork, stem_of, end_start = np.array(places, dtype=np.int64).reshape(-1, 3).T
-        return cls(*map(list, zip(*forks, strict=True)), fork, stem_of, end_start)
+        ids, ends, positions = map(list, zip(*forks, strict=True))
+        return cls(ids, ends, positions, fork, stem_of, end_start)
 
     def locate(self, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Where these places of rows are in their forks."""
