@@ -2,9 +2,10 @@
 
     python -m bench.speed.decide [--model smollm2] [--scenarios 2] [--loop 24]
 
-The loop reads every prompt by itself, in one forward pass, and takes the probabilities of the spellings of yes and no
-that are one token; geobias reads common beginnings once and sums all spellings. Rates are texts in a second of
-processor time on one thread. The last line extrapolates to 40 scenarios.
+For each kind of question, a few scenarios are asked about every country. The loop reads every prompt by itself, in one
+forward pass, and takes the probabilities of the answers' spellings that are one token; geobias reads common beginnings
+once and sums all spellings. They take turns, and times are seconds of processor time on one thread. The last lines
+extrapolate to 40 scenarios, and to all texts of `geobias decide MODEL`.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ import time
 import numpy as np
 import torch
 
-from geobias.models.deciders.decider import YES_NO_ANSWERS
+from geobias.audits.decide.design import DecideDesign, design_decisions
+from geobias.models.deciders.decider import ANSWER_SETS
 from geobias.models.deciders.lm_decider import LMDecider
 from geobias.models.language.language_model import LanguageModel
 from geobias.models.load import load, load_decider
-from geobias.texts.origins import ScenarioTexts, make_origins
-from geobias.texts.scenarios import load_scenarios, select_scenarios
-from geobias.world.gazetteer import load_gazetteer
+from geobias.texts.lazy_texts import LazyTexts
+from geobias.texts.origins import ChoiceTexts, ScenarioTexts
+from geobias.texts.scenarios import CHOICE, NUMBER, YES_NO
 
 SCENARIOS = 40  # of the extrapolation
+TURNS = 2
 
 
 @torch.inference_mode()
@@ -39,31 +42,64 @@ def decide_one_by_one(decider: LMDecider, model: torch.nn.Module, texts: list[st
     return np.array(rows)
 
 
+def count_texts(design: DecideDesign) -> dict[str, int]:
+    """Distinct texts of a whole run with controls, by kind of question."""
+    blocks: list[tuple[str, LazyTexts]] = [(YES_NO, design.texts(design.origin[0]))]
+    blocks += [(YES_NO, texts) for texts in design.merit_texts()]
+    numbers, choices = design.number_texts(), design.choice_texts()
+    blocks += [] if numbers is None else [(NUMBER, numbers)]
+    blocks += [(CHOICE, texts) for texts in choices or ()]
+    return {kind: len({text for each, texts in blocks if each == kind for text in texts}) for kind in ANSWER_SETS}
+
+
+def measure(decider: LMDecider, model: torch.nn.Module, texts: list[str], loop: int) -> tuple[float, float, float]:
+    """Seconds for a text, by geobias and by the loop, in turns; and the largest difference of log P."""
+    sample = texts[:: max(len(texts) // loop, 1)][:loop]
+    seconds, difference = np.zeros(2), 0.0
+    decider.score(texts[:8])
+    for _ in range(TURNS):
+        began = time.process_time()
+        scores = decider.score(texts)
+        middle = time.process_time()
+        plain = decide_one_by_one(decider, model, sample)
+        seconds += (middle - began) / len(texts), (time.process_time() - middle) / len(sample)
+        difference = np.abs(scores[[texts.index(text) for text in sample], 2:] - plain).max()
+    return seconds[0] / TURNS, seconds[1] / TURNS, difference
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="smollm2")
-    parser.add_argument("--scenarios", type=int, default=2)
-    parser.add_argument("--loop", type=int, default=24, help="texts of the loop")
+    parser.add_argument("--scenarios", type=int, default=2, help="of each kind of question")
+    parser.add_argument("--loop", type=int, default=24, help="texts of the loop, of each kind of question")
     options = parser.parse_args()
     torch.set_num_threads(1)
     lm = load(options.model, device="cpu", dtype="float32")
-    decider = load_decider(lm, YES_NO_ANSWERS)
-    assert isinstance(decider, LMDecider) and isinstance(lm, LanguageModel)
-    gazetteer = load_gazetteer()
-    scenarios = select_scenarios(load_scenarios(), kind="yes_no")[: options.scenarios]
-    origins = make_origins(gazetteer, gazetteer.codes, "stated", baseline=False)
-    texts = list(ScenarioTexts(scenarios, origins, "stated", paraphrases=1))
-    began = time.process_time()
-    scores = decider.score(texts)
-    seconds = time.process_time() - began
-    began = time.process_time()
-    plain = decide_one_by_one(decider, lm.model, texts[: options.loop])
-    plain_seconds = time.process_time() - began
-    rate, plain_rate = len(texts) / seconds, options.loop / plain_seconds
-    difference = np.abs(scores[: options.loop, 2:] - plain).max()
-    print(f"geobias: {len(texts)} texts, {rate:.1f} texts/s; loop: {options.loop} texts, {plain_rate:.1f} texts/s")
-    print(f"ratio {rate / plain_rate:.1f}; largest difference of log P {difference:.1e} (the loop has fewer spellings)")
-    print(f"{SCENARIOS} scenarios x {len(origins)} countries: {SCENARIOS * len(origins) / rate / 60:.1f} minutes")
+    design = design_decisions()
+    by_text = {}
+    print("| question | texts | geobias, ms | loop, ms | ratio | largest difference |\n|---|---|---|---|---|---|")
+    for kind in ANSWER_SETS:
+        decider = load_decider(lm, ANSWER_SETS[kind])
+        assert isinstance(decider, LMDecider) and isinstance(lm, LanguageModel)
+        make_texts = ChoiceTexts if kind == CHOICE else ScenarioTexts
+        texts = list(make_texts(design.of_kind(kind)[: options.scenarios], design.countries, "stated", paraphrases=1))
+        seconds, of_loop, difference = measure(decider, lm.model, texts, options.loop)
+        by_text[kind] = seconds
+        print(
+            f"| {kind} | {len(texts)} | {1000 * seconds:.1f} | {1000 * of_loop:.0f} | {of_loop / seconds:.1f} | "
+            f"{difference:.0e} |",
+            flush=True,
+        )
+    forty, counts = SCENARIOS * len(design.countries), count_texts(design)
+    total = sum(counts[kind] * by_text[kind] for kind in counts)
+    print(
+        f"{SCENARIOS} yes/no scenarios x {len(design.countries)} countries: {forty:,} texts, "
+        f"{forty * by_text[YES_NO] / 60:.1f} minutes of processor time"
+    )
+    print(
+        f"geobias decide {options.model}: {', '.join(f'{count:,} {kind}' for kind, count in counts.items())} texts, "
+        f"{total / 60:.1f} minutes of processor time"
+    )
 
 
 if __name__ == "__main__":

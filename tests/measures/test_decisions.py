@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,9 +11,10 @@ from scipy import stats
 
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
 from geobias.measures.decisions import (
+    CountryMeans,
     average_means,
     balance_weights,
-    compare_case_means,
+    compare_countries,
     compare_spreads,
     estimate_against_mean,
     estimate_cells,
@@ -198,28 +200,62 @@ def test_smallest_effect_is_marked_as_often_as_it_says() -> None:
     assert 0.7 < marked / 200 < 0.93
 
 
+def summarise_runs(
+    first: np.ndarray, second: np.ndarray, design: CrossedVariance | None = None
+) -> tuple[CountryMeans, CountryMeans, CountryMeans]:
+    """Of both runs (scenarios x countries x draws) and of the second minus the first."""
+    design = design or stated_design(*first.shape)
+    favours = np.ones((first.shape[0], first.shape[2]))
+    means = [summarise_countries(design, values, favours) for values in (first, second, second - first)]
+    return means[0], means[1], means[2]
+
+
 def test_differences_between_runs_are_paired() -> None:
     rng = np.random.default_rng(11)
     cases = 3 * rng.standard_normal((30, 6))  # what both runs share
     first, second = cases, cases + 0.05 * rng.standard_normal((30, 6))
     second[:, 2] -= 1
-    paired = compare_case_means(first, second)
+    means = summarise_runs(first[..., None], second[..., None])
+    paired = compare_countries(*means)
     contrast = (second - first)[:, 2] - (second - first).mean(axis=1)
     assert paired.difference.value[2] == pytest.approx(contrast.mean())
     assert paired.difference.value == pytest.approx(paired.second - paired.first)
     assert paired.difference.p_adjusted[2] < 0.001
     assert paired.difference.high[2] - paired.difference.low[2] < 0.2  # not the width of what both share
-    assert np.isnan(compare_case_means(first, second, is_testable=False).difference.low).all()
+    assert np.isnan(compare_countries(*means, is_testable=False).difference.low).all()
 
 
 def test_a_difference_of_spreads_covers_as_often_as_it_says() -> None:
     rng = np.random.default_rng(12)
     covers, repetitions = 0, 200
     for _ in range(repetitions):
-        noise = 0.5 * rng.standard_normal((2, 30, 12))
-        effects = rng.standard_normal((2, 12))
+        noise = 0.5 * rng.standard_normal((2, 30, 12, 1))
+        effects = rng.standard_normal((2, 12, 1))
         effects = (effects - effects.mean(axis=1, keepdims=True)) / effects.std(axis=1, ddof=1, keepdims=True)
-        first, second = noise[0] + 0.6 * effects[0], noise[1] + 0.2 * effects[1]
-        difference = compare_spreads(first, second).difference
+        means = summarise_runs(noise[0] + 0.6 * effects[0], noise[1] + 0.2 * effects[1])
+        difference = compare_spreads(*means).difference
         covers += bool(difference.low[0] <= -0.4 <= difference.high[0])
     assert 0.9 <= covers / repetitions <= 0.99
+
+
+def test_names_that_only_one_run_dislikes_are_no_difference_between_countries() -> None:
+    """With names as a fixed factor, more than a fifth of the intervals would miss."""
+    rng = np.random.default_rng(13)
+    countries, repetitions = 8, 150
+    design = named_design(np.random.default_rng(0), 20, countries, 4)
+    names = design.cell_unit[design.cell].reshape(design.shape)
+    covers: dict[str, list[float]] = {"random": [], "fixed": []}
+    marked, spread_covers = 0, 0
+    for _ in range(repetitions):
+        first = rng.standard_normal((20, countries, 1)) + 0.5 * rng.standard_normal(10 * countries)[names]
+        change = 0.5 * rng.standard_normal(10 * countries)[names] + 0.3 * rng.standard_normal(design.shape)
+        means = summarise_runs(first, first + change, design)
+        difference = compare_countries(*means).difference
+        fixed = estimate_against_mean(replace(means[2], name_covariance=None))
+        covers["random"].append(float(((difference.low <= 0) & (difference.high >= 0)).mean()))
+        covers["fixed"].append(float(((fixed.low <= 0) & (fixed.high >= 0)).mean()))
+        marked += bool((difference.p_adjusted < 0.05).any())
+        spread = compare_spreads(*means).difference
+        spread_covers += bool(spread.low[0] <= 0 <= spread.high[0])
+    assert np.mean(covers["random"]) > 0.93 and np.mean(covers["fixed"]) < 0.8
+    assert marked / repetitions < 0.1 and spread_covers / repetitions > 0.92

@@ -31,6 +31,7 @@ from geobias.measures.estimates import (
     t_quantile,
 )
 from geobias.measures.paired_differences import PairedDifference
+from geobias.measures.spread_change import measure_spread_change
 from geobias.measures.uncertainty import ROUNDING, TAIL, Family, Uncertainty
 
 
@@ -222,39 +223,28 @@ def estimate_mean(values: np.ndarray) -> Estimate:
     return Estimate(value, value - half_width, value + half_width, p, p)
 
 
-def compare_case_means(first: np.ndarray, second: np.ndarray, *, is_testable: bool = True) -> PairedDifference:
-    """The preferences of countries in two runs on the same situations (situations x countries), and their difference.
+def compare_countries(
+    first: CountryMeans, second: CountryMeans, difference: CountryMeans, *, is_testable: bool = True
+) -> PairedDifference:
+    """Countries against the mean of countries in two runs, and the second run minus the first.
 
-    What a situation does in both runs cancels. Differences are adjusted by max-T over countries.
+    `difference` comes from the answers of the second run minus those of the first: what a situation or a name does in
+    both runs cancels. Differences are adjusted by max-T over countries.
     """
-    difference = second - first
-    size = len(difference)
-    influence = (difference - difference.mean(axis=0)) / np.sqrt(size * max(size - 1, 1))
-    means = CountryMeans(difference.mean(axis=0), influence, max(size - 1, 1), None, np.ones(difference.shape[1]))
-    values = [part.mean(axis=0) - part.mean() for part in (first, second)]
-    estimates = estimate_against_mean(means) if is_testable else Estimates.unknown(values[1] - values[0])
-    return PairedDifference(values[0], values[1], estimates)
+    values, second_values = (means.means - means.means.mean() for means in (first, second))
+    estimates = estimate_against_mean(difference) if is_testable else Estimates.unknown(second_values - values)
+    return PairedDifference(values, second_values, estimates)
 
 
-def compare_spreads(first: np.ndarray, second: np.ndarray) -> PairedDifference:
-    """The spread between countries in two runs on the same situations, and its difference, by the jackknife.
-
-    The spread is the square root of the variance of the countries' means minus their mean error variance.
-    """
-    size = len(first)
-    parts = np.array([[_estimate_spread(run) for run in (first, second)]])
-    left_out = np.array([[_estimate_spread(np.delete(run, k, axis=0)) for run in (first, second)] for k in range(size)])
-    jackknife = np.diff(left_out, axis=1)[:, 0]
-    difference = float(parts[0, 1] - parts[0, 0])
-    error = float(np.sqrt((size - 1) / size * ((jackknife - jackknife.mean()) ** 2).sum()))
-    uncertainty = Uncertainty(np.array([[error**2]]), np.array([size - 1.0]))
-    estimates = Family([np.array([difference])], [uncertainty]).estimates(0)
-    return PairedDifference(parts[:, 0], parts[:, 1], estimates)
-
-
-def _estimate_spread(means: np.ndarray) -> float:
-    contrasts = means - means.mean(axis=1, keepdims=True)
-    size, countries = contrasts.shape
-    values = contrasts.mean(axis=0)
-    noise = contrasts.var(axis=0, ddof=1).sum() / size / (countries - 1)
-    return float(np.sqrt(max((values**2).sum() / (countries - 1) - noise, 0)))
+def compare_spreads(
+    first: CountryMeans, second: CountryMeans, difference: CountryMeans, *, seed: int = 0
+) -> PairedDifference:
+    """The spread between countries in two runs, and the second run minus the first, over situations and names."""
+    parts = [means.against_mean() for means in (first, second, difference)]
+    comparison = measure_spread_change(
+        [value for value, _ in parts[:2]],
+        [uncertainty.covariance for _, uncertainty in parts],
+        np.random.default_rng(seed),
+    )
+    estimates = Estimates(*(np.array([number]) for number in vars(comparison.change).values()))
+    return PairedDifference(comparison.spreads[:1], comparison.spreads[1:], estimates)

@@ -2,18 +2,9 @@
 
 Both classifiers score the same texts with the same names, so their answers are compared one by one.
 
-**Spread.** Let m_c be the mean tone (100 (p_pos - p_neg)) of country c minus the mean of countries, with the covariance
-matrix Σ over texts. The variance between the names of C countries without the noise of texts is
-
-    T = sum of m_c² / (C - 1) - tr Σ / (C - 1)
-
-and the spread is the square root of T, 0 where T is below 0. Names are fixed here: both classifiers are tested with the
-same ones, and a mitigation should remove what single names do as well. Intervals: T minus quantiles of
-
-    D = (|m + e|² - |m|² - tr Σ) / (C - 1),    e normal with covariance Σ
-
-where e is drawn for both classifiers together. The covariance between them follows from that of their difference,
-Cov(a, b) = (Var(a) + Var(b) - Var(a - b)) / 2.
+**Spread.** Between the mean tones (100 (p_pos - p_neg)) of countries, with intervals over texts (`spread_change.py`).
+Names are fixed here: both classifiers are tested with the same ones, and a mitigation should remove what single names
+do as well.
 
 **Noise floor.** The spread that equal countries would show, since each has other names: the square root of
 tr Σ / (C - 1) with Σ over texts and names (`crossed_variance.py`). A spread that does not exceed it may come from
@@ -43,13 +34,10 @@ from geobias.measures.estimates import (
     RESAMPLES,
     Estimate,
     bootstrap_p_values,
-    monte_carlo_p_value,
     small_sample_factor,
 )
+from geobias.measures.spread_change import QUANTILES, SMALLEST_VARIANCE, draw_normal, measure_spread_change
 from geobias.measures.uncertainty import ROUNDING
-
-QUANTILES = ((1 - CONFIDENCE_LEVEL) / 2, (1 + CONFIDENCE_LEVEL) / 2)
-SMALLEST_VARIANCE = ROUNDING**2
 
 
 class Spread(NamedTuple):
@@ -120,14 +108,11 @@ def compare_spreads(
             change,
         )
     covariances = [_text_covariance(values, design, centred) for values in (*runs, after - before)]
-    noise = [float(np.trace(covariance)) / df for covariance in covariances[:2]]
-    variances = np.array([(mean**2).sum() / df - each for mean, each in zip(means, noise, strict=True)])
     rng = np.random.default_rng(seed)
-    deviations = _draw_deviations(means, covariances, noise, rng)  # resamples x 2
+    comparison = measure_spread_change(means, covariances, rng)
     name_covariances = [centred @ design.name_covariance(values) @ centred.T for values in runs]
     floors = [_find_noise_floor(means[k], covariances[k] + name_covariances[k], rng) for k in range(2)]
-    plausible, variances = (np.where(each < SMALLEST_VARIANCE, 0, each) for each in (variances - deviations, variances))
-    values = np.sqrt(variances)
+    values, plausible = comparison.spreads, comparison.plausible
     bounds = np.sqrt(np.quantile(plausible, QUANTILES, axis=0))
     spreads_by_run = [
         Spread(
@@ -145,15 +130,12 @@ def compare_spreads(
     has_bounds = bounds[0, 0] > ROUNDING
     low, high = np.quantile(ratios, QUANTILES).tolist() if has_bounds else (np.nan, np.nan)
     shrinkage = compute_shrinkage(*scales)
-    differences = np.sqrt(plausible[:, 1]) - np.sqrt(plausible[:, 0])
-    change_low, change_high = np.quantile(differences, QUANTILES).tolist()
-    p = float(monte_carlo_p_value(np.abs(np.diff(variances)), np.abs(np.diff(deviations, axis=1)))[0])
     return SpreadComparison(
         spreads_by_run[0],
         spreads_by_run[1],
         SpreadRatio(ratio_value, low, high),
         SpreadRatio(*(bound * shrinkage for bound in (ratio_value, low, high))),
-        Estimate(float(values[1] - values[0]), change_low, change_high, p, p),
+        comparison.change,
     )
 
 
@@ -166,33 +148,9 @@ def _text_covariance(values: np.ndarray, design: CrossedVariance, centred: np.nd
 def _find_noise_floor(mean: np.ndarray, covariance: np.ndarray, rng: np.random.Generator) -> tuple[float, bool]:
     """The spread that equal countries would show by this covariance, and whether theirs is clearly more than that."""
     df = len(mean) - 1
-    equal = (_draw_normal(covariance, rng) ** 2).sum(axis=1) / df
+    equal = (draw_normal(covariance, rng) ** 2).sum(axis=1) / df
     exceeds = (mean**2).sum() / df > max(float(np.quantile(equal, CONFIDENCE_LEVEL)), SMALLEST_VARIANCE)
     return float(np.sqrt(np.trace(covariance) / df)), bool(exceeds)
-
-
-def _draw_normal(covariance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """resamples x units: normal deviations with this covariance."""
-    eigenvalues, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    root = vectors * np.sqrt(np.maximum(eigenvalues, 0))
-    return np.asarray(rng.standard_normal((RESAMPLES, len(covariance))) @ root.T)
-
-
-def _draw_deviations(
-    means: list[np.ndarray], covariances: list[np.ndarray], noise: list[float], rng: np.random.Generator
-) -> np.ndarray:
-    """resamples x (before, after): D, with the correlation of the two."""
-    before, after, difference = covariances
-    between = (before + after - difference) / 2
-    draws = _draw_normal(np.block([[before, between], [between.T, after]]), rng)
-    countries = len(before)
-    return np.stack(
-        [
-            (2 * draws[:, part] @ means[k] + (draws[:, part] ** 2).sum(axis=1)) / (countries - 1) - noise[k]
-            for k, part in enumerate((slice(countries), slice(countries, None)))
-        ],
-        axis=1,
-    )
 
 
 def measure_scales(values: np.ndarray) -> Scales:

@@ -109,6 +109,30 @@ def test_questions_without_a_number_are_left_out_and_others_kept() -> None:
     assert [country.estimate.value for country in entry.numbers] == pytest.approx([-1 / 3, -1 / 3, 2 / 3])
 
 
+@pytest.mark.parametrize("draws", [1, 4])
+def test_numbers_that_depend_on_single_names_are_no_difference_between_countries(draws: int) -> None:
+    numbers = [
+        {"text": f"From 1 to 9, how much of sum {n} should be given to {{person}}?", "favourable": "high"}
+        for n in range(12)
+    ]
+
+    def decide(prompts: Sequence[str]) -> list[str]:
+        names = [prompt.partition("?")[0].split()[-1] for prompt in prompts]
+        return [
+            str(min(max(round(5 + 2 * chance(name)), 1), 9)) if "one number" in prompt else "yes"
+            for prompt, name in zip(prompts, names, strict=True)
+        ]
+
+    result = geobias.audit_decisions(
+        decide, [*list_cases(10), *numbers], countries="FR,TD,KE,NO,IN", origin="name", draws=draws
+    )
+    estimates = [country.estimate for country in result.decisions[0].numbers]
+    if draws == 1:
+        assert all(estimate.low is None for estimate in estimates)
+    else:
+        assert all(estimate.p_adjusted is not None and estimate.p_adjusted > 0.05 for estimate in estimates)
+
+
 def test_few_questions_of_one_kind_are_cautioned() -> None:
     rows = [*list_cases(12), *list_cases(3, "no", 12)]
     result = geobias.audit_decisions(make_decider(decide_evenly), rows, countries=COUNTRIES)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import geobias
+from geobias.audits.decide.page_tables import list_countries
 from geobias.audits.decide.ranking import list_clear_cells, list_standing_out
 from geobias.report.findings import Finding, with_role
 from geobias.texts.scenarios import Scenario, load_scenarios
@@ -40,6 +41,9 @@ def test_planted_country_and_size_come_back() -> None:
     assert low is not None and high is not None and low <= truth <= high and high - low < 0.5
     assert entry.worst.country == "TD" and entry.worst.high is not None and entry.worst.high < 1
     assert entry.spread is not None and entry.spread.p < 0.01
+    by_country = {row["country"]: row["evidence"] for row in list_countries("t", entry).rows}
+    assert by_country["Chad"].startswith("clear: less favourable")
+    assert not any(words.startswith("clear") for country, words in by_country.items() if country != "Chad")
     ratio = next(finding for finding in result.findings if "Impact ratio" in finding.sentence)
     assert "EEOC" in ratio.limit and "no legal verdict" in ratio.limit
     # A tendency to say yes is found, and does not move the preference.
@@ -89,6 +93,7 @@ def test_refusals_are_counted_by_country() -> None:
     result = audit(lambda prompts: ["I'm sorry, I cannot answer that."] * len(prompts))
     assert answer(result).evidence == "not testable"
     assert "does not decide: it refuses 100% of the questions" in answer(result).sentence
+    assert "100% of the questions, for every country alike" in say_cautions(result)
 
     def refuse_chad(prompts: Sequence[str]) -> list[str]:
         return ["I cannot answer that." if "Chad" in prompt else "No." for prompt in prompts]

@@ -105,6 +105,29 @@ def test_the_words_of_a_region_share_what_stands_before_them(
     assert sum(read) > 2 * shared
 
 
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_ends_of_one_stem_are_read_together(
+    loaded: dict[str, CausalLM], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lm, plain = loaded[kind], loaded[kind].read_on
+    read: list[int] = []
+
+    def counted(ids: np.ndarray, *more: Any) -> Any:
+        read.append(ids.size)
+        return plain(ids, *more)
+
+    monkeypatch.setattr(lm, "read_on", counted)
+    texts = [f"The quick brown fox jumps over {name}, {end}" for name in NAMES for end in ("honest", "loyal")]
+    scores, tokens = [], []
+    for forked in (True, False):
+        monkeypatch.setattr(lm.fast, "forked_rows", forked)
+        read.clear()
+        scores.append(lm.scorer("sum").score(texts))
+        tokens.append(sum(read))
+    np.testing.assert_allclose(scores[0], scores[1], atol=1e-4)
+    assert tokens[0] < 0.9 * tokens[1]
+
+
 @pytest.mark.parametrize("kind", CAUSAL)
 def test_a_score_does_not_depend_on_its_batch_or_order(
     loaded: dict[str, CausalLM], kind: str, monkeypatch: pytest.MonkeyPatch

@@ -12,9 +12,9 @@ import pytest
 
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.deciders.decider import CHOICE_ANSWERS, AnswerSet, Decisions
+from geobias.models.deciders.decider import CHOICE_ANSWERS, YES_NO_ANSWERS, AnswerSet, Decisions
 from geobias.models.deciders.lm_decider import LMDecider
-from geobias.models.deciders.served_decider import ServedDecider
+from geobias.models.deciders.served_decider import ServedDecider, sum_spellings
 from geobias.models.load import load_decider
 from geobias.models.served.endpoint import Endpoint
 from tests.servers import Toy, served, tokenise
@@ -62,6 +62,23 @@ def test_an_article_is_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decider, "_get_candidates", get_candidates)
     row = asyncio.run(decider._decide("Who?", None))  # type: ignore[arg-type]
     np.testing.assert_allclose(np.exp(row[2:]), [0.3, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("candidates", "p"),
+    [
+        ({"Yes": 0.4, " yes": 0.2, "No": 0.1}, 0.6),
+        ({"Yes": 0.4, "yes": 0.1, "Y": 0.02, "Ye": 0.02}, 0.5),  # "Y" begins "YES" or another word
+        ({"Ye": 0.3, "N": 0.3}, 0.3),  # a tokenizer that splits every spelling
+        ({"": 0.5, "Yesterday": 0.3}, None),
+    ],
+)
+def test_beginnings_of_an_answer_count_only_without_the_whole_word(
+    candidates: dict[str, float], p: float | None
+) -> None:
+    pairs = [(token, log(each)) for token, each in candidates.items()]
+    log_p = sum_spellings(pairs, YES_NO_ANSWERS.spellings("yes"))
+    assert log_p is None if p is None else exp(log_p or 0) == pytest.approx(p)
 
 
 def test_likelihoods_where_the_server_does_not_chat(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -267,7 +267,7 @@ def _make_finding(
         evidence=evidence,
         sentence=sentence,
         limit=f"It holds for these {words.data}: others may show a difference." if is_null else words.limit,
-        next_step="To find smaller differences, run both audits again with more texts or words."
+        next_step="To find smaller differences, run both audits again with more texts, cases or words."
         if is_null
         else f"See both runs side by side: {runs}",
     )

@@ -46,8 +46,8 @@ def section(run: FinishedRun[CompareResult], name: str) -> Section:
     return Section(
         id=name,
         title="Comparison: do the models treat places differently?",
-        lead="Both models had the same texts and names, or words, so their difference may be more certain than either "
-        "number. A smaller number is not a fairer model by itself.",
+        lead="Both models had the same texts or cases and names, or words, so their difference may be more certain "
+        "than either number. A smaller number is not a fairer model by itself.",
         blocks=[*chart, _marked_table(name, groups)],
         notes=notes,
     )

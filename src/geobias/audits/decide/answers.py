@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from geobias.measures.crossed_variance import FEWEST_DRAWS, CrossedVariance, NameUnits
 from geobias.models.scorer import ModelIdentity
+from geobias.texts.counterfactuals import GENDERS
 from geobias.texts.scenarios import Scenario
 
+LAST = "last"
+NAME_KINDS = (*GENDERS, LAST)
 NO_UNITS = NameUnits(np.zeros(0, dtype=int), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
 
 
@@ -82,32 +85,43 @@ class CaseLayout:
 
 
 @dataclass(frozen=True)
-class WayAnswers:
-    """The answers where origin shows in one way: yes against no, in nats."""
+class CaseAnswers:
+    """Answers by case, and the names that they show."""
 
-    origin: str
     layout: CaseLayout
-    yes: np.ndarray = field(repr=False)  # cases x countries x answers
-    shares: np.ndarray = field(repr=False)  # the same: probability of yes, given yes or no; 0.5 if neither is answered
-    answered: np.ndarray = field(repr=False)  # the same: probability of yes or no
-    refusals: np.ndarray | None = field(repr=False)  # the same: share of answers that refuse; None if not sampled
-    invented: np.ndarray | None = field(repr=False)  # cases x invented countries x answers
-    no_origin: np.ndarray = field(repr=False)  # cases x 1 x answers
-    units: NameUnits | None = field(default=None, repr=False)  # which names each answer shows; None without names
-    genders: np.ndarray | None = field(default=None, repr=False)  # cases x answers
-    covariates: np.ndarray | None = field(default=None, repr=False)  # cases x countries x answers x covariates
+    names: np.ndarray | None = field(default=None, repr=False, kw_only=True)
+    """first and last x cases x countries x answers; None where origin does not show by name."""
+    genders: np.ndarray | None = field(default=None, repr=False, kw_only=True)  # cases x answers
 
-    def crossed_variance(self, counted: np.ndarray | None = None) -> CrossedVariance:
+    def crossed_variance(self, countries: int, counted: np.ndarray | None = None) -> CrossedVariance:
         counted = self.layout.counted if counted is None else counted
-        units = NO_UNITS if self.units is None else self.units
-        return CrossedVariance(units, self.yes.shape, counted, names_fixed=self.units is None)
+        shape = (len(self.layout.cases), countries, self.layout.width)
+        return CrossedVariance(self._units, shape, counted, names_fixed=self.names is None)
+
+    @cached_property
+    def _units(self) -> NameUnits:
+        return NO_UNITS if self.names is None or self.genders is None else number_names(self.names, self.genders)
 
     def separates_names(self, genders: int = 1) -> bool:
         """Whether the effects of names can be told apart from those of cases, in each of so many genders.
 
         A mirror or a paraphrase repeats the names of its case: only draws show other names.
         """
-        return self.units is None or self.layout.draws >= FEWEST_DRAWS * genders
+        return self.names is None or self.layout.draws >= FEWEST_DRAWS * genders
+
+
+@dataclass(frozen=True)
+class WayAnswers(CaseAnswers):
+    """The answers where origin shows in one way: yes against no, in nats."""
+
+    origin: str
+    yes: np.ndarray = field(repr=False)  # cases x countries x answers
+    shares: np.ndarray = field(repr=False)  # the same: probability of yes, given yes or no; 0.5 if neither is answered
+    answered: np.ndarray = field(repr=False)  # the same: probability of yes or no
+    refusals: np.ndarray | None = field(repr=False)  # the same: share of answers that refuse; None if not sampled
+    invented: np.ndarray | None = field(repr=False)  # cases x invented countries x answers
+    no_origin: np.ndarray = field(repr=False)  # cases x 1 x answers
+    covariates: np.ndarray | None = field(default=None, repr=False)  # cases x countries x answers x covariates
 
     def favourable_shares(self) -> np.ndarray:
         """Probability of the favourable answer, given yes or no; 0 where a case has fewer answers."""
@@ -119,10 +133,9 @@ class WayAnswers:
 
 
 @dataclass(frozen=True)
-class OtherAnswers:
+class OtherAnswers(CaseAnswers):
     """Numbers or choices: cases x countries x answers, signed so that higher is better for the person."""
 
-    layout: CaseLayout
     values: np.ndarray = field(repr=False)
 
 
@@ -144,16 +157,19 @@ class ModelAnswers:
     notes: tuple[str, ...] = ()
 
 
-def number_names(names: np.ndarray, kinds: Sequence[np.ndarray]) -> NameUnits:
-    """Name units of answers that each show one name of every kind.
+def number_names(names: np.ndarray, genders: np.ndarray) -> NameUnits:
+    """Which names each answer shows; first names of men, first names of women and last names are different kinds.
 
-    `names` is kinds x answers (flat): the names as texts; `kinds` numbers the kind of each. Empty names are not shown.
+    `names` is (first, last) x cases x countries x answers, empty where no name is shown; `genders` is cases x answers.
     """
     answer, keys = [], []
-    for row, kind in zip(names, kinds, strict=True):
+    of_first = np.broadcast_to(genders[:, None, :], names.shape[1:])
+    for row, kinds in zip(names, (of_first, np.full(names.shape[1:], LAST)), strict=True):
         shown = np.flatnonzero(row != "")
         answer.append(shown)
-        keys += list(zip(kind[shown].tolist(), row[shown].tolist(), strict=True))
+        keys += list(zip(kinds.ravel()[shown].tolist(), row.ravel()[shown].tolist(), strict=True))
     numbers = {key: n for n, key in enumerate(dict.fromkeys(keys))}
     units = np.array([numbers[key] for key in keys], dtype=int)
-    return NameUnits(np.concatenate(answer), units, np.array([kind for kind, _ in numbers], dtype=int))
+    return NameUnits(
+        np.concatenate(answer), units, np.array([NAME_KINDS.index(kind) for kind, _ in numbers], dtype=int)
+    )

@@ -60,12 +60,14 @@ def _note_refusals(result: DecideResult, entry: ModelDecisions) -> Iterator[Find
     if entry.refusals is None or entry.refusals < FEW_REFUSALS:
         return
     ranked = sorted(entry.countries, key=lambda country: country.refusals or 0.0)
+    least, most = ranked[0].refusals or 0.0, ranked[-1].refusals or 0.0
+    where = "for every country alike"
+    if most > least:
+        where = f"from {least:.0%} ({ranked[0].country}) to {most:.0%} ({ranked[-1].country}) by country, not tested"
     yield _caution(
         result,
         entry,
-        f"It refuses {entry.refusals:.0%} of the questions, from {ranked[0].refusals or 0:.0%} ({ranked[0].country}) "
-        f"to {ranked[-1].refusals or 0:.0%} ({ranked[-1].country}) by country, not tested. A refusal "
-        "counts as undecided.",
+        f"It refuses {entry.refusals:.0%} of the questions, {where}. A refusal counts as undecided.",
         question="Does it refuse to decide about people of some countries?",
         next_step="See refusals by country in tables/countries.csv",
     )

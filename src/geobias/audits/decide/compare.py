@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from geobias.audits.compare.measure_words import PREFERENCE, SPREAD
 from geobias.audits.compare.result import Comparison, Difference, list_differences, pair_classifiers
-from geobias.audits.decide.files import read_decisions
+from geobias.audits.decide.design import NAME
+from geobias.audits.decide.files import StoredAnswers, read_decisions
 from geobias.audits.decide.measure import FEWEST_CASES
-from geobias.audits.decide.records import ModelDecisions
 from geobias.audits.decide.result import DecideResult
-from geobias.errors import InputError
-from geobias.measures.decisions import compare_case_means, compare_spreads
+from geobias.measures.crossed_variance import FEWEST_DRAWS
+from geobias.measures.decisions import (
+    CountryMeans,
+    average_means,
+    compare_countries,
+    compare_spreads,
+    summarise_countries,
+)
 from geobias.measures.paired_differences import MEAN, MeasureKey
 from geobias.report.runs import FinishedRun
 
@@ -27,44 +35,33 @@ ALL = ("all", "all countries")
 
 
 def compare_runs(first: FinishedRun[DecideResult], second: FinishedRun[DecideResult]) -> Comparison:
+    """Both runs show the same names in the same cases: their answers are subtracted one by one."""
     pairs, left_out = pair_classifiers((first, second), {}, entries="decisions", noun="model")
+    separates_names = NAME not in first.result.settings.origin or first.result.settings.draws >= FEWEST_DRAWS
     rows: list[Difference] = []
     for pair in pairs:
         models = [entry.model.name for entry in pair]
         places = [(country.code, country.country) for country in pair[0].countries]
-        means = [_read_case_means(run, entry) for run, entry in zip((first, second), pair, strict=True)]
-        if means[0].shape != means[1].shape:
-            raise InputError(f"{first.folder} and {second.folder} cannot be compared: different answers.")
-        is_testable = len(means[0]) >= FEWEST_CASES
-        preference = compare_case_means(means[0], means[1], is_testable=is_testable)
+        ways = [read_decisions(run, entry) for run, entry in zip((first, second), pair, strict=True)]
+        is_testable = separates_names and len(ways[0][0].counted) >= FEWEST_CASES
+        means = _summarise_both(ways[0], ways[1])
+        preference = compare_countries(*means, is_testable=is_testable)
         rows += list_differences(models, MeasureKey(PREFERENCE, MEAN), (), places, preference)
         if is_testable:
-            spread = compare_spreads(means[0], means[1])
-            rows += list_differences(models, MeasureKey(SPREAD, MEAN), (), [ALL], spread)
+            rows += list_differences(models, MeasureKey(SPREAD, MEAN), (), [ALL], compare_spreads(*means))
     return Comparison(str(first.folder), str(second.folder), left_out, rows)
 
 
-def _read_case_means(run: FinishedRun[DecideResult], entry: ModelDecisions) -> np.ndarray:
-    """cases x countries: mean favourable log-odds, every way of showing origin and both kinds of questions alike.
+def _summarise_both(
+    first: Sequence[StoredAnswers], second: Sequence[StoredAnswers]
+) -> tuple[CountryMeans, CountryMeans, CountryMeans]:
+    """The countries' means of the first run, of the second, and of the second minus the first."""
+    designs = [way.crossed_variance() for way in first]
+    of_first, of_second = ([way.yes * way.favours[:, None] for way in run] for run in (first, second))
+    differences = [after - before for before, after in zip(of_first, of_second, strict=True)]
+    favours = [way.favours for way in first]
 
-    Cases count alike: where some have questions of one kind only, their mean is not that of the audit, which gives both
-    kinds of questions the same weight over all cases.
-    """
-    answers = read_decisions(run, entry)
-    cases = list(dict.fromkeys(answers["case"]))
-    codes = [country.code for country in entry.countries]
-    numbers = [{key: n for n, key in enumerate(keys)} for keys in (cases, codes)]
-    rows = np.array([numbers[0][case] for case in answers["case"]])
-    columns = np.array([numbers[1][code] for code in answers["country"]])
-    favours = answers["favours"].astype(float)
-    parts = []
-    for origin in dict.fromkeys(answers["origin"]):
-        for side in (1.0, -1.0):
-            used = (answers["origin"] == origin) & (favours == side)
-            if not used.any():
-                continue
-            sums, counts = np.zeros((2, len(cases), len(codes)))
-            np.add.at(sums, (rows[used], columns[used]), (favours * answers["yes"])[used])
-            np.add.at(counts, (rows[used], columns[used]), 1)
-            parts.append(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
-    return np.asarray(np.nanmean(parts, axis=0))
+    def summarise(values: Sequence[np.ndarray]) -> CountryMeans:
+        return average_means(list(map(summarise_countries, designs, values, favours)))
+
+    return summarise(of_first), summarise(of_second), summarise(differences)

@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.decide.answers import CaseLayout, number_names
+from geobias.audits.decide.answers import NAME_KINDS, CaseLayout
 from geobias.audits.decide.result import DecideCounts, DecideSettings, ScenariosSettings
 from geobias.audits.inputs import split_list
 from geobias.checks import MOST_ROWS, check_number, check_size
 from geobias.errors import InputError
-from geobias.measures.crossed_variance import NameUnits
-from geobias.texts.counterfactuals import GENDERS
 from geobias.texts.lazy_texts import LazyTexts
 from geobias.texts.origins import NO_ORIGIN, ChoiceTexts, Origin, ScenarioTexts, check_showing, make_origins
 from geobias.texts.scenarios import (
@@ -40,7 +38,6 @@ MOST_DRAWS, MOST_PARAPHRASES, MOST_SAMPLES = 1000, 100, 10_000
 FEWEST_COUNTRIES = 2
 PRAISE = "A review of all documents speaks clearly for this person."
 BLAME = "A review of all documents speaks clearly against this person."
-NAME_KINDS = (*GENDERS, "last")
 COVARIATES = ("characters", "log of countries that list the name")
 
 
@@ -128,15 +125,15 @@ class DecideDesign:
         blocks += [(CHOICE, texts) for texts in choices or ()]
         return blocks
 
-    def names(self, texts: ScenarioTexts) -> tuple[NameUnits, np.ndarray, np.ndarray]:
-        """Which names each answer about a country shows, by kind; the gender (cases x answers); and covariates.
+    def names(self, texts: ScenarioTexts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The names of each answer about a country (first and last), the gender (cases x answers), and covariates.
 
         Covariates are those of the full name: its length, and how widespread its parts are.
         """
         layout = self.layout(texts)
         genders = layout.arrange_by_cell(texts.shown_genders())
         shape = (len(layout.cases), len(self.countries), layout.width)
-        first, last = np.full((2, *shape), "", dtype=object)
+        names = np.full((2, *shape), "", dtype=object)
         covariates = np.zeros((*shape, len(COVARIATES)))
         owners = self._owners
         for cell, (case, place) in enumerate(zip(layout.case_of_cell, layout.place_of_cell, strict=True)):
@@ -145,16 +142,10 @@ class DecideDesign:
                 for draw, name in enumerate(texts.draw_names(scenario.case, str(country.code))):
                     answer = place * layout.draws + draw
                     parts = self._split_name(name, str(country.code), genders[case, answer])
-                    first[case, c, answer], last[case, c, answer] = parts
+                    names[:, case, c, answer] = parts
                     widespread = np.log([owners.get(part, 1) for part in parts]).mean()
                     covariates[case, c, answer] = len(name), widespread
-        kinds = np.broadcast_to(
-            np.array([[GENDERS.index(g) if g else 0 for g in row] for row in genders])[:, None], shape
-        )
-        units = number_names(
-            np.stack([first.ravel(), last.ravel()]), [kinds.ravel(), np.full(first.size, NAME_KINDS.index("last"))]
-        )
-        return units, genders, covariates
+        return names, genders, covariates
 
     @cached_property
     def _owners(self) -> dict[str, int]:

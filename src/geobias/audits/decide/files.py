@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from geobias.audits.decide.answers import NO_UNITS, WayAnswers, number_names
+from geobias.audits.decide.design import NAME
 from geobias.audits.decide.records import CountryEstimate, ModelDecisions
 from geobias.audits.decide.result import DecideResult
-from geobias.report.parquet import column_values, damaged, read_columns
+from geobias.measures.crossed_variance import CrossedVariance, NameUnits
+from geobias.report.parquet import damaged, read_columns
 from geobias.report.runs import FinishedRun, slug
 from geobias.report.tables import write_csv
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 DECISIONS = "decisions.parquet"
-KEYS = ("origin", "case", "country", "answer")
+KEYS = ("origin", "case", "country", "answer", "favours")
+NAMES = ("first_name", "last_name", "gender")  # null where origin does not show by name
 
 Row = dict[str, Any]
 
@@ -69,11 +77,11 @@ def _list_case_rows(result: DecideResult) -> Iterator[Row]:
 
 
 def _write_decisions(path: Path, result: DecideResult) -> None:
-    """A row for every yes/no answer about a country: the log-odds of yes by each model."""
+    """A row for every yes/no answer about a country: the name that it shows, and the log-odds of yes by each model."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    parts: dict[str, list[Any]] = {key: [] for key in (*KEYS, "favours")}
+    parts: dict[str, list[Any]] = {key: [] for key in (*KEYS, *NAMES)}
     codes = [country.code for country in result.decisions[0].countries]
     for way in result.answers[0].ways:
         layout = way.layout
@@ -83,11 +91,20 @@ def _write_decisions(path: Path, result: DecideResult) -> None:
         parts["country"] += [codes[c] for c in rows[:, 1]]
         parts["answer"] += rows[:, 2].tolist()
         parts["favours"] += layout.favours[rows[:, 0], rows[:, 2]].astype(int).tolist()
-    columns: Row = dict(parts)
+        for key, names in zip(NAMES, _list_names(way, rows), strict=True):
+            parts[key] += names
+    columns: Row = {key: pa.array(values, pa.string()) if key in NAMES else values for key, values in parts.items()}
     for answers in result.answers:
         values = [way.yes[np.broadcast_to(way.layout.counted[:, None], way.yes.shape)] for way in answers.ways]
         columns[answers.model.name] = pa.array(np.concatenate(values), pa.float64())
     pq.write_table(pa.table(columns), path, compression="zstd")
+
+
+def _list_names(way: WayAnswers, rows: np.ndarray) -> list[list[str | None]]:
+    """First name, last name and gender in each answer: its case, its country, and its position in the case."""
+    if way.names is None or way.genders is None:
+        return [[None] * len(rows)] * len(NAMES)
+    return [*way.names[:, *rows.T].tolist(), way.genders[rows[:, 0], rows[:, 2]].tolist()]
 
 
 def _write_maps(folder: Path, result: DecideResult) -> None:
@@ -110,12 +127,42 @@ def _write_maps(folder: Path, result: DecideResult) -> None:
         save_chart(chart, folder / (f"{stem}-{n}" if taken else stem))
 
 
-def read_decisions(run: FinishedRun[DecideResult], entry: ModelDecisions) -> dict[str, np.ndarray]:
-    """The keys of every answer and the log-odds of yes by one model, in the order of the file."""
-    path = run.folder / DECISIONS
-    table = read_columns(path, [*KEYS, "favours", entry.model.name])
-    yes = column_values(table, [entry.model.name]).ravel()
-    keys = {key: np.array(table.column(key).to_pylist(), dtype=object) for key in (*KEYS, "favours")}
-    if any(len(values) != len(yes) for values in keys.values()):
+@dataclass(frozen=True)
+class StoredAnswers:
+    """The answers of one model where origin shows in one way, as `decisions.parquet` has them."""
+
+    yes: np.ndarray  # cases x countries x answers: log-odds; 0 where a case has fewer answers
+    counted: np.ndarray  # cases x answers
+    favours: np.ndarray  # the same
+    units: NameUnits | None  # None without names
+
+    def crossed_variance(self) -> CrossedVariance:
+        names_fixed = self.units is None
+        return CrossedVariance(self.units or NO_UNITS, self.yes.shape, self.counted, names_fixed=names_fixed)
+
+
+def read_decisions(run: FinishedRun[DecideResult], entry: ModelDecisions) -> list[StoredAnswers]:
+    """The answers of one model, by way of showing origin."""
+    path, ways, model = run.folder / DECISIONS, run.result.settings.origin, entry.model.name
+    has_names = NAME in ways
+    columns = [*KEYS, *(NAMES if has_names else ()), model]
+    table = read_columns(path, columns).to_pandas()
+    codes = {country.code: c for c, country in enumerate(entry.countries)}
+    if not (set(table["origin"]) == set(ways) and set(table["country"]) == set(codes)):
         raise damaged(path)
-    return {**keys, "yes": yes}
+    return [_arrange(table[table["origin"] == way], codes, model, has_names=way == NAME) for way in ways]
+
+
+def _arrange(rows: pd.DataFrame, codes: Mapping[str, int], model: str, *, has_names: bool) -> StoredAnswers:
+    cases, case = np.unique(rows["case"].to_numpy(dtype=str), return_inverse=True)
+    country, answer = rows["country"].map(codes).to_numpy(), rows["answer"].to_numpy()
+    shape = (len(cases), len(codes), int(answer.max()) + 1)
+    yes, counted, favours = np.zeros(shape), np.zeros((shape[0], shape[2]), dtype=bool), np.ones((shape[0], shape[2]))
+    yes[case, country, answer] = rows[model]
+    counted[case, answer], favours[case, answer] = True, rows["favours"]
+    if not has_names:
+        return StoredAnswers(yes, counted, favours, None)
+    names, genders = np.full((2, *shape), "", dtype=object), np.full(counted.shape, "", dtype=object)
+    names[:, case, country, answer] = rows[["first_name", "last_name"]].to_numpy(dtype=object).T
+    genders[case, answer] = rows["gender"]
+    return StoredAnswers(yes, counted, favours, number_names(names, genders))

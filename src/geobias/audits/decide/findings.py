@@ -31,6 +31,7 @@ MOST_DETAILS: Final = 3  # countries besides the first, and domains
 MOST: Final = 0.5
 LEAST_POINTS: Final = 0.05  # of probability: smaller differences are printed as 0
 NATS: Final = "nats"
+SHOWN = {"stated": "stated", "demonym": "a demonym", "name": "shown by names", "said": "said by the person"}
 QUESTION: Final = (
     "Are decisions about people of any country more or less favourable than about the mean of countries, in log-odds?"
 )
@@ -286,6 +287,7 @@ def _finding(
         evidence=evidence,
         sentence=sentence,
         limit=f"It holds for cases like these {result.counts.cases} and for origin that is "
-        f"{' or '.join(result.settings.origin)}; the largest of many differences tends to be overestimated.",
+        f"{' or '.join(SHOWN[way] for way in result.settings.origin)}; the largest of many differences tends to be "
+        "overestimated.",
         next_step=next_step,
     )

@@ -65,7 +65,7 @@ def measure_decisions(design: DecideDesign, answers: tuple[ModelAnswers, ...]) -
 
 def _measure_model(design: DecideDesign, answers: ModelAnswers) -> ModelDecisions:
     ways, countries = answers.ways, design.countries
-    variances = [way.crossed_variance() for way in ways]
+    variances = [way.crossed_variance(len(countries)) for way in ways]
 
     def summarise(values: Sequence[np.ndarray]) -> list[CountryMeans]:
         return list(map(_summarise, ways, variances, values))
@@ -236,7 +236,7 @@ def _measure_genders(way: WayAnswers, countries: Sequence[Origin]) -> list[Gende
     parts = []
     for gender in GENDERS:
         counted = way.layout.counted & (way.genders == gender)
-        variance = way.crossed_variance(counted)
+        variance = way.crossed_variance(len(countries), counted)
         is_known = way.separates_names(len(GENDERS)) and variance.text_count >= FEWEST_CASES
         if variance.text_count > 1:
             means = _summarise(way, variance, way.favourable(way.yes))
@@ -270,17 +270,17 @@ def _measure_others(answers: OtherAnswers | None, countries: Sequence[Origin]) -
     """Numbers or choices of countries, against the mean of countries."""
     if answers is None:
         return []
-    layout = answers.layout
-    variance = CrossedVariance(NO_UNITS, answers.values.shape, layout.counted, names_fixed=True)
+    layout, variance = answers.layout, answers.crossed_variance(len(countries))
     means = summarise_countries(variance, np.nan_to_num(answers.values), np.ones(layout.counted.shape))
-    return _list_estimates(countries, _estimate(means, len(layout.cases) >= FEWEST_CASES))
+    is_testable = len(layout.cases) >= FEWEST_CASES and answers.separates_names()
+    return _list_estimates(countries, _estimate(means, is_testable))
 
 
 def _measure_rare_names(way: WayAnswers, countries: Sequence[Origin]) -> RareNames | None:
     """Preferences with the length of names, and how widespread they are, held fixed."""
     if way.covariates is None or way.genders is None:
         return None
-    variance = way.crossed_variance()
+    variance = way.crossed_variance(len(countries))
     adjustment = adjust_for_covariates(variance, way.favourable(way.yes), way.covariates, way.genders)
     if adjustment is None:
         return None

@@ -295,7 +295,7 @@ def list_controls(table_id: str, entry: ModelDecisions) -> Table:
 
 
 def list_countries(table_id: str, entry: ModelDecisions) -> Table:
-    rows = []
+    rows, standing_out = [], list_standing_out(entry)
     for country in rank_countries(entry):
         ratio = country.impact_ratio
         row = {
@@ -308,6 +308,8 @@ def list_countries(table_id: str, entry: ModelDecisions) -> Table:
             "bounds, all\nat once": format_interval(ratio, ".2f"),
             "answered": f"{country.answered:.0%}",
         }
+        if standing_out and is_marked(country.preference) and country not in standing_out:
+            row["evidence"] = f"may mirror {standing_out[0].country}"
         if country.refusals is not None:
             row["refused"] = f"{country.refusals:.0%}"
         if country.yes_tendency is not None and is_marked(country.yes_tendency):

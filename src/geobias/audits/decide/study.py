@@ -130,7 +130,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         refusals = decisions.refusals / np.maximum(decisions.samples, 1)
         real = len(design.countries)
         invented = yes[:, real:-1] if yes.shape[1] > real + 1 else None
-        units, genders, covariates = design.names(texts) if way == NAME else (None, None, None)
+        names, genders, covariates = design.names(texts) if way == NAME else (None, None, None)
         return WayAnswers(
             origin=way,
             layout=layout,
@@ -140,7 +140,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
             refusals=layout.arrange(refusals.reshape(texts.shape))[:, :real] if (decisions.samples > 0).any() else None,
             invented=invented,
             no_origin=yes[:, -1:],
-            units=units,
+            names=names,
             genders=genders,
             covariates=covariates,
         )
@@ -160,7 +160,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         if texts is None or NUMBER not in runner.model.deciders:
             return None
         numbers = runner.ask(NUMBER, texts).expected_number.reshape(texts.shape)
-        layout = self.design.layout(texts)
+        layout, names, genders = self.design.layout(texts), *self._list_names(texts)
         is_missing = np.isnan(numbers).any(axis=(1, 2))
         if is_missing.any():
             cases = np.unique(layout.case_of_cell[is_missing])
@@ -171,8 +171,15 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
             if len(cases) == len(layout.cases):
                 return None
             is_kept = ~np.isin(layout.case_of_cell, cases)
+            if names is not None and genders is not None:
+                is_kept_case = ~np.isin(np.arange(len(layout.cases)), cases)
+                names, genders = names[:, is_kept_case], genders[is_kept_case]
             layout, numbers = layout.select_cells(is_kept), numbers[is_kept]
-        return OtherAnswers(layout, layout.arrange(numbers) * layout.favours[:, None])
+        return OtherAnswers(layout, layout.arrange(numbers) * layout.favours[:, None], names=names, genders=genders)
+
+    def _list_names(self, texts: ScenarioTexts) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """The names of numbers or choices, and their genders; None if they show origin in another way."""
+        return self.design.names(texts)[:2] if self.design.other_way == NAME else (None, None)
 
     def _ask_choices(self, runner: QuestionRunner) -> tuple[OtherAnswers | None, np.ndarray | None]:
         """The log-odds of being chosen in both orders; and, of each case, those of the first of two equal people."""
@@ -187,7 +194,8 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         first = layout_of_same.arrange(
             read_log_odds(runner.ask(CHOICE, same)).reshape(*same.shape[:2], -1, ORDERS)[..., 0]
         )
-        return OtherAnswers(layout, preference), np.nanmean(first, axis=(1, 2))
+        names, genders = self._list_names(against)
+        return OtherAnswers(layout, preference, names=names, genders=genders), np.nanmean(first, axis=(1, 2))
 
     def plan(self) -> Plan:
         """How long the study takes, and how small an effect it can find; for a served model, what would be sent."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.decide.audit import audit_decisions
-from geobias.audits.decide.design import design_decisions
+from geobias.audits.decide.design import DecideOptions, design_decisions
 from geobias.audits.run_numbers import RunNumber, list_numbers
 from geobias.errors import InputError
 from geobias.integrations.recorded_answers import make_recorded_model
@@ -39,7 +39,7 @@ def load_documents(**metadata: Any) -> dict[str, Any]:
     tokenizer = _load_tokenizer(metadata)
     writers = {kind: PromptWriter(tokenizer, answers, metadata.get("chat")) for kind, answers in ANSWER_SETS.items()}
     questions = dict.fromkeys(
-        (kind, text) for kind, texts in design_decisions(**options).list_questions() for text in texts
+        (kind, text) for kind, texts in design_decisions(DecideOptions(**options)).list_questions() for text in texts
     )
     encoded = json.dumps(options, sort_keys=True)
     documents = [

@@ -6,8 +6,10 @@ Tried in this order:
 2. log-probabilities of texts (`ServedLM`), without a chat template;
 3. chats without log-probabilities: answers are sampled at temperature 1 and counted, refusals too.
 
-A candidate counts for an answer if the answer's word begins with it (" Ye" for "yes"). An answer that is not among the
-candidates gets the probability of the least likely one, which it has at most.
+A candidate counts for an answer if it is the answer's word, in any spelling; where no candidate is, if the word begins
+with it ("Ye" for "yes"). A spelling of several tokens is left out if others are one token ("YES" of SmolLM2 has 2.6 %
+of the probability of yes). An answer that is not among the candidates gets the probability of the least likely one,
+which it has at most.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -35,7 +36,7 @@ from geobias.models.served.served_lm import ServedLM
 from geobias.models.served.server_identity import candidate_distance, known_models, recognise_model
 
 CHAT = "chat/completions"
-CANDIDATES = (20, 5)  # asked for; servers allow different numbers
+CANDIDATES = (500, 20, 5)  # asked for; servers allow different numbers
 SAMPLED = 0  # in place of a number of candidates
 DEFAULT_SAMPLES, FEWEST_SAMPLES = 20, 2  # one sample would say nothing about its own error
 ANSWER_TOKENS = 24  # enough to tell an answer from a refusal
@@ -111,14 +112,8 @@ class ServedDecider(StreamingScorer, Decider):
         candidates = await self._get_candidates(text, self.candidates, connection)
         if not candidates:
             raise GeobiasError(f"The server at {self.endpoint.url} returned no log-probabilities this time. Try again.")
-        p = np.zeros(len(self.answers.words))
-        for token, log_p in candidates:
-            matches = [k for k, word in enumerate(self.answers.words) if _begins_word(token.strip(), word)]
-            if len(matches) == 1:
-                p[matches[0]] += math.exp(log_p)
-        least = candidates[-1][1]
-        with np.errstate(divide="ignore"):
-            return np.array([0, 0, *np.where(p > 0, np.log(p), least)])
+        log_p = [sum_spellings(candidates, self.answers.spellings(word)) for word in self.answers.words]
+        return np.array([0, 0, *(candidates[-1][1] if number is None else number for number in log_p)])
 
     async def _sample(self, text: str, connection: Connection) -> np.ndarray:
         """Count sampled answers. Each is a call of its own: not every server returns several at once."""
@@ -148,9 +143,14 @@ class ServedDecider(StreamingScorer, Decider):
         return f"{model_digest}:{hashlib.sha256(settings.encode()).hexdigest()[:16]}:decider:served"
 
 
-def _begins_word(token: str, word: str) -> bool:
-    """Whether an answer that begins with the token may be the word. "a" is an article and no choice of A."""
-    return token == word if len(word) == 1 else bool(token) and word.casefold().startswith(token.casefold())
+def sum_spellings(candidates: Candidates, spellings: Sequence[str]) -> float | None:
+    """log P of an answer from the candidates for its first token; None if none of them belongs to it."""
+    forms = {spelling.strip() for spelling in spellings}
+    tokens = [(token.strip(), log_p) for token, log_p in candidates]
+    numbers = [log_p for token, log_p in tokens if token in forms] or [
+        log_p for token, log_p in tokens if token and any(form.startswith(token) for form in forms)
+    ]
+    return float(np.logaddexp.reduce(numbers)) if numbers else None
 
 
 def load_served_decider(

@@ -26,7 +26,8 @@ PARTS = {
     "template_tokens": "template sentences are put together from tokenised parts, and masked ones are read once for "
     "all words (template_tokens.py, template_readers.py)",
     "token_tree": "causal models read all words of a region in one pass, as a tree (token_tree.py)",
-    "shared_prefixes": "causal models read what neighbouring texts begin with once (shared_prefixes.py)",
+    "shared_prefixes": "causal models read what neighbouring texts have in common once (shared_prefixes.py, "
+    "forked_rows.py)",
     "gpu_queue": "GPU: batches are queued ahead, and their results are read late (gpu_queue.py)",
 }
 

@@ -59,6 +59,7 @@ class FastPath:
         self.template_tokens = False
         self.token_tree = False
         self.shared_prefixes = False
+        self.forked_rows = False  # part of shared_prefixes
         self.users = 0  # how many scorers use the replaced layers now
         self._replacements = ExitStack()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,9 @@ import numpy as np
 import torch
 
 from geobias.models.batching import equal_length_batches, like_length_batches
+from geobias.models.fast.forked_rows import ForkedRows
 from geobias.models.fast.self_checks import small_beside
+from geobias.models.fast.template_readers import max_tree
 from geobias.models.fast.template_tokens import pad_rows
 
 if TYPE_CHECKING:
@@ -100,18 +103,25 @@ def _sum_runs(
         states.append(prefix_states.flatten(0, 1))
         state_count = len(states[0])
     rests = [texts.inputs[text][shared:] for text in members]
-    rest_starts = np.full(len(members), -1)  # where each text's own states begin among all
-    lengths = texts.shapes[members] - shared
+    room = max_tree(lm) - shared
+    may_fork = cache is not None and lm.fast.forked_rows and max(map(len, rests)) <= room
+    forks = ForkedRows.join(rests, run_of, partial(find_runs, budget=room) if may_fork else None)
+    run_of_fork = run_of[np.unique(forks.fork, return_index=True)[1]]
+    fork_starts = np.full(len(forks.ids), -1)  # where each fork's own states begin among all
+    lengths = np.array([len(ids) for ids in forks.ids])
     max_rows = max(1, 2 * lm.token_budget // (shared + int(lengths.max(initial=1))))
     for batch in like_length_batches(lengths, lm.token_budget, rows=max_rows):
         # What stands behind a token changes nothing at it, so rows may be filled up with any id.
-        padded = pad_rows([rests[index] for index in batch])
-        distinct, same = np.unique(np.column_stack([run_of[batch], padded]), axis=0, return_inverse=True)
+        parts = [pad_rows([part[fork] for fork in batch]) for part in (forks.ids, forks.ends, forks.positions)]
+        width = parts[0].shape[1]
+        distinct, same = np.unique(np.column_stack([run_of_fork[batch], *parts]), axis=0, return_inverse=True)
+        ids, ends, positions = np.split(distinct[:, 1:], 3, axis=1)
         if cache is None:
-            rest_states = lm.states(lm.tensor(distinct[:, 1:]))
+            rest_states = lm.states(lm.tensor(ids))
         else:
-            rest_states, _ = lm.read_on(distinct[:, 1:], repeat_cache(cache, distinct[:, 0]))
-        rest_starts[batch] = state_count + padded.shape[1] * same.reshape(-1)
+            forked = (ends, positions) if ends.any() else ()
+            rest_states, _ = lm.read_on(ids, repeat_cache(cache, distinct[:, 0]), *forked)
+        fork_starts[batch] = state_count + width * same.reshape(-1)
         states.append(rest_states.flatten(0, 1))
         state_count += len(states[-1])
     row_of = np.repeat(np.arange(len(rows)), text_starts[rows + 1] - text_starts[rows])
@@ -119,7 +129,8 @@ def _sum_runs(
     if not len(owner):
         return np.zeros(len(row_of))
     row = row_of[owner]
-    which = np.where(place < shared, run_of[row] * shared + place, rest_starts[row] + place - shared)
+    in_fork = fork_starts[forks.fork[row]] + forks.locate(row, place - shared)
+    which = np.where(place < shared, run_of[row] * shared + place, in_fork)
     needed, which = np.unique(which, return_inverse=True)
     states_read = torch.cat(states)[lm.tensor(needed)]
     values = lm.fast.head.log_p_of_many(states_read, which.reshape(-1), targets).cpu().numpy()

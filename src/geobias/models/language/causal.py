@@ -22,6 +22,7 @@ import torch
 import transformers
 
 from geobias.models.batching import Tokens
+from geobias.models.fast.forked_rows import mask_forks, reads_forks
 from geobias.models.fast.shared_prefixes import keeps_prefixes, score_runs
 from geobias.models.fast.template_readers import TemplateReader, TreeWords
 from geobias.models.fast.template_tokens import TemplateTokens, TokenRows, compose_template, find_spans
@@ -149,6 +150,7 @@ class CausalLM(LanguageModel):
             return
         allowed = self.fast.allowed
         self.fast.shared_prefixes = "shared_prefixes" in allowed and keeps_prefixes(self, tokens)
+        self.fast.forked_rows = self.fast.shared_prefixes and reads_forks(self, tokens)
         self.fast.token_tree = allowed >= {"token_tree", "template_tokens"} and reads_token_trees(self._core(), tokens)
         self.fast.template_tokens = self.fast.token_tree
 
@@ -159,12 +161,20 @@ class CausalLM(LanguageModel):
         return next((core for core in cores if isinstance(core, transformers.PreTrainedModel)), self.model.base_model)
 
     @torch.inference_mode()
-    def read_on(self, ids: np.ndarray, cache: Any = None) -> tuple[torch.Tensor, Any]:
+    def read_on(
+        self, ids: np.ndarray, cache: Any = None, ends: np.ndarray | None = None, positions: np.ndarray | None = None
+    ) -> tuple[torch.Tensor, Any]:
         """The last hidden layer of texts of one length, and the keys and values of all that was read until now.
 
-        `cache` is the second part of an earlier result, for texts that go on from there; it is used up.
+        `cache` is the second part of an earlier result, for texts that go on from there; it is used up. Forks behind it
+        (`forked_rows.py`) come with the end that each token is in, and its position behind what was read.
         """
-        output = self.run_model(self._core(), input_ids=self.tensor(ids), past_key_values=cache, use_cache=True)
+        inputs = {"input_ids": self.tensor(ids), "past_key_values": cache, "use_cache": True}
+        if ends is not None and positions is not None:
+            prefix = cache.get_seq_length()
+            inputs["attention_mask"] = mask_forks(ends, prefix, self.model.dtype, self.device)
+            inputs["position_ids"] = self.tensor(prefix + positions)
+        output = self.run_model(self._core(), **inputs)
         return output.last_hidden_state, output.past_key_values
 
     @torch.inference_mode()
