@@ -30,7 +30,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from transformers import AutoModel, AutoTokenizer
 
@@ -187,7 +186,10 @@ def list_clear_spans(rows: list[dict], find: Find, gazetteer: Gazetteer) -> list
 
 
 def read_states(places: Sequence[tuple[str, Span]], *, masked: bool) -> np.ndarray:
-    """spans x (layers x width): the mean hidden states of the bundled language model at the tokens of each span."""
+    """spans x (layers x width): the mean hidden states of the bundled language model at the tokens of each span.
+
+    NaN, which no threshold drops, for spans with characters that the model does not know.
+    """
     folder = embedded_folder() / "lm"
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
     contexts = []
@@ -195,7 +197,7 @@ def read_states(places: Sequence[tuple[str, Span]], *, masked: bool) -> np.ndarr
         name = tokenizer.mask_token if masked else text[start:end]
         before = text[max(start - CONTEXT, 0) : start]
         contexts.append((before + name + text[end : end + CONTEXT], len(before), len(before) + len(name)))
-    states = np.zeros((len(places), len(LAYERS) * model.config.hidden_size))
+    states = np.full((len(places), len(LAYERS) * model.config.hidden_size), np.nan)
     order = sorted(range(len(places)), key=lambda n: len(contexts[n][0]))
     for begin in range(0, len(order), BATCH_CONTEXTS):
         batch = order[begin : begin + BATCH_CONTEXTS]
@@ -211,16 +213,22 @@ def read_states(places: Sequence[tuple[str, Span]], *, masked: bool) -> np.ndarr
         hidden = torch.cat([layers[layer] for layer in LAYERS], dim=-1).numpy()
         for row, n in enumerate(batch):
             _, start, end = contexts[n]
-            inside = [k for k, (a, b) in enumerate(inputs.encodings[row].offsets) if a < end and start < b]
-            states[n] = hidden[row, inside].mean(axis=0) if inside else 0.0
+            encoding = inputs.encodings[row]
+            inside = [k for k, (a, b) in enumerate(encoding.offsets) if a < end and start < b]
+            if inside and tokenizer.unk_token_id not in [encoding.ids[k] for k in inside]:
+                states[n] = hidden[row, inside].mean(axis=0)
     return states
 
 
-def fit_regression(states: np.ndarray, examples: list[Example]) -> Pipeline:
-    regression = make_pipeline(StandardScaler(), LogisticRegression(C=PENALTY, max_iter=1000))
-    weights = np.array([example.weight for example in examples])
-    is_person = np.array([example.is_person for example in examples])
-    return regression.fit(states, is_person, logisticregression__sample_weight=weights)
+def fit_regression(states: np.ndarray, examples: list[Example]) -> tuple[np.ndarray, float]:
+    """Weights and intercept of the logistic regression, for states that are not standardised."""
+    known = ~np.isnan(states[:, 0])
+    is_person = np.array([example.is_person for example in examples])[known]
+    scaler = StandardScaler().fit(states[known])
+    regression = LogisticRegression(C=PENALTY, max_iter=1000)
+    regression.fit(scaler.transform(states[known]), is_person, np.array([e.weight for e in examples])[known])
+    weights = regression.coef_[0] / scaler.scale_
+    return weights, float(regression.intercept_[0] - weights @ scaler.mean_)
 
 
 def rename_people(rows: list[dict], country: dict[str, list[str]], seed: int) -> list[dict]:
@@ -246,13 +254,13 @@ def main() -> None:
     def read(spans: list[Example]) -> np.ndarray:
         return read_states([(example.text, example.span) for example in spans], masked=args.masked)
 
-    regression = fit_regression(read(examples), examples)
+    weights, intercept = fit_regression(read(examples), examples)
     rows = {split: read_rows(args.tweets / f"{split}.jsonl") for split in ("btc.dev", "wnut.dev", "wnut.test")}
     marked = list_clear_spans(read_marked("dev"), find, gazetteer)
     corpora = list_clear_spans([row for split in rows.values() for row in split], find, gazetteer)
-    log_odds = [regression.decision_function(read(spans)) for spans in (marked, corpora)]
+    log_odds = [read(spans) @ weights + intercept for spans in (marked, corpora)]
     is_person = [np.array([example.is_person for example in spans]) for spans in (marked, corpora)]
-    thresholds = np.quantile(np.concatenate(log_odds)[np.concatenate(is_person)], LOST)
+    thresholds = np.nanquantile(np.concatenate(log_odds)[np.concatenate(is_person)], LOST)
     print("| people dropped, of all | texts | people dropped | others dropped |\n|---|---|---|---|")
     for lost, threshold in zip(LOST, thresholds, strict=True):
         for texts, values, people in zip(("marked", "corpora"), log_odds, is_person, strict=True):
@@ -265,9 +273,9 @@ def main() -> None:
     for country in COUNTRIES:
         renamed = rename_people(named, names[country], args.seed)
         people = [example for example in list_clear_spans(renamed, find, gazetteer) if example.is_person]
-        lost_shares = (regression.decision_function(read(people))[:, None] < thresholds).sum(axis=0)
+        people_lost = ((read(people) @ weights + intercept)[:, None] < thresholds).sum(axis=0)
         persons = sum(len(row["persons"]) for row in renamed)
-        print(f"| {country} | {' | '.join(f'{100 * lost / persons:.1f}' for lost in lost_shares)} |", flush=True)
+        print(f"| {country} | {' | '.join(f'{100 * lost / persons:.1f}' for lost in people_lost)} |", flush=True)
 
 
 if __name__ == "__main__":
