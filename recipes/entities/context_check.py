@@ -31,7 +31,7 @@ import numpy as np
 import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from geobias.models.entity_finders import load_finder
 from geobias.models.sources import embedded_folder
@@ -191,7 +191,8 @@ def read_states(places: Sequence[tuple[str, Span]], *, masked: bool) -> np.ndarr
     NaN, which no threshold drops, for spans with characters that the model does not know.
     """
     folder = embedded_folder() / "lm"
-    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForMaskedLM.from_pretrained(folder).base_model.eval()
     contexts = []
     for text, (start, end) in places:
         name = tokenizer.mask_token if masked else text[start:end]
