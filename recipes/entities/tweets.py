@@ -23,6 +23,7 @@ import json
 import lzma
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from recipes.entities.detokenise import Token, join, merge
@@ -53,7 +54,7 @@ def read_conll(path: Path) -> list[tuple[list[str], list[str]]]:
     return [tweet for tweet in tweets if tweet[0]]
 
 
-def number_entities(words: list[str], tags: list[str]) -> tuple[list[Token], list[str]]:
+def number_entities(words: list[str], tags: list[str], kept: Mapping[str, str]) -> tuple[list[Token], list[str]]:
     """Give each token the number of its entity, and list the entities' kinds ("" for kinds not kept)."""
     tokens: list[Token] = []
     kinds: list[str] = []
@@ -62,7 +63,7 @@ def number_entities(words: list[str], tags: list[str]) -> tuple[list[Token], lis
         begin, _, kind = tag.partition("-")
         handle = bool(tokens) and tokens[-1][0] == "@" and kind == last  # "@" and its name, each tagged B
         if kind and (begin == "B" or kind != last) and not handle:
-            kinds.append(KINDS.get(kind, ""))
+            kinds.append(kept.get(kind, ""))
         last = kind
         tokens.append((word, len(kinds) - 1 if kind else None))
     return tokens, kinds
@@ -87,12 +88,12 @@ def is_absurd(name: str) -> bool:
     return not letters or name.lower().strip(".") in TITLES or len(name.split()) > 5
 
 
-def convert(words: list[str], tags: list[str], counts: Counter[str]) -> dict:
-    """One tweet as natural text with spans; `counts` notes what was dropped and why."""
-    raw, kinds = number_entities(words, tags)
+def convert(words: list[str], tags: list[str], counts: Counter[str], kept: Mapping[str, str] = KINDS) -> dict:
+    """One tweet as natural text with spans of the kinds kept; `counts` notes what was dropped and why."""
+    raw, kinds = number_entities(words, tags, kept)
     tokens = merge(raw)
     text, starts = join([word for word, _ in tokens])
-    spans: dict[str, list[list[int]]] = {"persons": [], "places": []}
+    spans: dict[str, list[list[int]]] = {kind: [] for kind in kept.values()}
     for number, kind in enumerate(kinds):
         if not kind:
             continue
