@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.audits.decide.page_tables import list_countries
+from geobias.audits.decide.page import list_countries
 from geobias.audits.decide.ranking import list_clear_cells, list_standing_out
 from geobias.report.findings import Finding, with_role
 from geobias.texts.scenarios import Scenario, load_scenarios
