@@ -16,7 +16,7 @@ import time
 import numpy as np
 import torch
 
-from geobias.audits.decide.design import DecideDesign, design_decisions
+from geobias.audits.decide.design import DecideDesign, DecideOptions, design_decisions
 from geobias.models.deciders.decider import ANSWER_SETS
 from geobias.models.deciders.lm_decider import LMDecider
 from geobias.models.language.language_model import LanguageModel
@@ -75,7 +75,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     lm = load(options.model, device="cpu", dtype="float32")
-    design = design_decisions()
+    design = design_decisions(DecideOptions())
     by_text = {}
     print("| question | texts | geobias, ms | loop, ms | ratio | largest difference |\n|---|---|---|---|---|---|")
     for kind in ANSWER_SETS:
