@@ -89,8 +89,8 @@ def reads_forks(lm: CausalLM, tokens: Sequence[int]) -> bool:
     in_order, all_seen = np.arange(ids.shape[1])[None], np.zeros_like(ends)
     try:
         by_fork, without_positions, without_mask = (
-            lm.read_on(ids, lm.read_on(prefix)[1], *how)[0][0]
-            for how in ((ends, positions), (ends, in_order), (all_seen, positions))
+            lm.read_on(ids, lm.read_on(prefix)[1], *layout)[0][0]
+            for layout in ((ends, positions), (ends, in_order), (all_seen, positions))
         )
     except Exception:  # architectures refuse such masks or positions in different ways
         return False
