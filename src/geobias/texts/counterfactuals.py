@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from geobias.scratch import ScratchArray, read_block
 from geobias.texts.lazy_texts import BlockShape, LazyTexts
 from geobias.texts.people import Person, Span
 from geobias.world.gazetteer import Gazetteer
@@ -131,28 +132,43 @@ class Counterfactuals(LazyTexts):
                 shown[i, draw] = genders.pop() if len(genders) == 1 else BOTH_GENDERS if genders else NO_GENDER
         return shown
 
-    def name_units(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def name_units(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Which names the renamed texts show: number of the text, number of the name, and the kind of every name.
 
-        A name is one, whichever countries have it; the same word as a first and as a last name is two.
+        A name is one, whichever countries have it; the same word as a first and as a last name is two. Last, where the
+        names of each original text start, and where the last ones end.
         """
         texts, names, keys = self.name_index
-        return texts, names, np.array([self.gazetteer.kinds.index(kind) for kind, _ in keys])
+        per_answer = [
+            sum(person.has("last") + bool(kinds[0]) for person, kinds in zip(people, self.first_kinds(i), strict=True))
+            for i, people in enumerate(self.people)
+        ]
+        starts = np.cumsum([0, *per_answer]) * len(self.countries) * self.draws
+        return texts, names, np.array([self.gazetteer.kinds.index(kind) for kind, _ in keys]), starts
 
     @cached_property
     def name_index(self) -> tuple[np.ndarray, np.ndarray, list[tuple[str, str]]]:
         """Numbers of texts and of names, as in `name_units`; and the kind and spelling of every name."""
         numbers: defaultdict[tuple[str, str], int] = defaultdict(lambda: len(numbers))  # in the order of appearance
-        answers: list[np.ndarray] = []
-        names: list[np.ndarray] = []
+        # On disk where they are many. A run of more than 2**31 renamed texts needs wider numbers.
+        dtype = np.int32 if len(self) < 2**31 else np.int64
+        answers, names = ScratchArray(dtype), ScratchArray(np.int32)
         for i in range(len(self.texts)):
             for c in range(len(self.countries)):
                 draws = (i * len(self.countries) + c) * self.draws + np.arange(self.draws)
                 for keys, per_draw in self._shown_names(i, c):
                     answers.append(np.repeat(draws, per_draw))
-                    names.append(np.fromiter(map(numbers.__getitem__, keys), np.int64, len(keys)))
-        empty = [np.array([], dtype=np.int64)]
-        return np.concatenate(answers or empty), np.concatenate(names or empty), list(numbers)
+                    names.append(np.fromiter(map(numbers.__getitem__, keys), np.int32, len(keys)))
+        return answers.finish(), names.finish(), list(numbers)
+
+    @cached_property
+    def text_lengths(self) -> np.ndarray:
+        """texts x countries x draws: the number of characters of each renamed text; on disk where they are many."""
+        lengths = ScratchArray(np.int32, self.shape[1:])
+        for i in range(len(self.texts)):
+            versions = [self._render_draws(i, c) for c in range(len(self.countries))]
+            lengths.append(np.array([[len(text) for text in texts] for texts in versions])[None])
+        return lengths.finish()
 
     def count_owners(self) -> Counter[tuple[str, str]]:
         """How many of these countries have each name (kind and spelling) in their lists."""
@@ -180,7 +196,9 @@ class Counterfactuals(LazyTexts):
         """countries x names: whether some renamed text of the country shows the name."""
         answers, names, keys = self.name_index
         used = np.zeros((len(self.countries), len(keys)), dtype=bool)
-        used[answers // self.draws % len(self.countries), names] = True
+        for start in range(0, len(answers), 2**20):
+            entries = slice(start, start + 2**20)
+            used[read_block(answers, entries) // self.draws % len(self.countries), read_block(names, entries)] = True
         return used
 
     def _shown_names(self, text: int, country: int) -> Iterator[tuple[list[tuple[str, str]], int]]:
