@@ -38,15 +38,9 @@ import numpy as np
 from scipy import sparse
 
 from geobias.measures.arrays import LazyValues, TextValues, divide
-from geobias.measures.crossed_variance import (
-    FEWEST_EFFECTIVE_TEXTS,
-    CrossedVariance,
-    LinearMeasure,
-    ValueSums,
-    effective_count,
-)
+from geobias.measures.crossed_variance import FEWEST_EFFECTIVE_TEXTS, CrossedVariance, LinearMeasure, effective_count
 from geobias.measures.estimates import Estimates
-from geobias.measures.name_blocks import NameBlock, rank_codes
+from geobias.measures.name_blocks import NameBlock, ValueSums, rank_codes
 from geobias.measures.uncertainty import Family, Uncertainty
 
 SMALLEST_EIGENVALUE = 1e-8  # of the covariates' correlations within countries; below, slopes cannot be separated
@@ -110,7 +104,7 @@ def _sum_slopes(
     texts, countries, _ = design.shape
     width = weights.shape[1]
     by_text = np.zeros((texts, countries, width))
-    by_unit = np.zeros((int(design.cell_unit.max(initial=-1)) + 1, countries * width))
+    by_unit = np.zeros((int(design.cells.unit.max(initial=-1)) + 1, countries * width))
     same_text = np.zeros((countries * width, countries * width))
     for block in design.blocks():
         centred, _ = _center(design, block.texts, covariates[block.texts], groups)
@@ -138,18 +132,19 @@ def _sum_by_name(design: CrossedVariance, block: NameBlock, values: np.ndarray) 
     Columns are countries and columns of values.
     """
     width, columns = values.shape[1], design.countries * values.shape[1]
-    unit, country = design.cell_unit[block.occurrence_cell], design.cell_country[block.occurrence_cell]
+    unit, country = design.cells.unit[block.occurrence_cell], design.cells.country[block.occurrence_cell]
     by_occurrence = np.column_stack(
         [np.bincount(block.occurrence, weights=values[block.answer, k], minlength=len(unit)) for k in range(width)]
     )
-    units = int(design.cell_unit.max(initial=-1)) + 1
+    units = int(design.cells.unit.max(initial=-1)) + 1
     _, text_unit = rank_codes(block.occurrence_text * units + unit, len(block.draws_per_text) * units)
     places = (country[:, None] * width + np.arange(width)).ravel()
-    by_unit, in_texts = (
-        sparse.csr_matrix((by_occurrence.ravel(), (np.repeat(rows, width), places)), shape=(size, columns))
-        for rows, size in ((unit, units), (text_unit, len(unit)))
-    )
-    return by_unit.toarray(), (in_texts.T @ in_texts).toarray()
+
+    def arrange(rows: np.ndarray, count: int) -> sparse.csr_matrix:
+        return sparse.csr_matrix((by_occurrence.ravel(), (np.repeat(rows, width), places)), shape=(count, columns))
+
+    in_texts = arrange(text_unit, len(unit))
+    return arrange(unit, units).toarray(), (in_texts.T @ in_texts).toarray()
 
 
 def adjust_for_covariates(

@@ -34,7 +34,7 @@ from scipy import stats
 
 from geobias.measures.arrays import TextValues, text_blocks
 from geobias.measures.estimates import NORMAL_QUANTILE, satterthwaite_df
-from geobias.measures.name_blocks import Cells, NameBlock, sum_design
+from geobias.measures.name_blocks import Cells, ColumnSums, NameBlock, ValueSums, sum_design
 from geobias.measures.uncertainty import ROUNDING, TAIL, Uncertainty
 from geobias.scratch import read_block
 
@@ -69,29 +69,6 @@ class NameUnits:
         entries = slice(None) if starts is None else slice(starts[texts.start], starts[texts.stop])
         answer, unit = (read_block(each, entries).astype(np.int64) for each in (self.answer, self.unit))
         return answer - texts.start * answers_per_text, unit
-
-
-@dataclass(frozen=True)
-class ValueSums:
-    """What the uncertainty of means needs of values (texts x countries x draws), summed over the counted draws.
-
-    Like the values, they can be multiplied by a number, and constants of text and country subtracted.
-    """
-
-    text_sums: np.ndarray  # texts x countries
-    draws_per_text: np.ndarray
-    squares: np.ndarray  # countries: of values minus the mean of their text and country
-    name_products: np.ndarray | None  # countries x kinds: Q; None where it is not needed
-
-    __array_ufunc__ = None  # a NumPy number times this is `__rmul__`
-
-    def __rmul__(self, factor: float) -> ValueSums:
-        products = None if self.name_products is None else factor**2 * self.name_products
-        return ValueSums(factor * self.text_sums, self.draws_per_text, factor**2 * self.squares, products)
-
-    def __sub__(self, constants: np.ndarray) -> ValueSums:
-        sums = self.text_sums - self.draws_per_text[:, None] * constants[:, :, 0]
-        return ValueSums(sums, self.draws_per_text, self.squares, self.name_products)
 
 
 Values: TypeAlias = TextValues | ValueSums
@@ -147,11 +124,10 @@ class CrossedVariance:
         for block in self._text_blocks:
             is_shown[self._read_entries(block)[1]] = True
         self._cell_number = np.cumsum(is_shown) - 1
-        self.cell_country, self.cell_unit = np.divmod(np.flatnonzero(is_shown), max(len(units.kind), 1))
-        self.cell_kind = units.kind[self.cell_unit]
+        cell_country, cell_unit = np.divmod(np.flatnonzero(is_shown), max(len(units.kind), 1))
+        self.cells = Cells(cell_country, cell_unit, units.kind[cell_unit])
         if self.has_name_variance:
-            cells = Cells(self.cell_country, self.cell_unit, self.cell_kind)
-            design = sum_design(self.blocks(), cells, self.countries, self.kinds)
+            design = sum_design(self.blocks(), self.cells, self.countries, self.kinds)
             self._moments, self._cell_share = design.moments, design.cell_count / self.total
             self._overlap = design.overlap * self.text_count / (self.text_count - 1) / self.total**2
 
@@ -190,25 +166,16 @@ class CrossedVariance:
 
     def summarise_columns(self, compute: Callable[[slice], Sequence[np.ndarray]]) -> list[ValueSums]:
         """The sums of several values, which are computed together for each block of texts."""
-        group = self.cell_country * self.kinds + self.cell_kind
-        columns: list[_ColumnSums] = []
+        columns: list[ColumnSums] = []
         for block in self.blocks():
-            counted, draws = self.counted[block.texts, None, :], np.maximum(block.draws_per_text, 1)
             values_of_block = compute(block.texts)
-            columns = columns or [_ColumnSums.of_design(self) for _ in values_of_block]
+            columns = columns or [self._start_sums() for _ in values_of_block]
             for column, values in zip(columns, values_of_block, strict=True):
-                sums = np.where(counted, values, 0).sum(axis=2)
-                within = np.where(counted, values - (sums / draws[:, None])[:, :, None], 0)
-                column.text_sums[block.texts] = sums
-                column.squares += (within**2).sum(axis=(0, 2))
-                if self.has_name_variance:
-                    weights = within.ravel()[block.answer]
-                    by_occurrence = np.bincount(block.occurrence, weights=weights, minlength=len(block.count))
-                    cells = block.occurrence_cell
-                    column.by_cell += np.bincount(cells, weights=by_occurrence, minlength=len(group))
-                    size = len(column.same_text)
-                    column.same_text += np.bincount(group[cells], weights=by_occurrence**2, minlength=size)
-        return [column.finish(self) for column in columns]
+                column.add(block, values, self.counted[block.texts])
+        return [column.finish(self.draws_per_text) for column in columns]
+
+    def _start_sums(self) -> ColumnSums:
+        return ColumnSums(self.shape, self.cells if self.has_name_variance else None, self.kinds)
 
     def means(self, values: Values) -> np.ndarray:
         """The countries' means over the counted answers."""
@@ -254,7 +221,7 @@ class CrossedVariance:
     @property
     def names_by_country(self) -> np.ndarray:
         """How many names the counted answers of each country show."""
-        return np.bincount(self.cell_country, minlength=self.countries)
+        return np.bincount(self.cells.country, minlength=self.countries)
 
     def linearize_change(self, after: LinearValues, before: np.ndarray) -> LinearMeasure:
         """100 * (mean after / mean before - 1) to first order: predictions (0 or 1) of renamed and original texts."""
@@ -311,7 +278,7 @@ class CrossedVariance:
         That is also the 95th percentile of half the difference between random halves of its names.
         """
         squares = np.zeros((self.countries, self.kinds))
-        np.add.at(squares, (self.cell_country, self.cell_kind), self._cell_share**2)
+        np.add.at(squares, (self.cells.country, self.cells.kind), self._cell_share**2)
         return NORMAL_QUANTILE * np.sqrt((squares * np.maximum(self.name_variances(values), 0)).sum(axis=1))
 
     def text_influence(self, values: Values) -> np.ndarray:
@@ -339,32 +306,6 @@ class CrossedVariance:
         covariance = np.einsum("kcd,ck,dk->cd", self._overlap, spread, spread)
         np.fill_diagonal(covariance, np.maximum(np.einsum("kcc,ck->c", self._overlap, variances), 0))
         return covariance
-
-
-@dataclass
-class _ColumnSums:
-    """Sums of one column of values, while blocks of texts are added to them."""
-
-    text_sums: np.ndarray
-    squares: np.ndarray
-    by_cell: np.ndarray  # cells: values minus the mean of their text and country
-    same_text: np.ndarray  # countries x kinds, flat: products of answers to the same text that show the same name
-
-    @classmethod
-    def of_design(cls, design: CrossedVariance) -> _ColumnSums:
-        texts, countries, _ = design.shape
-        return cls(
-            np.zeros((texts, countries)),
-            np.zeros(countries),
-            np.zeros(len(design.cell_kind)),
-            np.zeros(countries * design.kinds),
-        )
-
-    def finish(self, design: CrossedVariance) -> ValueSums:
-        group = design.cell_country * design.kinds + design.cell_kind
-        products = np.bincount(group, weights=self.by_cell**2, minlength=len(self.same_text)) - self.same_text
-        name_products = products.reshape(design.countries, design.kinds) if design.has_name_variance else None
-        return ValueSums(self.text_sums, design.draws_per_text, self.squares, name_products)
 
 
 def effective_count(squares: np.ndarray) -> float:

@@ -132,6 +132,65 @@ def _overlap_in_texts(block: NameBlock, cells: Cells, shape: tuple[int, ...]) ->
     return overlap
 
 
+@dataclass(frozen=True)
+class ValueSums:
+    """What the uncertainty of means needs of values (texts x countries x draws), summed over the counted draws.
+
+    Like the values, they can be multiplied by a number, and constants of text and country subtracted.
+    """
+
+    text_sums: np.ndarray  # texts x countries
+    draws_per_text: np.ndarray
+    squares: np.ndarray  # countries: of values minus the mean of their text and country
+    name_products: np.ndarray | None  # countries x kinds: Q; None where it is not needed
+
+    __array_ufunc__ = None  # a NumPy number times this is `__rmul__`
+
+    def __rmul__(self, factor: float) -> ValueSums:
+        products = None if self.name_products is None else factor**2 * self.name_products
+        return ValueSums(factor * self.text_sums, self.draws_per_text, factor**2 * self.squares, products)
+
+    def __sub__(self, constants: np.ndarray) -> ValueSums:
+        sums = self.text_sums - self.draws_per_text[:, None] * constants[:, :, 0]
+        return ValueSums(sums, self.draws_per_text, self.squares, self.name_products)
+
+
+class ColumnSums:
+    """The sums of one column of values, while blocks of texts are added. Without cells, nothing is summed by name."""
+
+    def __init__(self, shape: tuple[int, int, int], cells: Cells | None, kinds: int) -> None:
+        texts, countries, _ = shape
+        self.text_sums, self.squares = np.zeros((texts, countries)), np.zeros(countries)
+        self.cells, self.products_shape = cells, (countries, kinds)
+        if cells is not None:
+            self._group = cells.country * kinds + cells.kind
+            self._by_cell = np.zeros(len(cells.kind))  # values minus the mean of their text and country
+            self._same_text = np.zeros(countries * kinds)  # products of answers to one text that show the same name
+
+    def add(self, block: NameBlock, values: np.ndarray, counted: np.ndarray) -> None:
+        """Add the values (texts x countries x draws) of a block of texts."""
+        is_counted, draws = counted[:, None, :], np.maximum(block.draws_per_text, 1)
+        sums = np.where(is_counted, values, 0).sum(axis=2)
+        within = np.where(is_counted, values - (sums / draws[:, None])[:, :, None], 0)
+        self.text_sums[block.texts] = sums
+        self.squares += (within**2).sum(axis=(0, 2))
+        if self.cells is not None:
+            weights, cell = within.ravel()[block.answer], block.occurrence_cell
+            by_occurrence = np.bincount(block.occurrence, weights=weights, minlength=len(block.count))
+            self._by_cell += np.bincount(cell, weights=by_occurrence, minlength=len(self._by_cell))
+            self._same_text += self._sum_groups(self._group[cell], by_occurrence**2)
+
+    def finish(self, draws_per_text: np.ndarray) -> ValueSums:
+        products = None
+        if self.cells is not None:
+            products = self._sum_groups(self._group, self._by_cell**2) - self._same_text
+            products = products.reshape(self.products_shape)
+        return ValueSums(self.text_sums, draws_per_text, self.squares, products)
+
+    def _sum_groups(self, groups: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        return np.bincount(groups, weights=numbers, minlength=len(self._same_text))
+
+
 def rank_codes(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """The distinct codes in order, and which of them each is, as `np.unique` gives them; all are below `size`.
 

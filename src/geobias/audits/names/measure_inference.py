@@ -17,8 +17,9 @@ from geobias.audits.names.result import (
     SmallestEffects,
 )
 from geobias.measures.change import Change, country_mean, kl_by_text, predict_classes, tone_difference
-from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, Values, ValueSums
+from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, Values
 from geobias.measures.estimates import Estimates
+from geobias.measures.name_blocks import ValueSums
 from geobias.measures.uncertainty import Family
 from geobias.report.results import number
 from geobias.scratch import read_block

@@ -71,19 +71,18 @@ def measure_rarity(
     """Adjust for the first set of covariates that vary within countries, over the counted answers that have them."""
     if len(countries) < 2 or not variance.total:
         return None
-    counted = variance.counted
     for names, lm, values, is_known in covariate_sets:
-        if (counted & ~is_known).any():
-            variance = crossed_variance(counted & is_known)
-        if not variance.total:
+        takes_part = variance.counted & is_known
+        design = variance if (takes_part == variance.counted).all() else crossed_variance(takes_part)
+        if not design.total:
             continue
-        adjustment = adjust_for_covariates(variance, deltas, values, genders)
+        adjustment = adjust_for_covariates(design, deltas, values, genders)
         if adjustment is None:
             continue
         return RarityAdjustment(
             lm=lm,
-            texts=variance.text_count,
-            draws=int(variance.draws_per_text.max()),
+            texts=design.text_count,
+            draws=int(design.draws_per_text.max()),
             covariates=[RarityCovariate(name, adjustment.slopes.at(k)) for k, name in enumerate(names)],
             countries=[
                 CountryRarity(
@@ -153,9 +152,9 @@ def measure_shared_names(
     """For every country with enough names of both kinds: the slope of delta on the share of shared names."""
     if not variance.total:
         return []
-    is_shared = shared_names.is_shared[variance.cell_unit]
-    shared = np.bincount(variance.cell_country[is_shared], minlength=len(countries))
-    unshared = np.bincount(variance.cell_country[~is_shared], minlength=len(countries))
+    is_shared = shared_names.is_shared[variance.cells.unit]
+    shared = np.bincount(variance.cells.country[is_shared], minlength=len(countries))
+    unshared = np.bincount(variance.cells.country[~is_shared], minlength=len(countries))
     has_enough = np.minimum(shared, unshared) >= FEWEST_NAMES
     estimates = estimate_slopes_by_country(variance, deltas, shared_names.share, genders, has_enough)
     return [
