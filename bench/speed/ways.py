@@ -43,6 +43,7 @@ class Way:
     counts: str = "texts"  # what a batch size counts
     reads_all: bool = False  # the vocabulary projection is held for every token
     sorts: bool = False  # texts by their length, so that it shows what it can with many of them only
+    precision: str | None = None  # another than that of the table: its scores differ, and are not checked
 
     def candidates(self, device: str) -> tuple[int, ...]:
         return self.cuda_sizes if device.startswith("cuda") and self.cuda_sizes else self.sizes
