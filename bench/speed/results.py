@@ -86,6 +86,8 @@ def remarks(table: dict[str, Any]) -> list[str]:
         f"Largest difference between methods, float32: {largest:.1e}. "
         f"Matrix rate: {table['matrix_rate'] / 1e9:,.0f} GFLOP/s. A text needs {table['needed'] / 1e9:.2f} GFLOP."
     )
+    for name, (precision, difference) in table.get("other_precisions", {}).items():
+        lines.append(f"{name} computes in {precision}: its scores differ by up to {difference:.1e}.")
     if table.get("profile"):
         shares = ", ".join(f"{short(name)} {100 * share:.0f} %" for name, share in table["profile"])
         lines.append(f"Where the time of geobias goes: {shares}.")
