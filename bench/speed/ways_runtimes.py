@@ -135,6 +135,6 @@ CLASSIFY = [
     Way("torch.compile", compiled, SIZES, (64, 256, 1024), sorts=True),
     Way("ONNX Runtime", onnx_runtime(), SIZES, sorts=True),
     Way("OpenVINO", openvino(), SIZES, sorts=True),
-    Way("ONNX Runtime, int8", onnx_runtime(int8=True), SIZES, sorts=True, precision="int8"),
-    Way("OpenVINO, int8", openvino(int8=True), SIZES, sorts=True, precision="int8"),
+    Way("ONNX Runtime int8", onnx_runtime(int8=True), SIZES, sorts=True, precision="int8"),
+    Way("OpenVINO int8", openvino(int8=True), SIZES, sorts=True, precision="int8"),
 ]

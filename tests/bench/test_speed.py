@@ -79,8 +79,9 @@ def test_ways_of_another_precision_give_nearly_the_same(work: str, folders: dict
     texts = list(PARTS.texts(work))
     plain = next(way for way in ways(work) if way.name == "plain loop").prepare(str(folders[work]), "cpu", "float32")
     expected = plain.score(texts, 8)
+    modules = {"ONNX Runtime int8": "onnxruntime", "OpenVINO int8": "nncf", "llama.cpp": "llama_cpp"}
     for way in (way for way in ways(work) if way.precision):
-        pytest.importorskip({"llama.cpp": "llama_cpp"}.get(way.name, way.name.split(",")[0].replace(" ", "").lower()))
+        pytest.importorskip(modules[way.name])
         scores = way.prepare(str(folders[work]), "cpu", "float32").score(texts, 8)
         assert np.abs(scores - expected).max() < 0.05
 
