@@ -51,7 +51,9 @@ class ChecksumClassifier(Classifier):
         checksums = np.fromiter(map(zlib.crc32, map(str.encode, texts)), np.uint32, len(texts))
         positive = checksums / 2**32
         self.count += len(texts)
-        (self.folder / str(os.getpid())).write_text(f"{self.count} {peak_memory()} {time.process_time()}")
+        temporary = self.folder.with_name(f"{os.getpid()}.tmp")
+        temporary.write_text(f"{self.count} {peak_memory()} {time.process_time()}")
+        temporary.replace(self.folder / str(os.getpid()))  # a kill leaves the last count
         return np.column_stack([1 - positive, positive, np.zeros(len(texts))])
 
 
@@ -63,11 +65,7 @@ def peak_memory() -> int:
 def read_workers(folder: Path) -> dict[int, tuple[int, int, float]]:
     """By process, the texts that it has scored, its peak memory and its processor time."""
     contents = {int(file.name): file.read_text().split() for file in folder.iterdir()}
-    return {
-        process: (int(parts[0]), int(parts[1]), float(parts[2]))
-        for process, parts in contents.items()
-        if len(parts) == 3  # else it is being written
-    }
+    return {process: (int(parts[0]), int(parts[1]), float(parts[2])) for process, parts in contents.items()}
 
 
 def sum_processor_time(folder: Path) -> float:

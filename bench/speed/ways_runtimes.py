@@ -4,7 +4,7 @@ Models are exported when a row is loaded. All rows tokenise, sort and pad as the
 torch. Rows in int8 have another precision than the rest of their table: their scores differ.
 
 Not here: CrossEncoder of sentence-transformers (6.2) takes pairs of texts only, and its ONNX and OpenVINO backends need
-optimum, which requires an older transformers. vLLM requires another torch than the one that geobias is tested with.
+optimum, which requires an older transformers. No vLLM from 0.13 to 0.33 fits constraints.txt.
 """
 
 from __future__ import annotations
