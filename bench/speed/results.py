@@ -196,7 +196,8 @@ def millions(result: dict[str, Any]) -> str:
         )  # fmt: skip
         lines.append("| " + " | ".join(shown) + " |")
     exponents = ", ".join(f"{name} {value:.2f}" for name, value in result["exponents"].items() if value is not None)
-    return "\n".join([*lines, "", f"Fitted exponents against the number of texts: {exponents}.", ""])
+    fitted = [f"Fitted exponents against the number of texts: {exponents}.", ""] if exponents else []
+    return "\n".join([*lines, "", *fitted])
 
 
 def parts(tables: Sequence[dict[str, Any]]) -> str:
