@@ -36,7 +36,7 @@ MODELS = {
 }
 ROUNDS = 3
 CHECKED = {"aul": 2, "pll": 1, "classify": 2, "causal": 1}  # units of texts
-PACKAGES = ("geobias", "torch", "transformers", "tokenizers", "numpy", "minicons")
+PACKAGES = ("geobias", "torch", "transformers", "tokenizers", "numpy", "minicons", "onnxruntime", "openvino")
 
 
 def main() -> None:
@@ -84,12 +84,16 @@ def measure_table(
                 workers.pop(way.name).close()
                 continue
             scores[way.name] = np.array(worker.ask("check", count=CHECKED[kind] * parts.unit(kind))["scores"])
-        differences = agreement(scores)
+        all_differences = agreement(scores)
+        precisions = {way.name: way.precision for way in table_ways if way.precision and way.name in scores}
+        differences = {name: value for name, value in all_differences.items() if name not in precisions}
         if wrong := disagreements(differences):
             sys.exit(f"{kind}, {model}: these ways do not give what {next(iter(scores))} gives: {'; '.join(wrong)}")
         if dtype != "float32":
-            for worker in workers.values():
-                worker.ask("load", dtype=dtype)
+            for name, worker in list(workers.items()):
+                if "left_out" in (answer := worker.ask("load", dtype=dtype)):
+                    left_out[name] = answer["left_out"]
+                    workers.pop(name).close()
         pilots = {name: worker.ask("pilot", seconds=seconds) for name, worker in workers.items()}
         rate_worker = workers["matrix rate"] = Worker(**setup)
         rate = rate_worker.ask("rate", device=device, dtype=dtype)["rate"]
@@ -131,6 +135,7 @@ def measure_table(
         "matrix_rate": rate,
         "needed": float(cost.mean()),
         "differences": differences,
+        "other_precisions": {name: [each, all_differences[name]] for name, each in precisions.items()},
         "left_out": left_out,
         "profile": profile,
         "rows": rows,

@@ -1,11 +1,10 @@
 """The names audit's engine, store and measures over millions of renamed texts, on Ray workers of this machine.
 
-    python -m bench.speed.hundred_million [--millions 1,3,10] [--engine-only 30] [--resume 3] [--json OUT]
+    python -m bench.speed.hundred_million [--millions 1,10,100] [--resume 10] [--json OUT]
 
 The classifier is synthetic: a checksum of each text, so that nearly all of the time is the tool's. Every run is a
 process of its own with an empty store. During it one worker is killed every minute. The run of `--resume` is killed
-(SIGKILL) when half of its texts are scored, and started again. `--engine-only` leaves out the measures, whose memory
-limits the size.
+(SIGKILL) when half of its texts are scored, and started again.
 """
 
 from __future__ import annotations
@@ -29,7 +28,9 @@ from typing import Any
 
 import numpy as np
 
+from geobias.measures.arrays import text_blocks
 from geobias.models.scorer import Classifier, probability_columns
+from geobias.scratch import read_block
 
 COUNTRIES, DRAWS, CORES = 17, 50, 2
 SECONDS_BETWEEN_KILLS = 60.0
@@ -50,7 +51,9 @@ class ChecksumClassifier(Classifier):
         checksums = np.fromiter(map(zlib.crc32, map(str.encode, texts)), np.uint32, len(texts))
         positive = checksums / 2**32
         self.count += len(texts)
-        (self.folder / str(os.getpid())).write_text(f"{self.count} {peak_memory()} {time.process_time()}")
+        temporary = self.folder.with_name(f"{os.getpid()}.tmp")
+        temporary.write_text(f"{self.count} {peak_memory()} {time.process_time()}")
+        temporary.replace(self.folder / str(os.getpid()))  # a kill leaves the last count
         return np.column_stack([1 - positive, positive, np.zeros(len(texts))])
 
 
@@ -62,11 +65,7 @@ def peak_memory() -> int:
 def read_workers(folder: Path) -> dict[int, tuple[int, int, float]]:
     """By process, the texts that it has scored, its peak memory and its processor time."""
     contents = {int(file.name): file.read_text().split() for file in folder.iterdir()}
-    return {
-        process: (int(parts[0]), int(parts[1]), float(parts[2]))
-        for process, parts in contents.items()
-        if len(parts) == 3  # else it is being written
-    }
+    return {process: (int(parts[0]), int(parts[1]), float(parts[2])) for process, parts in contents.items()}
 
 
 def sum_processor_time(folder: Path) -> float:
@@ -86,7 +85,7 @@ def make_rows(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def run_audit(texts: int, folder: Path, *, with_measures: bool) -> None:
+def run_audit(texts: int, folder: Path) -> None:
     """One audit in this process; its times, counts and memory go to `folder/report.json`."""
     import ray
 
@@ -115,17 +114,22 @@ def run_audit(texts: int, folder: Path, *, with_measures: bool) -> None:
         "start_memory": start_memory,
         "memory_scoring": peak_memory(),
         "workers_killed": killer.kills,
-        "checksum": float(answers[0].renamed.sum()),
+        "checksum": sum_positive(answers[0].renamed),
     }
     ray.shutdown()
-    if with_measures:
-        began, processor_began = time.perf_counter(), time.process_time()
-        result = study.measure(answers)
-        report["seconds_measuring"] = time.perf_counter() - began
-        report["processor_seconds_measuring"] = time.process_time() - processor_began
-        report["memory_measuring"] = peak_memory()
-        report["delta"] = result.classifiers[0].countries[0].delta
+    began, processor_began = time.perf_counter(), time.process_time()
+    result = study.measure(answers)
+    report["seconds_measuring"] = time.perf_counter() - began
+    report["processor_seconds_measuring"] = time.process_time() - processor_began
+    report["memory_measuring"] = peak_memory()
+    report["delta"] = result.classifiers[0].countries[0].delta
     (folder / "report.json").write_text(json.dumps(report))
+
+
+def sum_positive(probabilities: np.ndarray) -> float:
+    """The sum of all probabilities of the second label, block by block."""
+    blocks = text_blocks(len(probabilities), int(np.prod(probabilities.shape[1:])))
+    return sum(float(read_block(probabilities, block)[..., 1].sum()) for block in blocks)
 
 
 class WorkerKiller:
@@ -155,13 +159,13 @@ class WorkerKiller:
                     self.kills += 1
 
 
-def start_audit(texts: int, folder: Path, *, with_measures: bool) -> subprocess.Popen[bytes]:
+def start_audit(texts: int, folder: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "bench.speed.hundred_million", "--run", str(texts), "--folder", str(folder)]
     environment = os.environ | {"GEOBIAS_CACHE": str(folder / "store")}
-    return subprocess.Popen(command + ["--measures"] * with_measures, env=environment)
+    return subprocess.Popen(command, env=environment)
 
 
-def measure_size(millions: float, *, with_measures: bool = True, is_killed: bool = False) -> dict[str, Any]:
+def measure_size(millions: float, *, is_killed: bool) -> dict[str, Any]:
     """One audit of so many million renamed texts in a process of its own; killed once on the way if `is_killed`."""
     texts = round(millions * 1e6 / COUNTRIES / DRAWS)
     folder = Path(tempfile.mkdtemp(prefix="geobias-millions-"))
@@ -169,7 +173,7 @@ def measure_size(millions: float, *, with_measures: bool = True, is_killed: bool
         row: dict[str, Any] = {"killed": is_killed}
         if is_killed:
             (folder / "workers").mkdir()
-            process = start_audit(texts, folder, with_measures=with_measures)
+            process = start_audit(texts, folder)
             while sum(count for count, *_ in read_workers(folder / "workers").values()) < texts * COUNTRIES * DRAWS / 2:
                 if process.poll() is not None:
                     sys.exit("The audit ended before it could be killed: use more texts with --resume.")
@@ -177,7 +181,7 @@ def measure_size(millions: float, *, with_measures: bool = True, is_killed: bool
             process.kill()
             process.wait()
             row["scored_before_kill"] = sum(count for count, *_ in read_workers(folder / "workers").values())
-        if start_audit(texts, folder, with_measures=with_measures).wait():
+        if start_audit(texts, folder).wait():
             sys.exit(f"The audit of {millions:g} million texts failed: see the lines above.")
         row |= json.loads((folder / "report.json").read_text())
         workers = read_workers(folder / "workers")
@@ -201,18 +205,15 @@ def fit_exponent(rows: Sequence[dict[str, Any]], name: str) -> float | None:
 def main() -> None:
     options = _options()
     if options.run:
-        run_audit(options.run, options.folder, with_measures=options.measures)
+        run_audit(options.run, options.folder)
         return
     from bench.speed.__main__ import command_line, machine, versions
     from bench.speed.worker import wall
 
     rows = []
-    for millions, with_measures, is_killed in (
-        *((size, True, False) for size in options.millions),
-        *((size, False, False) for size in options.engine_only),
-        *((size, True, True) for size in options.resume),
-    ):
-        row = measure_size(millions, with_measures=with_measures, is_killed=is_killed)
+    sizes = [*((size, False) for size in options.millions), *((size, True) for size in options.resume)]
+    for millions, is_killed in sizes:
+        row = measure_size(millions, is_killed=is_killed)
         print(json.dumps(row), flush=True)
         rows.append(row)
     names = (
@@ -244,13 +245,11 @@ def _options() -> argparse.Namespace:
         return [float(part) for part in text.split(",") if part]
 
     parser = argparse.ArgumentParser(prog="python -m bench.speed.hundred_million")
-    parser.add_argument("--millions", type=list_sizes, default=[1.0, 3.0, 10.0], help="sizes with measures")
-    parser.add_argument("--engine-only", type=list_sizes, default=[], help="sizes without measures")
-    parser.add_argument("--resume", type=list_sizes, default=[3.0], help="sizes of runs that are killed and resumed")
+    parser.add_argument("--millions", type=list_sizes, default=[1.0, 10.0, 100.0], help="sizes")
+    parser.add_argument("--resume", type=list_sizes, default=[10.0], help="sizes of runs that are killed and resumed")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--run", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--measures", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 

@@ -60,16 +60,30 @@ SIZES = {
 
 
 def folder_of(name: str, parts: Parts, cache: Path = CACHE) -> Path:
-    """The folder of a model by its name here, made when it is not there yet; embedded ones are there always."""
+    """The folder of a model by its name here, made when it is not there yet."""
     if name in EMBEDDED:
-        from geobias.models.sources import locate_weights
-
-        return Path(locate_weights(name))
+        return _plain_folder(name, cache)
     size = SIZES[name]
     made_of = json.dumps([asdict(size), asdict(parts)]).encode()
     folder = cache / f"{name}-{hashlib.blake2b(made_of, digest_size=4).hexdigest()}"
     if not (folder / "config.json").is_file():
         make(size, parts, folder)
+    return folder
+
+
+def _plain_folder(name: str, cache: Path) -> Path:
+    """A folder that transformers can read by itself: bundled classifiers share the tokenizer of the language model."""
+    from geobias.models.load import load_classifier
+    from geobias.models.sources import locate_weights
+
+    source = Path(locate_weights(name))
+    if (source / "tokenizer.json").is_file():
+        return source
+    weights = hashlib.blake2b((source / "config.json").read_bytes(), digest_size=4).hexdigest()
+    folder = cache / f"{source.name}-{weights}"
+    if not (folder / "config.json").is_file():
+        classifier: Any = load_classifier(name, device="cpu", dtype="float32")
+        _write(classifier.model, classifier.tokenizer, folder)
     return folder
 
 
@@ -86,6 +100,10 @@ def make(size: Size, parts: Parts, folder: Path) -> None:
         model = transformers.AutoModelForCausalLM.from_config(config)
     else:
         model = transformers.AutoModelForMaskedLM.from_config(config)
+    _write(model, tokenizer, folder)
+
+
+def _write(model: Any, tokenizer: Any, folder: Path) -> None:
     temporary = folder.with_name(f"{folder.name}.{os.getpid()}")
     with quiet_transformers():
         tokenizer.save_pretrained(temporary)

@@ -86,6 +86,8 @@ def remarks(table: dict[str, Any]) -> list[str]:
         f"Largest difference between methods, float32: {largest:.1e}. "
         f"Matrix rate: {table['matrix_rate'] / 1e9:,.0f} GFLOP/s. A text needs {table['needed'] / 1e9:.2f} GFLOP."
     )
+    for name, (precision, difference) in table.get("other_precisions", {}).items():
+        lines.append(f"{name} computes in {precision}: its scores differ by up to {difference:.1e}.")
     if table.get("profile"):
         shares = ", ".join(f"{short(name)} {100 * share:.0f} %" for name, share in table["profile"])
         lines.append(f"Where the time of geobias goes: {shares}.")
@@ -194,7 +196,8 @@ def millions(result: dict[str, Any]) -> str:
         )  # fmt: skip
         lines.append("| " + " | ".join(shown) + " |")
     exponents = ", ".join(f"{name} {value:.2f}" for name, value in result["exponents"].items() if value is not None)
-    return "\n".join([*lines, "", f"Fitted exponents against the number of texts: {exponents}.", ""])
+    fitted = [f"Fitted exponents against the number of texts: {exponents}.", ""] if exponents else []
+    return "\n".join([*lines, "", *fitted])
 
 
 def parts(tables: Sequence[dict[str, Any]]) -> str:

@@ -9,6 +9,8 @@ quantity, and `agreement` is the difference of each from the first: nothing is t
     minicons                                  its documented calls
     Hugging Face pipeline                     its documented calls
     plain loop                                what a careful person writes with transformers alone
+    torch.compile, ONNX Runtime, OpenVINO     their documented calls around the plain loop
+    llama.cpp                                 llama-cpp-python's documented calls
     geobias                                   this package: `load(...).scorer(...)`, `load_classifier(...)`
 """
 
@@ -43,19 +45,20 @@ class Way:
     counts: str = "texts"  # what a batch size counts
     reads_all: bool = False  # the vocabulary projection is held for every token
     sorts: bool = False  # texts by their length, so that it shows what it can with many of them only
+    precision: str | None = None  # another than that of the table: its scores differ, and are not checked
 
     def candidates(self, device: str) -> tuple[int, ...]:
         return self.cuda_sizes if device.startswith("cuda") and self.cuda_sizes else self.sizes
 
 
 def ways(work: str) -> list[Way]:
-    from bench.speed import ways_masked, ways_other
+    from bench.speed import ways_llama, ways_masked, ways_other, ways_runtimes
 
     return {
         "aul": ways_masked.AUL,
         "pll": ways_masked.PLL,
-        "classify": ways_other.CLASSIFY,
-        "causal": ways_other.CAUSAL,
+        "classify": [*ways_other.CLASSIFY[:-1], *ways_runtimes.CLASSIFY, ways_other.CLASSIFY[-1]],
+        "causal": [*ways_other.CAUSAL[:-1], *ways_llama.CAUSAL, ways_other.CAUSAL[-1]],
     }[work]
 
 

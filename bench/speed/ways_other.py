@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 import transformers
+from scipy.special import softmax
 
-from bench.speed.ways import Ready, Way, load_model
+from bench.speed.ways import Ready, Score, Way, load_model
 from bench.speed.ways_masked import geobias
 from geobias.models.load import load_classifier
 from geobias.texts.templates import unmark
@@ -52,23 +53,33 @@ def pipeline(folder: str, device: str, dtype: str) -> Ready:
     return Ready(score, pipe.model)
 
 
-def plain_classify(folder: str, device: str, dtype: str) -> Ready:
-    """Sorted by length, padded to the longest of the batch, no gradients."""
-    model, tokenizer = load_model(transformers.AutoModelForSequenceClassification, folder, device, dtype)
+def classify_sorted(tokenizer: Any, labels: int, compute: Callable[[Any], np.ndarray]) -> Score:
+    """Sorted by length, padded to the longest of the batch; `compute` gives the logits of a batch."""
 
-    @torch.inference_mode()
     def score(texts: Sequence[str], size: int) -> np.ndarray:
         encoded = tokenizer(list(texts), truncation=True)
         order = np.argsort([len(ids) for ids in encoded["input_ids"]], kind="stable")
-        scores = np.empty((len(texts), model.config.num_labels))
+        scores = np.empty((len(texts), labels))
         for batch_rows in np.split(order, range(size, len(order), size)):
             batch = tokenizer.pad(
                 {key: [values[i] for i in batch_rows] for key, values in encoded.items()}, return_tensors="pt"
             )
-            scores[batch_rows] = model(**batch.to(device)).logits.float().softmax(-1).cpu().numpy()
+            scores[batch_rows] = softmax(compute(batch), axis=-1)
         return scores
 
-    return Ready(score, model)
+    return score
+
+
+def plain_classify(folder: str, device: str, dtype: str) -> Ready:
+    """No gradients, and no padding beyond the longest text of a batch."""
+    model, tokenizer = load_model(transformers.AutoModelForSequenceClassification, folder, device, dtype)
+
+    @torch.inference_mode()
+    def compute(batch: Any) -> np.ndarray:
+        logits: np.ndarray = model(**batch.to(device)).logits.float().cpu().numpy()
+        return logits
+
+    return Ready(classify_sorted(tokenizer, model.config.num_labels, compute), model)
 
 
 def geobias_classify(folder: str, device: str, dtype: str) -> Ready:

@@ -15,10 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from geobias.engine import ask as engine
-from geobias.engine.ask import ask
+from geobias.engine.ask import ask, ask_in_blocks
 from geobias.engine.store import FILES_BEFORE_MERGING
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import Scorer, StreamingScorer
+from geobias.texts.lazy_texts import LazyTexts
 from tests.conftest import posix_only
 
 
@@ -44,6 +45,35 @@ def test_distinct_texts_once_in_the_order_asked() -> None:
     np.testing.assert_array_equal(answers.scores[:, 0], [2, 1, 2, 3, 1] * 30)
     assert sorted(scorer.asked) == ["a", "bb", "ccc"]
     assert (answers.distinct, answers.scored) == (3, 3)
+
+
+class Grid(LazyTexts):
+    """Three texts of every length from 1 to 8."""
+
+    shape = (8, 3, 1)
+
+    def at(self, first: int, second: int, third: int) -> str:
+        return "abc"[second] * (first + 1)
+
+
+def test_blocks_give_the_same_scores_and_resume(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "TEXTS_AT_ONCE", 7)
+    ask(Lengths(), ["aaa", "bbb"])
+    scorer = Lengths()
+    answers = ask_in_blocks(scorer, Grid(), label="lengths")
+    np.testing.assert_array_equal(answers.scores[:, 0], np.repeat(np.arange(1, 9), 3))
+    assert (answers.distinct, answers.scored, len(scorer.asked)) == (24, 22, 22)
+    assert ask_in_blocks(Lengths(), Grid(), label="lengths").scored == 0
+
+
+def test_a_paid_text_is_never_scored_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "TEXTS_AT_ONCE", 7)
+    scorer = Lengths()
+    scorer.paid = True
+    same_texts = Grid()
+    monkeypatch.setattr(same_texts, "at", lambda *position: "same")
+    assert ask_in_blocks(scorer, same_texts, label="paid").distinct == 1
+    assert scorer.asked == ["same"]
 
 
 def test_a_text_is_scored_once_ever() -> None:

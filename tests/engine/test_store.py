@@ -604,3 +604,15 @@ def test_a_cache_that_cannot_be_cleared_is_an_input_error(run: Run, monkeypatch:
     monkeypatch.setattr(Path, "unlink", refuse)
     code, _, err = run("cache", "--clear")
     assert code == 2 and "Cannot write" in err and "Permission denied" in err
+
+
+def test_large_files_are_not_merged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "ROWS_BEFORE_MERGING", 4)
+    monkeypatch.setattr(store, "LARGE_FILE_BYTES", 1)
+    scores = open_store()
+    for i in range(12):
+        scores.add([f"{i}", f"{i}!"], np.full((2, 1), float(i)))
+    scores.tidy()
+    assert scores.folder is not None
+    assert len(list(scores.folder.glob("*.parquet"))) == 6
+    np.testing.assert_array_equal(open_store().lookup([f"{i}!" for i in range(12)])[:, 0], np.arange(12))

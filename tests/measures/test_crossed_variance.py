@@ -10,7 +10,8 @@ import pytest
 from bench.calibration_cells import judge, summarize
 from bench.calibration_repetitions import Repetition
 from bench.calibration_worlds import NAMES, WORLDS, World, draw_answers
-from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits, effective_count, rank_codes
+from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits, effective_count
+from geobias.measures.name_blocks import rank_codes
 
 WORLD = {world.name: world for world in WORLDS}
 

@@ -15,7 +15,7 @@ import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -28,12 +28,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from geobias.engine.score_index import ScoreIndex
 from geobias.errors import InputError
 from geobias.files import cache_folder, write_whole, writing
 
 KEY = "text_digest"
 KEY_BYTES = 16
+KEYS_AT_ONCE = 2**16  # that are Python objects
 FILES_BEFORE_MERGING = 16
+ROWS_BEFORE_MERGING = 2**21  # files that hold so many rows together are merged, and not again
+LARGE_FILE_BYTES = 2**24  # a file that is not merged with others when a store is tidied
 # A killed process leaves its temporary file behind. A younger one may belong to a process that is writing now.
 TEMPORARY_FILE_SECONDS = 24 * 60 * 60
 SCORER_FOLDER = r"[0-9a-f]{32}"
@@ -50,7 +54,8 @@ def text_keys(texts: TextsOrKeys | Iterable[str]) -> pa.FixedSizeBinaryArray:
     """Return a 128-bit digest of each text: enough that no two texts ever share one. Keys are returned unchanged."""
     if isinstance(texts, pa.FixedSizeBinaryArray):
         return texts
-    raw = b"".join(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts)
+    digests = (blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts)
+    raw = b"".join(iter(lambda: b"".join(itertools.islice(digests, KEYS_AT_ONCE)), b""))
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(KEY_BYTES), len(raw) // KEY_BYTES, [None, pa.py_buffer(raw)])
 
 
@@ -61,20 +66,18 @@ class ScoreStore:
         self.columns = list(columns)
         self.folder: Path | None = None
         self._new_files: defaultdict[int, dict[Path, pa.Table]] = defaultdict(dict)  # level 0: as added, 1: 16 merged
-        self._scores = self._make_table(text_keys([]), np.empty((0, len(self.columns))))
+        tables: Iterable[tuple[Path, pa.Table]] = ()
         if fingerprint is not None:
             self.folder = cache_folder() / "scores" / _digest(json.dumps([fingerprint, self.columns]).encode())
             _open_folder(self.folder, {"fingerprint": fingerprint, "columns": self.columns, "name": name})
             tables = _read_tables(_list_folder(self.folder, SCORE_FILE), self.columns, _set_aside)
-            self._scores = _drop_duplicates(pa.concat_tables([self._scores, *tables.values()]))
+        self._scores = ScoreIndex((table for _, table in tables), len(self.columns))
 
     def lookup(self, texts: TextsOrKeys) -> np.ndarray:
         """Return the scores of these texts, one row each. A row is NaN if its text has no score."""
         if not len(self._scores):  # saves the digests of the texts
             return np.full((len(texts), len(self.columns)), np.nan)
-        positions = pc.index_in(text_keys(texts), value_set=self._scores[KEY])
-        rows = self._scores.select(self.columns).take(positions)
-        return np.column_stack([rows[column].to_numpy() for column in self.columns])
+        return self._scores.lookup(text_keys(texts))
 
     def add(self, texts: TextsOrKeys, scores: np.ndarray) -> None:
         """Write the scores of these texts for later runs; they are on disk when this returns."""
@@ -84,8 +87,9 @@ class ScoreStore:
     def tidy(self) -> None:
         """Merge many small files into one. Delete only files whose rows the merged file holds."""
         files = _list_folder(self.folder, SCORE_FILE) if self.folder is not None else {}
-        if len(files) > FILES_BEFORE_MERGING:
-            tables = _read_tables(files, self.columns, lambda *damage: None)  # opening a store reports damage
+        small_files = [path for path, status in files.items() if status.st_size < LARGE_FILE_BYTES]
+        if len(small_files) > FILES_BEFORE_MERGING:
+            tables = dict(_read_tables(small_files, self.columns, lambda *damage: None))  # opening reports damage
             if len(tables) > 1:
                 with suppress(InputError):  # all scores are on disk: a failure to merge them does no harm
                     merged_file = self._write(_drop_duplicates(pa.concat_tables(tables.values())))
@@ -94,8 +98,11 @@ class ScoreStore:
     def _write_level(self, table: pa.Table, level: int) -> None:
         """Write a file; merge a full level into one file of the next, so that files are few and rewrites rare."""
         files = self._new_files[level]
-        files[self._write(table)] = table
-        if len(files) == FILES_BEFORE_MERGING:
+        path = self._write(table)
+        if len(table) >= ROWS_BEFORE_MERGING:
+            return  # not kept in memory
+        files[path] = table
+        if len(files) == FILES_BEFORE_MERGING or sum(map(len, files.values())) >= ROWS_BEFORE_MERGING:
             del self._new_files[level]
             self._write_level(pa.concat_tables(files.values()), level + 1)
             _delete_files(files)
@@ -131,12 +138,13 @@ def _open_folder(folder: Path, description: dict[str, Any]) -> None:
     _delete_files(path for path, status in temporary_entries if S_ISREG(status.st_mode) and status.st_mtime < cutoff)
 
 
-def _read_tables(files: Iterable[Path], columns: list[str] | None, report: DamageReport) -> dict[Path, pa.Table]:
-    """Read score files; call `report(path, reason)` for each that is not a table of this scorer."""
-    tables = {}
+def _read_tables(
+    files: Iterable[Path], columns: list[str] | None, report: DamageReport
+) -> Iterator[tuple[Path, pa.Table]]:
+    """Read score files one by one; call `report(path, reason)` for each that is not a table of this scorer."""
     for path in sorted(files):
         try:
-            tables[path] = _read_table(path, columns)
+            table = _read_table(path, columns)
         except (OSError, ValueError, pa.ArrowException) as error:
             if isinstance(error, MemoryError) or getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):
                 raise  # the process lacks resources: this says nothing about the file
@@ -145,7 +153,8 @@ def _read_tables(files: Iterable[Path], columns: list[str] | None, report: Damag
                 continue  # another process has merged it into a larger file, read by a later run
             # A file that cannot be read may be another user's, or on a disk that is away: that is no damage.
             report(path, reason, not (isinstance(error, OSError) and os.path.isfile(path)))
-    return tables
+        else:
+            yield path, table
 
 
 def _read_table(path: Path, columns: list[str] | None) -> pa.Table:
@@ -211,7 +220,7 @@ def stored() -> list[StoredScores]:
         contents = _list_folder(folder, CACHE_FILE)
         files = [path for path in contents if re.fullmatch(SCORE_FILE, path.name)]
         tables = _read_tables(files, description["columns"], warn)
-        keys = [pa.table({KEY: text_keys([])}), *(table.select([KEY]) for table in tables.values())]
+        keys = [pa.table({KEY: text_keys([])}), *(table.select([KEY]) for _, table in tables)]
         texts = len(_drop_duplicates(pa.concat_tables(keys)))
         sizes = [status.st_size for status in contents.values() if not S_ISDIR(status.st_mode)]
         if sizes:

@@ -12,9 +12,10 @@ import functools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
@@ -22,10 +23,41 @@ from threadpoolctl import threadpool_limits
 
 FEWEST_NUMBERS = 2**26  # capacity below which the GPU is not used
 COPIES = 12  # of its input that a measure holds at most
+NUMBERS_AT_ONCE = 2**19  # of an array of texts x countries x draws, in measures that sum over blocks of texts
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _thread_state = threading.local()
+
+
+@dataclass(frozen=True)
+class LazyValues:
+    """An array whose first axis is texts, computed for a block of texts when it is needed."""
+
+    compute: Callable[[slice], np.ndarray]
+
+    def __getitem__(self, texts: slice) -> np.ndarray:
+        return self.compute(texts)
+
+
+TextValues: TypeAlias = np.ndarray | LazyValues
+
+
+def text_blocks(texts: int, numbers_per_text: int) -> list[slice]:
+    """Cut texts into blocks: a single one, unless there are many."""
+    size = max(1, NUMBERS_AT_ONCE // max(numbers_per_text, 1))
+    return [slice(start, min(start + size, texts)) for start in range(0, max(texts, 1), size)]
+
+
+def sum_over_texts(
+    compute: Callable[[slice], Sequence[np.ndarray]], texts: int, numbers_per_text: int
+) -> list[np.ndarray]:
+    """Add up several sums over texts, which are computed for one block of texts after the other."""
+    first, *rest = text_blocks(texts, numbers_per_text)
+    totals = list(compute(first))
+    for block in rest:
+        totals = [total + part for total, part in zip(totals, compute(block), strict=True)]
+    return totals
 
 
 def map_threaded(work: Callable[[Item], Result], items: Iterable[Item], *, most: int | None = None) -> list[Result]:

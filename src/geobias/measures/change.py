@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from geobias.measures.arrays import divide
+from geobias.measures.arrays import divide, sum_over_texts
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
+from geobias.scratch import read_block
 
 SMALLEST_PROBABILITY = 1e-12  # lower bound of probabilities in logarithms
 
@@ -46,28 +47,42 @@ def change_by_country(
     threshold: float | None = None,
     multi_label: bool = False,
 ) -> Change:
-    """Compute all measures of change."""
-    original_classes, renamed_classes = (predict_classes(each, threshold) for each in (original, renamed))
-    before = np.einsum("tk,td->k", original_classes.astype(float), counted.astype(float))
-    by_text = np.einsum("tcdk,td->tck", renamed_classes.astype(float), counted.astype(float))
-    after = by_text.sum(axis=0)
-    has_changed = ((renamed_classes != original_classes[:, None, None]) & counted[:, None, :, None]).any(axis=2)
-    # Against the median: one country that changes a text moves the mean of all countries in it.
-    differs_from_mean = by_text != np.median(by_text, axis=1, keepdims=True)
-    deltas = delta(original, renamed, counted=counted, positive=positive, negative=negative)
-    from_original = kl_by_text(renamed, original, multi_label=multi_label)
-    from_mean = kl_by_text(renamed, country_mean(renamed, counted), multi_label=multi_label)
+    """Compute all measures of change, block by block of texts."""
+
+    def sum_block(texts: slice) -> list[np.ndarray]:
+        before, after, takes_part = original[texts], read_block(renamed, texts), counted[texts]
+        before_classes, after_classes = (predict_classes(each, threshold) for each in (before, after))
+        by_text = np.einsum("tcdk,td->tck", after_classes.astype(float), takes_part.astype(float))
+        has_changed = ((after_classes != before_classes[:, None, None]) & takes_part[:, None, :, None]).any(axis=2)
+        # Against the median: one country that changes a text moves the mean of all countries in it.
+        differs_from_mean = by_text != np.median(by_text, axis=1, keepdims=True)
+        return [
+            np.einsum("tk,td->k", before_classes.astype(float), takes_part.astype(float)),
+            by_text.sum(axis=0),
+            has_changed.sum(axis=0),
+            differs_from_mean.sum(axis=0),
+            _sum_by_country(tone_difference(before, after, positive, negative), takes_part),
+            _sum_by_country(kl_by_text(after, before, multi_label=multi_label), takes_part),
+            _sum_by_country(kl_by_text(after, country_mean(after, takes_part), multi_label=multi_label), takes_part),
+        ]
+
+    before, after, changed, changed_from_mean, tones, kl, kl_from_mean = sum_over_texts(
+        sum_block, len(renamed), int(np.prod(renamed.shape[1:]))
+    )
+    total = counted.sum()
+    has_delta = bool(positive and negative)
+    deltas = 100 * divide(tones, total) if has_delta else np.full(renamed.shape[1], np.nan)
     return Change(
         before=before,
         after=after,
         change=class_change(after, before),
         change_from_mean=class_change(after, after.mean(axis=0)),
-        changed_texts=has_changed.sum(axis=0),
-        changed_texts_from_mean=differs_from_mean.sum(axis=0),
+        changed_texts=changed,
+        changed_texts_from_mean=changed_from_mean,
         delta=deltas,
         delta_from_mean=deltas - deltas.mean(),
-        kl=_mean_by_country(from_original, counted),
-        kl_from_mean=_mean_by_country(from_mean, counted),
+        kl=divide(kl, total),
+        kl_from_mean=divide(kl_from_mean, total),
     )
 
 
@@ -101,20 +116,11 @@ def class_change(after: np.ndarray, before: np.ndarray) -> np.ndarray:
     return 100 * divide(after - before, before)
 
 
-def delta(
-    original: np.ndarray, renamed: np.ndarray, *, counted: np.ndarray, positive: list[int], negative: list[int]
-) -> np.ndarray:
-    """Delta: 100 * mean(p_pos - p_neg) of the renamed texts minus that of the originals, for each country.
-
-    Several positive (negative) classes are added up; NaN without a class on either side.
-    """
-    if not positive or not negative:
-        return np.full(renamed.shape[1], np.nan)
-    return 100 * _mean_by_country(tone_difference(original, renamed, positive, negative), counted)
-
-
 def tone_difference(original: np.ndarray, renamed: np.ndarray, positive: list[int], negative: list[int]) -> np.ndarray:
-    """texts x countries x draws: the tone p_pos - p_neg of a renamed text minus that of its original."""
+    """texts x countries x draws: the tone p_pos - p_neg of a renamed text minus that of its original.
+
+    Delta is 100 times its mean, for each country. Several positive (negative) classes are added up.
+    """
 
     def tone(p: np.ndarray) -> np.ndarray:
         return np.asarray(p[..., positive].sum(axis=-1) - p[..., negative].sum(axis=-1))
@@ -154,8 +160,12 @@ def symmetric_kl(p: np.ndarray, q: np.ndarray, *, multi_label: bool = False) -> 
 
 def confusion(original: np.ndarray, renamed: np.ndarray, *, counted: np.ndarray) -> np.ndarray:
     """countries x classes x classes: how often texts predicted as the first class became the second when renamed."""
-    before, after = predict_classes(original, None).astype(float), predict_classes(renamed, None).astype(float)
-    return np.einsum("tk,tcdl,td->ckl", before, after, counted.astype(float), optimize=True)
+
+    def count_block(texts: slice) -> list[np.ndarray]:
+        before, after = (predict_classes(read_block(each, texts), None).astype(float) for each in (original, renamed))
+        return [np.einsum("tk,tcdl,td->ckl", before, after, counted[texts].astype(float), optimize=True)]
+
+    return sum_over_texts(count_block, len(renamed), int(np.prod(renamed.shape[1:])))[0]
 
 
 @dataclass(frozen=True)
@@ -173,16 +183,22 @@ def error_rates(
 
     `truth` is texts x classes (bool), `probabilities` texts x countries x draws x classes.
     """
-    weight = counted.astype(float)
-    predictions = np.einsum("tcdk,td->tck", predict_classes(probabilities, threshold).astype(float), weight)
-    draws = weight.sum(axis=1)
+
+    def sum_block(texts: slice) -> list[np.ndarray]:
+        predicted = predict_classes(read_block(probabilities, texts), threshold).astype(float)
+        predictions = np.einsum("tcdk,td->tck", predicted, counted[texts].astype(float))
+        return [np.einsum("tck,tk->ck", predictions, each[texts]) for each in (~truth, truth)]
+
+    false_positives, true_positives = sum_over_texts(
+        sum_block, len(probabilities), int(np.prod(probabilities.shape[1:]))
+    )
+    draws = counted.sum(axis=1, dtype=float)
     return ErrorRates(
-        false_positive=divide(np.einsum("tck,tk->ck", predictions, ~truth), draws @ ~truth),
-        false_negative=1 - divide(np.einsum("tck,tk->ck", predictions, truth), draws @ truth),
+        false_positive=divide(false_positives, draws @ ~truth),
+        false_negative=1 - divide(true_positives, draws @ truth),
     )
 
 
-def _mean_by_country(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    """The mean over the counted texts and draws, for each country."""
-    counted_values = np.where(counted[:, None, :], values, 0)  # others may be NaN
-    return divide(counted_values.sum(axis=(0, 2)), counted.sum())
+def _sum_by_country(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """The sum over the counted texts and draws, for each country."""
+    return np.asarray(np.where(counted[:, None, :], values, 0).sum(axis=(0, 2)))  # others may be NaN

@@ -32,21 +32,15 @@ rarer they are. Through names, the two terms are taken as uncorrelated: x̃ sums
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from geobias.measures.arrays import divide
-from geobias.measures.crossed_variance import (
-    FEWEST_EFFECTIVE_TEXTS,
-    CrossedVariance,
-    LinearMeasure,
-    effective_count,
-    rank_codes,
-)
+from geobias.measures.arrays import LazyValues, TextValues, divide
+from geobias.measures.crossed_variance import FEWEST_EFFECTIVE_TEXTS, CrossedVariance, LinearMeasure, effective_count
 from geobias.measures.estimates import Estimates
+from geobias.measures.name_blocks import NameBlock, ValueSums, rank_codes
 from geobias.measures.uncertainty import Family, Uncertainty
 
 SMALLEST_EIGENVALUE = 1e-8  # of the covariates' correlations within countries; below, slopes cannot be separated
@@ -67,16 +61,13 @@ class AdjustedDifferences(NamedTuple):
 
 @dataclass(frozen=True)
 class _Slopes:
-    """Coefficients that are the sum over all answers of weights * values, kept apart by country.
-
-    Arrays are texts x countries x draws (x coefficients), and 0 where an answer is not counted.
-    """
+    """Coefficients that are the sum over all answers of weights * values, kept apart by country."""
 
     design: CrossedVariance
-    residuals: np.ndarray  # centred within text, country and group
-    unbiased_residuals: np.ndarray  # times n / (n - 1): the mean of n answers contains 1 / n of the name's own effect
-    weights: np.ndarray
-    text_weights: np.ndarray  # those of the fit without the text: it drew the slopes towards its own answers
+    text_sums: np.ndarray
+    """texts x countries x coefficients: how far the sums move without each text (the jackknife)."""
+    name_products: np.ndarray | None
+    """Countries and coefficients, squared: products of answers of different texts that show the same name."""
 
     def uncertainty(self, factors: np.ndarray) -> Uncertainty:
         """Of linear combinations of the sums: factors are measures x countries x coefficients."""
@@ -86,59 +77,95 @@ class _Slopes:
         )
 
     def text_influence(self, factors: np.ndarray) -> np.ndarray:
-        """texts x measures: the jackknife's, how far the sums move without each text."""
-        return np.einsum("tck,mck->tm", self._sums_by_text, factors)
-
-    @cached_property
-    def _sums_by_text(self) -> np.ndarray:
-        return np.einsum("tcdk,tcd->tck", self.text_weights, self.residuals)
+        """texts x measures."""
+        return np.einsum("tck,mck->tm", self.text_sums, factors)
 
     def name_covariance(self, factors: np.ndarray) -> np.ndarray | None:
         """measures x measures: what the effects of names add; None where names are fixed."""
-        if self.design.names_fixed:
+        if self.name_products is None:
             return None
         combinations = factors.reshape(len(factors), -1)
-        return np.asarray(combinations @ self._name_products @ combinations.T)
+        return np.asarray(combinations @ self.name_products @ combinations.T)
 
-    @cached_property
-    def _name_products(self) -> np.ndarray:
-        """Countries and coefficients, squared: products of answers of different texts that show the same name."""
-        design = self.design
-        _, countries, draws = design.shape
-        width = self.weights.shape[3]
-        products = (self.weights * self.unbiased_residuals[..., None]).reshape(-1, width)[design.answer]
-        unit, text = design.cell_unit[design.cell], design.answer // (draws * countries)
-        columns = design.cell_country[design.cell][:, None] * width + np.arange(width)
 
-        def square(rows: np.ndarray) -> np.ndarray:
-            places = (np.repeat(rows, width), columns.ravel())
-            sums = sparse.csr_matrix((products.ravel(), places), shape=(rows.max() + 1, countries * width))
-            return (sums.T @ sums).toarray()
+def _sum_slopes(
+    design: CrossedVariance,
+    covariates: TextValues,
+    residuals: TextValues,
+    groups: np.ndarray,
+    weights: np.ndarray,
+    text_weights: np.ndarray,
+) -> _Slopes:
+    """Slopes whose weights are those of a covariate minus its mean.
 
-        units = int(unit.max()) + 1
-        in_texts = rank_codes(text * units + unit, design.shape[0] * units)[1]
-        return np.asarray(square(unit) - square(in_texts))
+    `weights` is countries x covariates x coefficients; `text_weights` the same for each text (or for all countries),
+    of the fit without the text: it drew the slopes towards its own answers.
+    """
+    texts, countries, _ = design.shape
+    width = weights.shape[1]
+    by_text = np.zeros((texts, countries, width))
+    by_unit = np.zeros((int(design.cells.unit.max(initial=-1)) + 1, countries * width))
+    same_text = np.zeros((countries * width, countries * width))
+    for block in design.blocks():
+        centred, _ = _center(design, block.texts, covariates[block.texts], groups)
+        centred_residuals, factor = _center(design, block.texts, residuals[block.texts][..., None], groups)
+        products = centred * centred_residuals
+        by_text[block.texts] = products.sum(axis=2)
+        if not design.names_fixed:
+            # A mean over n answers contains 1 / n of the name's own effect.
+            unbiased = (products * factor[:, None, :, None]).reshape(-1, width)
+            in_block, in_texts = _sum_by_name(design, block, unbiased)
+            by_unit += in_block
+            same_text += in_texts
+    text_sums = np.einsum("tck,tckl->tcl", by_text, np.broadcast_to(text_weights, (texts, countries, width, width)))
+    if design.names_fixed:
+        return _Slopes(design, text_sums, None)
+    to_coefficients = np.zeros((countries, width, countries, width))
+    to_coefficients[np.arange(countries), :, np.arange(countries), :] = weights
+    matrix = to_coefficients.reshape(countries * width, -1)
+    return _Slopes(design, text_sums, matrix.T @ (by_unit.T @ by_unit - same_text) @ matrix)
+
+
+def _sum_by_name(design: CrossedVariance, block: NameBlock, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of values (answers of a block x columns) by name, and the squares of those by name and text.
+
+    Columns are countries and columns of values.
+    """
+    width, columns = values.shape[1], design.countries * values.shape[1]
+    unit, country = design.cells.unit[block.occurrence_cell], design.cells.country[block.occurrence_cell]
+    by_occurrence = np.column_stack(
+        [np.bincount(block.occurrence, weights=values[block.answer, k], minlength=len(unit)) for k in range(width)]
+    )
+    units = int(design.cells.unit.max(initial=-1)) + 1
+    _, text_unit = rank_codes(block.occurrence_text * units + unit, len(block.draws_per_text) * units)
+    places = (country[:, None] * width + np.arange(width)).ravel()
+
+    def arrange(rows: np.ndarray, count: int) -> sparse.csr_matrix:
+        return sparse.csr_matrix((by_occurrence.ravel(), (np.repeat(rows, width), places)), shape=(count, columns))
+
+    in_texts = arrange(text_unit, len(unit))
+    return arrange(unit, units).toarray(), (in_texts.T @ in_texts).toarray()
 
 
 def adjust_for_covariates(
-    design: CrossedVariance, values: np.ndarray, covariates: np.ndarray, groups: np.ndarray
+    design: CrossedVariance, values: TextValues, covariates: TextValues, groups: np.ndarray
 ) -> AdjustedDifferences | None:
     """Countries' differences of `values` (texts x countries x draws), as they are and with `covariates` held fixed.
 
     `covariates` is texts x countries x draws x covariates, `groups` texts x draws (the gender of the names). None if a
     covariate does not vary within countries, or two cannot be told apart there.
     """
-    centred, _ = _center(design, covariates, groups)
-    by_text = np.einsum("tcdk,tcdl->tkl", centred, centred)
+    moments_by_text = _sum_moments(design, values, covariates, groups)
+    by_text = moments_by_text.squares.sum(axis=1)
     moments = by_text.sum(axis=0)
     scale = np.sqrt(np.diag(moments))
     if not scale.all() or np.linalg.eigvalsh(moments / np.outer(scale, scale))[0] < SMALLEST_EIGENVALUE:
         return None
-    weights = centred @ np.linalg.inv(moments)
-    slopes = np.einsum("tcdk,tcd->k", weights, np.where(design.counted[:, None, :], values, 0))
+    inverse = np.linalg.inv(moments)
+    slopes = moments_by_text.products.sum(axis=0) @ inverse
     contrasts = np.eye(design.countries) - 1 / design.countries
-    differences = contrasts @ np.stack([design.means(column) for column in np.moveaxis(covariates, 3, 0)], axis=1)
-    unadjusted, explained = contrasts @ design.means(values), differences @ slopes
+    differences = contrasts @ moments_by_text.covariate_means
+    unadjusted, explained = contrasts @ design.means(moments_by_text.values), differences @ slopes
     # Slopes that rest on few texts say nothing of others.
     effective_texts = min(effective_count(by_text[:, k, k]) for k in range(len(moments)))
     if not design.is_estimable or effective_texts < FEWEST_EFFECTIVE_TEXTS:
@@ -149,16 +176,19 @@ def adjust_for_covariates(
             Estimates.unknown(slopes),
             differences,
         )
-    residuals = values - np.nan_to_num(covariates) @ slopes
-    text_weights = np.einsum("tcdk,tkl->tcdl", centred, np.linalg.pinv(moments - by_text))
-    regression = _Slopes(design, *_center_residuals(design, residuals, groups), weights, text_weights)
+    residuals = LazyValues(lambda texts: values[texts] - np.nan_to_num(covariates[texts]) @ slopes)
+    text_weights = np.linalg.pinv(moments - by_text)[:, None]
+    regression = _sum_slopes(
+        design, covariates, residuals, groups, np.repeat(inverse[None], design.countries, axis=0), text_weights
+    )
     every_country = np.ones((1, design.countries, 1))
     by_country = differences[:, None, :] * every_country
-    influence = design.text_influence(residuals) @ contrasts.T - regression.text_influence(by_country)
+    residual_sums = design.summarise(residuals)
+    influence = design.text_influence(residual_sums) @ contrasts.T - regression.text_influence(by_country)
     name_covariance = regression.name_covariance(by_country)
     if name_covariance is not None:
-        name_covariance += contrasts @ design.name_covariance(residuals) @ contrasts.T
-    measure = LinearMeasure(values, contrasts)
+        name_covariance += contrasts @ design.name_covariance(residual_sums) @ contrasts.T
+    measure = LinearMeasure(moments_by_text.values, contrasts)
     uncertainty = Uncertainty.unknown(design.countries)
     if design.reacts_enough(measure):
         uncertainty = design.combine(influence, name_covariance, design.names_by_country)
@@ -172,55 +202,79 @@ def adjust_for_covariates(
 
 
 def estimate_slopes_by_country(
-    design: CrossedVariance, values: np.ndarray, covariate: np.ndarray, groups: np.ndarray, is_known: np.ndarray
+    design: CrossedVariance, values: TextValues, covariate: TextValues, groups: np.ndarray, is_known: np.ndarray
 ) -> Estimates:
     """The slope of `values` on one covariate (texts x countries x draws), for each country by itself.
 
     NaN for the countries that are not in `is_known` (bool), and for those within which it varies in too few texts.
     """
-    centred, _ = _center(design, covariate[..., None], groups)
-    by_text = (centred**2).sum(axis=(2, 3))
+    column = LazyValues(lambda texts: covariate[texts][..., None])
+    moments_by_text = _sum_moments(design, values, column, groups)
+    by_text = moments_by_text.squares[..., 0, 0]
     moments = by_text.sum(axis=0)
     # A slope that rests on few texts says nothing of others.
     has_slope = is_known & (np.array([effective_count(squares) for squares in by_text.T]) >= FEWEST_EFFECTIVE_TEXTS)
-    weights = divide(centred, moments[:, None, None])
-    slopes = np.nan_to_num(np.einsum("tcd,tcd->c", weights[..., 0], np.where(design.counted[:, None, :], values, 0)))
+    slopes = np.nan_to_num(divide(moments_by_text.products[:, 0], moments))
     estimates = Estimates.unknown(np.where(has_slope, slopes, np.nan))
     if not design.is_estimable or not has_slope.any():
         return estimates
-    residuals = _center_residuals(design, values - slopes[:, None] * covariate, groups)
-    text_weights = np.nan_to_num(divide(centred, (moments - by_text)[:, :, None, None]))
-    regression = _Slopes(design, *residuals, np.nan_to_num(weights), text_weights)
+    residuals = LazyValues(lambda texts: values[texts] - slopes[:, None] * covariate[texts])
+    weights, text_weights = (
+        np.nan_to_num(divide(np.ones(denominator.shape), denominator))[..., None, None]
+        for denominator in (moments, moments - by_text)
+    )
+    regression = _sum_slopes(design, column, residuals, groups, weights, text_weights)
     known = _estimate_each(slopes[has_slope], regression, np.eye(design.countries)[has_slope][..., None])
     columns = [np.full(design.countries, np.nan) for _ in vars(known)]
-    for column, numbers in zip(columns, vars(known).values(), strict=True):
-        column[has_slope] = numbers
+    for column_values, numbers in zip(columns, vars(known).values(), strict=True):
+        column_values[has_slope] = numbers
     return Estimates(*columns)
 
 
-def _center(design: CrossedVariance, values: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Minus the mean over the counted draws of the same text, country and group; 0 where not counted.
+class _Moments(NamedTuple):
+    """Sums over counted answers; covariates are centred within text, country and group."""
 
-    Also texts x draws: the number n of these draws.
+    squares: np.ndarray  # texts x countries x covariates x covariates
+    products: np.ndarray  # countries x covariates: with the values
+    covariate_means: np.ndarray  # countries x covariates: not centred
+    values: ValueSums
+
+
+def _sum_moments(design: CrossedVariance, values: TextValues, covariates: TextValues, groups: np.ndarray) -> _Moments:
+    squares: list[np.ndarray] = []
+    products = sums = np.zeros(())
+
+    def compute(block: slice) -> list[np.ndarray]:
+        nonlocal products, sums
+        block_values, block_covariates = values[block], covariates[block]
+        takes_part = design.counted[block, None, :]
+        centred, _ = _center(design, block, block_covariates, groups)
+        squares.append(np.einsum("tcdk,tcdl->tckl", centred, centred))
+        products = products + np.einsum("tcdk,tcd->ck", centred, np.where(takes_part, block_values, 0))
+        sums = sums + np.where(takes_part[..., None], block_covariates, 0).sum(axis=(0, 2))
+        return [block_values]
+
+    value_sums = design.summarise_columns(compute)[0]
+    return _Moments(np.concatenate(squares), products, sums / design.total, value_sums)
+
+
+def _center(
+    design: CrossedVariance, texts: slice, values: np.ndarray, groups: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Values of a block of texts minus the mean over the n counted draws of the same text, country and group.
+
+    0 where not counted. Also texts x draws: n / (n - 1), and 0 for a draw by itself.
     """
+    counted, groups = design.counted[texts], groups[texts]
     centred, counts = np.zeros(values.shape), np.zeros(groups.shape)
     for group in np.unique(groups):
-        in_group = design.counted & (groups == group)
+        in_group = counted & (groups == group)
         count = in_group.sum(axis=1, keepdims=True)
         counts += in_group * count
         takes_part = in_group[:, None, :, None]
         mean = np.where(takes_part, values, 0).sum(axis=2, keepdims=True) / np.maximum(count, 1)[:, None, :, None]
         centred += np.where(takes_part, values - mean, 0)
-    return centred, counts
-
-
-def _center_residuals(
-    design: CrossedVariance, residuals: np.ndarray, groups: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Centred within text, country and group; and the same times n / (n - 1), 0 for a draw by itself."""
-    centred, counts = _center(design, residuals[..., None], groups)
-    factor = np.where(counts > 1, counts / np.maximum(counts - 1, 1), 0)
-    return centred[..., 0], centred[..., 0] * factor[:, None, :]
+    return centred, np.where(counts > 1, counts / np.maximum(counts - 1, 1), 0)
 
 
 def _estimate_each(values: np.ndarray, regression: _Slopes, factors: np.ndarray) -> Estimates:

@@ -24,31 +24,25 @@ This is the inclusion-exclusion of multiway clustering (Cameron, Gelbach and Mil
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import NamedTuple
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import stats
 
+from geobias.measures.arrays import TextValues, text_blocks
 from geobias.measures.estimates import NORMAL_QUANTILE, satterthwaite_df
+from geobias.measures.name_blocks import Cells, ColumnSums, NameBlock, ValueSums, sum_design
 from geobias.measures.uncertainty import ROUNDING, TAIL, Uncertainty
+from geobias.scratch import read_block
 
 FEWEST_TEXTS, FEWEST_ANSWERS = 15, 40  # of a country: with fewer, intervals do not have nominal coverage
 FEWEST_DRAWS = 2
 FEWEST_EFFECTIVE_TEXTS = 5  # a saturated classifier reacts in few texts: that says nothing of others
 POWER = 0.8
-MOST_SPARSE = 4  # possible codes for each answer, up to which they are ranked without sorting
 SMALLEST_SINGULAR_VALUE = 1e-6  # relative: combinations of kinds that the design cannot separate are left out
-
-
-class LinearMeasure(NamedTuple):
-    """A measure that is linear in the countries' means."""
-
-    values: np.ndarray
-    """texts x countries x draws."""
-    coefficients: np.ndarray
-    """countries x countries: row c gives the measure of country c from the mean values of all countries."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +52,36 @@ class NameUnits:
     answer: np.ndarray
     unit: np.ndarray
     kind: np.ndarray  # of each name: male, female, last or city, as a number
+    text_starts: np.ndarray | None = None  # entries of text t: from `text_starts[t]` to the next; None in any order
+
+    def sort_by_text(self, texts: int, answers_per_text: int) -> NameUnits:
+        """The same with the entries of each text together."""
+        if self.text_starts is not None:
+            return self
+        text = self.answer // answers_per_text
+        order = np.argsort(text, kind="stable")
+        starts = np.searchsorted(text[order], np.arange(texts + 1))
+        return NameUnits(self.answer[order], self.unit[order], self.kind, starts)
+
+    def read_texts(self, texts: slice, answers_per_text: int) -> tuple[np.ndarray, np.ndarray]:
+        """Answers (counted from the first of the block) and names of a block of texts; of all if in any order."""
+        starts = self.text_starts
+        entries = slice(None) if starts is None else slice(starts[texts.start], starts[texts.stop])
+        answer, unit = (read_block(each, entries).astype(np.int64) for each in (self.answer, self.unit))
+        return answer - texts.start * answers_per_text, unit
+
+
+Values: TypeAlias = TextValues | ValueSums
+LinearValues: TypeAlias = np.ndarray | ValueSums  # can be multiplied and shifted
+
+
+class LinearMeasure(NamedTuple):
+    """A measure that is linear in the countries' means."""
+
+    values: Values
+    """texts x countries x draws."""
+    coefficients: np.ndarray
+    """countries x countries: row c gives the measure of country c from the mean values of all countries."""
 
 
 class VarianceComponents(NamedTuple):
@@ -89,37 +113,84 @@ class CrossedVariance:
         # With one draw per text, the effect of the name cannot be separated from that of the text.
         has_repeats = names_fixed or 2 * repeated >= self.total
         self.has_components = self.text_count > 1 and has_repeats
+        self.has_name_variance = self.has_components and not names_fixed
         shows_enough_names = names_fixed or self.total >= FEWEST_ANSWERS
         self.is_estimable = self.has_components and self.text_count >= FEWEST_TEXTS and shows_enough_names
-        is_counted = np.broadcast_to(counted[:, None, :], shape).ravel()
-        keep = is_counted[units.answer]
-        self.answer, unit = units.answer[keep], units.unit[keep]
-        country, text = (self.answer // draws) % self.countries, self.answer // (draws * self.countries)
         self.kinds = int(units.kind.max(initial=-1)) + 1
-        # A cell is a name in a country; an occurrence a cell in a text.
-        cells, self.cell = rank_codes(country * len(units.kind) + unit, self.countries * len(units.kind))
-        self.cell_country, self.cell_unit = cells // len(units.kind), cells % len(units.kind)
-        self.cell_kind = units.kind[self.cell_unit]
-        occurrences, self.occurrence = rank_codes(self.cell * texts + text, len(cells) * texts)
-        self.occurrence_cell, self.occurrence_text = occurrences // texts, occurrences % texts
-        self.count = np.bincount(self.occurrence, minlength=len(occurrences)).astype(float)
-        if self.has_components and not names_fixed:
-            self._moments = self._design_moments()
-            self._overlap = self._name_overlap()
+        self._text_blocks = text_blocks(texts, self.countries * draws)
+        many = len(self._text_blocks) > 1
+        self._units = units.sort_by_text(texts, self.countries * draws) if many else units
+        is_shown = np.zeros(self.countries * len(units.kind), dtype=bool)
+        for block in self._text_blocks:
+            is_shown[self._read_entries(block)[1]] = True
+        self._cell_number = np.cumsum(is_shown) - 1
+        cell_country, cell_unit = np.divmod(np.flatnonzero(is_shown), max(len(units.kind), 1))
+        self.cells = Cells(cell_country, cell_unit, units.kind[cell_unit])
+        if self.has_name_variance:
+            design = sum_design(self.blocks(), self.cells, self.countries, self.kinds)
+            self._moments, self._cell_share = design.moments, design.cell_count / self.total
+            self._overlap = design.overlap * self.text_count / (self.text_count - 1) / self.total**2
 
-    def means(self, values: np.ndarray) -> np.ndarray:
+    def blocks(self) -> Iterator[NameBlock]:
+        """The names that counted answers show, one block of texts after the other."""
+        if len(self._text_blocks) == 1:
+            yield self._only_block
+        else:
+            yield from map(self._make_block, self._text_blocks)
+
+    @cached_property
+    def _only_block(self) -> NameBlock:
+        return self._make_block(self._text_blocks[0])
+
+    def _make_block(self, texts: slice) -> NameBlock:
+        answer, code = self._read_entries(texts)
+        answers_per_text = self.countries * self.shape[2]
+        return NameBlock.of_entries(
+            texts, self.draws_per_text[texts], answer, self._cell_number[code], answers_per_text
+        )
+
+    def _read_entries(self, texts: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Of a block of texts: its answers that show a name, and the code of country and name."""
+        draws = self.shape[2]
+        answer, unit = self._units.read_texts(texts, self.countries * draws)
+        shape = (texts.stop - texts.start, self.countries, draws)
+        keep = np.broadcast_to(self.counted[texts, None, :], shape).ravel()[answer]
+        answer, unit = answer[keep], unit[keep]
+        return answer, answer // draws % self.countries * len(self._units.kind) + unit
+
+    def summarise(self, values: Values) -> ValueSums:
+        """The sums of values that all methods need; sums are returned unchanged."""
+        if isinstance(values, ValueSums):
+            return values
+        return self.summarise_columns(lambda texts: [values[texts]])[0]
+
+    def summarise_columns(self, compute: Callable[[slice], Sequence[np.ndarray]]) -> list[ValueSums]:
+        """The sums of several values, which are computed together for each block of texts."""
+        columns: list[ColumnSums] = []
+        for block in self.blocks():
+            values_of_block = compute(block.texts)
+            columns = columns or [self._start_sums() for _ in values_of_block]
+            for column, values in zip(columns, values_of_block, strict=True):
+                column.add(block, values, self.counted[block.texts])
+        return [column.finish(self.draws_per_text) for column in columns]
+
+    def _start_sums(self) -> ColumnSums:
+        return ColumnSums(self.shape, self.cells if self.has_name_variance else None, self.kinds)
+
+    def means(self, values: Values) -> np.ndarray:
         """The countries' means over the counted answers."""
-        return np.asarray(np.where(self.counted[:, None, :], values, 0).sum(axis=(0, 2)) / self.total)
+        return np.asarray(self._text_sums(values).sum(axis=0) / self.total)
 
     def uncertainty(self, measure: LinearMeasure) -> Uncertainty:
         """The covariance matrix of a measure of all countries, with degrees of freedom; NaN if too few texts react."""
         coefficients = measure.coefficients
         if not self.reacts_enough(measure):
             return Uncertainty.unknown(len(coefficients))
-        influence = self.text_influence(measure.values) @ coefficients.T
+        values = self.summarise(measure.values)
+        influence = self.text_influence(values) @ coefficients.T
         name_covariance = None
         if not self.names_fixed:
-            name_covariance = coefficients @ self.name_covariance(measure.values) @ coefficients.T
+            name_covariance = coefficients @ self.name_covariance(values) @ coefficients.T
         return self.combine(influence, name_covariance, self.names_by_country)
 
     def reacts_enough(self, measure: LinearMeasure) -> bool:
@@ -150,33 +221,33 @@ class CrossedVariance:
     @property
     def names_by_country(self) -> np.ndarray:
         """How many names the counted answers of each country show."""
-        return np.bincount(self.cell_country, minlength=self.countries)
+        return np.bincount(self.cells.country, minlength=self.countries)
 
-    def linearize_change(self, after: np.ndarray, before: np.ndarray) -> LinearMeasure:
+    def linearize_change(self, after: LinearValues, before: np.ndarray) -> LinearMeasure:
         """100 * (mean after / mean before - 1) to first order: predictions (0 or 1) of renamed and original texts."""
         mean_before = (before * self.draws_per_text).sum() / self.total
         if not mean_before:
-            return LinearMeasure(np.zeros(self.shape), np.eye(self.countries))
+            return LinearMeasure(0.0 * after, np.eye(self.countries))
         ratio = self.means(after) / mean_before
         values = 100 / mean_before * (after - ratio[None, :, None] * before[:, None, None])
         return LinearMeasure(values, np.eye(self.countries))
 
-    def linearize_change_from_mean(self, after: np.ndarray) -> LinearMeasure:
+    def linearize_change_from_mean(self, after: LinearValues) -> LinearMeasure:
         """100 * (mean of a country / mean of countries - 1) to first order."""
         means = self.means(after)
         mean = means.mean()
         if not mean:
-            return LinearMeasure(np.zeros(self.shape), np.eye(self.countries))
+            return LinearMeasure(0.0 * after, np.eye(self.countries))
         return LinearMeasure(100 / mean * after, np.eye(self.countries) - (means / mean)[:, None] / self.countries)
 
-    def variance_components(self, values: np.ndarray) -> VarianceComponents:
+    def variance_components(self, values: Values) -> VarianceComponents:
         """Of every country against the mean of countries."""
-        contrasts = np.eye(self.countries) - 1 / self.countries
+        contrasts, sums = np.eye(self.countries) - 1 / self.countries, self.summarise(values)
         df = max(int(np.maximum(self.draws_per_text - 1, 0).sum()), 1)
-        within = contrasts**2 @ ((self._within(values) ** 2).sum(axis=(0, 2)) / df)
-        between = ((self.text_influence(values) @ contrasts.T) ** 2).sum(axis=0) * self.text_count
+        within = contrasts**2 @ (sums.squares / df)
+        between = ((self.text_influence(sums) @ contrasts.T) ** 2).sum(axis=0) * self.text_count
         texts = np.maximum(between - within * self.text_count / self.total, 0)
-        names = np.zeros((self.countries, self.kinds)) if self.names_fixed else self.name_variances(values)
+        names = np.zeros((self.countries, self.kinds)) if self.names_fixed else self.name_variances(sums)
         return VarianceComponents(texts, within, names)
 
     def smallest_effect(self, components: VarianceComponents, measures: int = 1) -> float:
@@ -201,109 +272,40 @@ class CrossedVariance:
         tests = measures * (1 if self.countries == 2 else self.countries)  # two countries have one difference
         return float((stats.t.isf(TAIL / tests, df) + stats.t.ppf(POWER, df)) * np.sqrt(variance))
 
-    def noise_floor(self, values: np.ndarray) -> np.ndarray:
+    def noise_floor(self, values: Values) -> np.ndarray:
         """For each country, what its mean would differ from 0 by names alone: 1.96 standard errors over its names.
 
         That is also the 95th percentile of half the difference between random halves of its names.
         """
-        shares = np.bincount(self.occurrence_cell, weights=self.count, minlength=len(self.cell_kind)) / self.total
         squares = np.zeros((self.countries, self.kinds))
-        np.add.at(squares, (self.cell_country, self.cell_kind), shares**2)
+        np.add.at(squares, (self.cells.country, self.cells.kind), self._cell_share**2)
         return NORMAL_QUANTILE * np.sqrt((squares * np.maximum(self.name_variances(values), 0)).sum(axis=1))
 
-    def text_influence(self, values: np.ndarray) -> np.ndarray:
+    def text_influence(self, values: Values) -> np.ndarray:
         """texts x countries: the influence of each text on the countries' means; its squares sum to S²."""
         sums = self._text_sums(values)
         influence = (sums - self.draws_per_text[:, None] * (sums.sum(axis=0) / self.total)) / self.total
         return influence * np.sqrt(self.text_count / (self.text_count - 1))
 
-    def _text_sums(self, values: np.ndarray) -> np.ndarray:
-        return np.asarray(np.where(self.counted[:, None, :], values, 0).sum(axis=2))
+    def _text_sums(self, values: Values) -> np.ndarray:
+        if isinstance(values, np.ndarray):  # the other sums are not needed
+            return np.asarray(np.where(self.counted[:, None, :], values, 0).sum(axis=2))
+        return self.summarise(values).text_sums
 
-    def _within(self, values: np.ndarray) -> np.ndarray:
-        """Answers minus the mean of their text and country; 0 where not counted."""
-        is_counted = self.counted[:, None, :]
-        sums = np.where(is_counted, values, 0).sum(axis=2, keepdims=True)
-        return np.where(is_counted, values - sums / np.maximum(self.draws_per_text, 1)[:, None, None], 0)
-
-    def _design_moments(self) -> np.ndarray:
-        """M: countries x kinds x kinds."""
-        rows = np.arange(len(self.answer))
-        draws = np.maximum(self.draws_per_text, 1).astype(float)
-        of_occurrence = self.occurrence_cell
-        country, kind = self.cell_country[of_occurrence], self.cell_kind[of_occurrence]
-        # sum over texts of W²: pairs of names that stand together in an answer, and all pairs of a text.
-        shown = sparse.csr_matrix((np.ones(len(rows)), (self.answer, self.occurrence)))
-        together = (shown.T @ shown).tocoo()
-        first, second = together.row, together.col
-        expected = self.count[first] * self.count[second] / draws[self.occurrence_text[first]]
-        moments = np.zeros((self.countries, self.kinds, self.kinds))
-        np.add.at(moments, (country[first], kind[first], kind[second]), together.data * (2 * expected - together.data))
-        squares = np.zeros((self.shape[0], self.countries, self.kinds))
-        np.add.at(squares, (self.occurrence_text, country, kind), self.count**2)
-        moments -= np.einsum("tck,tcl,t->ckl", squares, squares, 1 / draws**2)
-        # (sum over texts of W)²
-        by_cell = sparse.csr_matrix((np.ones(len(rows)), (self.answer, self.cell)))
-        weight = self.count / np.sqrt(draws[self.occurrence_text])
-        by_text = sparse.csc_matrix((weight, (self.occurrence_text, of_occurrence)))
-        is_kind = np.eye(self.kinds)[self.cell_kind]
-        bounds = np.searchsorted(self.cell_country, np.arange(self.countries + 1))
-        for c, (start, stop) in enumerate(pairwise(bounds)):
-            cells, texts = by_cell[:, start:stop], by_text[:, start:stop]
-            sums = (cells.T @ cells - texts.T @ texts).toarray()
-            moments[c] += is_kind[start:stop].T @ sums**2 @ is_kind[start:stop]
-        return moments
-
-    def _name_overlap(self) -> np.ndarray:
-        """kinds x countries x countries: the factors of σ² in C; off the diagonal, of names that countries share."""
-        overlap = np.zeros((self.kinds, self.countries, self.countries))
-        cell_count = np.bincount(self.occurrence_cell, weights=self.count, minlength=len(self.cell_unit))
-        units = int(self.cell_unit.max()) + 1
-        texts_and_units = self.occurrence_text * units + self.cell_unit[self.occurrence_cell]
-        _, text_unit = rank_codes(texts_and_units, self.shape[0] * units)
-        for kind in range(self.kinds):
-            cells, occurrences = self.cell_kind == kind, self.cell_kind[self.occurrence_cell] == kind
-            of_names = sparse.csr_matrix(
-                (cell_count[cells], (self.cell_unit[cells], self.cell_country[cells])), shape=(units, self.countries)
-            )
-            country = self.cell_country[self.occurrence_cell[occurrences]]
-            in_texts = sparse.csr_matrix(
-                (self.count[occurrences], (text_unit[occurrences], country)),
-                shape=(len(self.count), self.countries),
-            )
-            overlap[kind] = (of_names.T @ of_names - in_texts.T @ in_texts).toarray()
-        return overlap * self.text_count / (self.text_count - 1) / self.total**2
-
-    def name_variances(self, values: np.ndarray) -> np.ndarray:
+    def name_variances(self, values: Values) -> np.ndarray:
         """σ²: countries x kinds, unbiased and so below 0 at times."""
-        within = self._within(values).ravel()
-        by_occurrence = np.bincount(self.occurrence, weights=within[self.answer], minlength=len(self.count))
-        by_cell = np.bincount(self.occurrence_cell, weights=by_occurrence, minlength=len(self.cell_kind))
-        group, size = self.cell_country * self.kinds + self.cell_kind, self.countries * self.kinds
-        products = np.bincount(group, weights=by_cell**2, minlength=size)
-        products -= np.bincount(group[self.occurrence_cell], weights=by_occurrence**2, minlength=size)
+        products = self.summarise(values).name_products
+        assert products is not None  # names are a sample
         inverse = np.linalg.pinv(self._moments, rcond=SMALLEST_SINGULAR_VALUE)
-        return np.einsum("ckl,cl->ck", inverse, products.reshape(self.countries, self.kinds))
+        return np.einsum("ckl,cl->ck", inverse, products)
 
-    def name_covariance(self, values: np.ndarray) -> np.ndarray:
+    def name_covariance(self, values: Values) -> np.ndarray:
         """countries x countries: C, and what countries share through the names that they share."""
         variances = self.name_variances(values)
         spread = np.sqrt(np.maximum(variances, 0))
         covariance = np.einsum("kcd,ck,dk->cd", self._overlap, spread, spread)
         np.fill_diagonal(covariance, np.maximum(np.einsum("kcc,ck->c", self._overlap, variances), 0))
         return covariance
-
-
-def rank_codes(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct codes in order, and which of them each is, as `np.unique` gives them; all are below `size`.
-
-    Without sorting where that takes no more memory than a few copies of the codes.
-    """
-    if size > MOST_SPARSE * len(codes):
-        return np.unique(codes, return_inverse=True)
-    occurs = np.zeros(size, dtype=bool)
-    occurs[codes] = True
-    return np.flatnonzero(occurs), (np.cumsum(occurs, dtype=np.int64) - 1)[codes]
 
 
 def effective_count(squares: np.ndarray) -> float:

@@ -154,6 +154,7 @@ def _difference_uncertainty(pair: RunPair, design: CrossedVariance) -> Uncertain
     """
     first, second = pair.measures
     coefficients = (first.coefficients + second.coefficients) / 2
+    assert isinstance(first.values, np.ndarray) and isinstance(second.values, np.ndarray)
     difference = LinearMeasure(second.values - first.values, coefficients)
     if not design.reacts_enough(difference):
         return Uncertainty.unknown(len(coefficients))

@@ -15,14 +15,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import repeat
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from geobias.scratch import ScratchArray, read_block
 from geobias.texts.lazy_texts import BlockShape, LazyTexts
 from geobias.texts.people import Person, Span
 from geobias.world.gazetteer import Gazetteer
 
+DrawnNames: TypeAlias = list[tuple[list[str], list[str]]]  # of every person: the first and the last name in each draw
 GENDERS = ("male", "female")
 NO_GENDER, BOTH_GENDERS = "not shown", "mixed"  # last names (or places) alone; a man and a woman in one text
 
@@ -83,14 +85,14 @@ class Counterfactuals(LazyTexts):
         for text, country, draw in zip(first, second, third, strict=True):
             if cell != (text, country):
                 cell = text, country
-                versions = self._render_draws(text, country)
+                versions = self._render_draws(text, self._drawn_names(text, country))
             yield versions[draw]
 
-    def _render_draws(self, text: int, country: int) -> list[str]:
+    def _render_draws(self, text: int, drawn_names: DrawnNames) -> list[str]:
         """A text with every draw of names of a country."""
         mentions = [
             (mention, names)
-            for person, names in zip(self.people[text], self._drawn_names(text, country), strict=True)
+            for person, names in zip(self.people[text], drawn_names, strict=True)
             for mention in person.mentions
         ]
         original, columns, position = self.texts[text], list[Iterable[str]](), 0
@@ -131,28 +133,44 @@ class Counterfactuals(LazyTexts):
                 shown[i, draw] = genders.pop() if len(genders) == 1 else BOTH_GENDERS if genders else NO_GENDER
         return shown
 
-    def name_units(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def name_units(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Which names the renamed texts show: number of the text, number of the name, and the kind of every name.
 
-        A name is one, whichever countries have it; the same word as a first and as a last name is two.
+        A name is one, whichever countries have it; the same word as a first and as a last name is two. Last, where the
+        names of each original text start, and where the last ones end.
         """
         texts, names, keys = self.name_index
-        return texts, names, np.array([self.gazetteer.kinds.index(kind) for kind, _ in keys])
+        per_answer = [
+            sum(person.has("last") + bool(kinds[0]) for person, kinds in zip(people, self.first_kinds(i), strict=True))
+            for i, people in enumerate(self.people)
+        ]
+        starts = np.cumsum([0, *per_answer]) * len(self.countries) * self.draws
+        return texts, names, np.array([self.gazetteer.kinds.index(kind) for kind, _ in keys]), starts
 
-    @cached_property
+    @property
     def name_index(self) -> tuple[np.ndarray, np.ndarray, list[tuple[str, str]]]:
         """Numbers of texts and of names, as in `name_units`; and the kind and spelling of every name."""
+        return self._scan[:3]
+
+    @property
+    def text_lengths(self) -> np.ndarray:
+        """texts x countries x draws: the number of characters of each renamed text."""
+        return self._scan[3]
+
+    @cached_property
+    def _scan(self) -> tuple[np.ndarray, np.ndarray, list[tuple[str, str]], np.ndarray]:
+        """What `name_index` and `text_lengths` return, in one pass; arrays are on disk where they are large."""
         numbers: defaultdict[tuple[str, str], int] = defaultdict(lambda: len(numbers))  # in the order of appearance
-        answers: list[np.ndarray] = []
-        names: list[np.ndarray] = []
+        answers, names, lengths = ScratchArray(np.int64), ScratchArray(np.int32), ScratchArray(np.int32)
         for i in range(len(self.texts)):
             for c in range(len(self.countries)):
+                drawn = self._drawn_names(i, c)
                 draws = (i * len(self.countries) + c) * self.draws + np.arange(self.draws)
-                for keys, per_draw in self._shown_names(i, c):
+                for keys, per_draw in self._shown_names(i, drawn):
                     answers.append(np.repeat(draws, per_draw))
-                    names.append(np.fromiter(map(numbers.__getitem__, keys), np.int64, len(keys)))
-        empty = [np.array([], dtype=np.int64)]
-        return np.concatenate(answers or empty), np.concatenate(names or empty), list(numbers)
+                    names.append(np.fromiter(map(numbers.__getitem__, keys), np.int32, len(keys)))
+                lengths.append(np.fromiter(map(len, self._render_draws(i, drawn)), np.int32, self.draws))
+        return answers.finish(), names.finish(), list(numbers), lengths.finish().reshape(self.shape)
 
     def count_owners(self) -> Counter[tuple[str, str]]:
         """How many of these countries have each name (kind and spelling) in their lists."""
@@ -180,12 +198,14 @@ class Counterfactuals(LazyTexts):
         """countries x names: whether some renamed text of the country shows the name."""
         answers, names, keys = self.name_index
         used = np.zeros((len(self.countries), len(keys)), dtype=bool)
-        used[answers // self.draws % len(self.countries), names] = True
+        for start in range(0, len(answers), 2**20):
+            entries = slice(start, start + 2**20)
+            used[read_block(answers, entries) // self.draws % len(self.countries), read_block(names, entries)] = True
         return used
 
-    def _shown_names(self, text: int, country: int) -> Iterator[tuple[list[tuple[str, str]], int]]:
+    def _shown_names(self, text: int, drawn_names: DrawnNames) -> Iterator[tuple[list[tuple[str, str]], int]]:
         """For every person the kind and spelling of its new names, draw by draw, and how many a draw has."""
-        persons = zip(self.people[text], self.first_kinds(text), self._drawn_names(text, country), strict=True)
+        persons = zip(self.people[text], self.first_kinds(text), drawn_names, strict=True)
         for person, kinds, (firsts, lasts) in persons:
             columns: list[Iterable[tuple[str, str]]] = []
             if person.has("last"):
@@ -198,7 +218,7 @@ class Counterfactuals(LazyTexts):
         """For every person of a text, the new name in each draw."""
         return tuple(tuple(map(NewName, *names)) for names in self._drawn_names(text, country))
 
-    def _drawn_names(self, text: int, country: int) -> list[tuple[list[str], list[str]]]:
+    def _drawn_names(self, text: int, country: int) -> DrawnNames:
         """For every person of a text, the first and the last name in each draw; empty where it has none."""
         code, persons = self.countries[country], self.people[text]
         orders: dict[str, _Shuffles] = {}  # by kind, the same for all persons

@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 
 BlockShape = tuple[int, int, int]
+TEXTS_AT_ONCE = 2**16  # whose indices are held while they are iterated over
 
 
 class LazyTexts(Sequence[str]):
@@ -73,8 +74,9 @@ class TextSelection(Sequence[str]):
         return len(self.positions)
 
     def __iter__(self) -> Iterator[str]:
-        texts: Iterator[str] = self.block.iterate(*(indices.tolist() for indices in self.coordinates))
-        return texts
+        for start in range(0, len(self), TEXTS_AT_ONCE):
+            share = TextSelection(self.block, self.positions[start : start + TEXTS_AT_ONCE])
+            yield from self.block.iterate(*(indices.tolist() for indices in share.coordinates))
 
     @overload
     def __getitem__(self, index: int) -> str: ...

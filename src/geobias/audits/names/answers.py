@@ -17,7 +17,7 @@ class RenamedTextCounts:
     """Texts truncated to the model's maximum length."""
     renamed_texts: int
     distinct_renamed_texts: int
-    """Each is scored once."""
+    """Each is scored once; counted within blocks of two million renamed texts."""
     renamed_texts_cut: int
 
 

@@ -34,6 +34,7 @@ from geobias.audits.names.result import (
     SubsetMeasures,
     TextsMeasures,
 )
+from geobias.measures.arrays import LazyValues
 from geobias.measures.change import ErrorRates, change_by_country, confusion, error_rates, hide_rare_changes
 from geobias.measures.crossed_variance import CrossedVariance, NameUnits
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
@@ -181,7 +182,7 @@ def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: n
         worst=inference.worst,
         any_country_differs=GlobalTest(inference.any_country_p),
         by_gender=by_gender,
-        smallest_effects=find_smallest_effects(answers, answers.original[design.named], variance),
+        smallest_effects=find_smallest_effects(answers, variance, inference.sums),
         original_errors=_original_errors(answers, design.named[named_in_subset]),
         correlations=measure_correlations(design, renaming.countries, answers, answers.perplexities, in_subset)
         if answers.perplexities
@@ -195,10 +196,11 @@ def _measure_rarity(renaming: _Renaming, answers: ClassifierAnswers, variance: C
     if not answers.positive or not answers.negative or variance.text_count < FEWEST_TEXTS_SHOWN:
         return {}
     renamed, genders, countries = renaming.design.counterfactuals, renaming.genders, renaming.countries
-    deltas = delta_values(answers, answers.original[renaming.design.named])
+    original = answers.original[renaming.design.named]
+    deltas = LazyValues(lambda texts: delta_values(answers, original, texts))
     covariates = list_covariate_sets(renamed, answers.perplexities)
     return {
-        "rarity": measure_rarity(deltas, covariates, genders, variance.counted, renaming.crossed_variance, countries),
+        "rarity": measure_rarity(deltas, covariates, genders, variance, renaming.crossed_variance, countries),
         "shared_names": measure_shared_names(deltas, renaming.shared_names, genders, variance, countries),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,12 @@ from geobias.audits.names.result import (
     SmallestEffects,
 )
 from geobias.measures.change import Change, country_mean, kl_by_text, predict_classes, tone_difference
-from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure
+from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, Values
 from geobias.measures.estimates import Estimates
+from geobias.measures.name_blocks import ValueSums
 from geobias.measures.uncertainty import Family
 from geobias.report.results import number
+from geobias.scratch import read_block
 
 MEASURES = ("delta", "delta_from_mean", "kl", "kl_from_mean", "change", "change_from_mean")  # fields of `Change`
 UNTESTED = ("kl", "kl_from_mean")  # a divergence is above 0 for every country
@@ -35,6 +37,7 @@ class NamesInference:
     worst: FarthestCountries
     any_country_p: float | None
     noise_floor: np.ndarray  # countries: split-half noise of delta, 95th percentile
+    sums: AnswerSums | None  # None where nothing can be estimated
 
     def at(self, country: int, labels: Sequence[str]) -> CountryInference:
         """One country by its position."""
@@ -59,13 +62,14 @@ def infer_changes(
     excludes 0. That some country differs has the smallest adjusted p-value.
     """
     values: dict[str, np.ndarray] = {name: getattr(change, name) for name in MEASURES}
-    families = _families(answers, original, values, design) if design.is_estimable else {}
+    sums = _sum_answers(answers, original, design) if design.is_estimable else None
+    families = _families(answers, original, values, design, sums) if sums else {}
     has_delta = not np.isnan(change.delta).all()
     estimates = {name: _estimates(name, value, families.get(name)) for name, value in values.items()}
     smallest_p = estimates["delta_from_mean"].p_adjusted.min() if has_delta and families else None
     noise_floor = np.full(len(change.delta), np.nan)
-    if has_delta and design.is_estimable and not design.names_fixed:
-        noise_floor = design.noise_floor(delta_values(answers, original))
+    if has_delta and sums and not design.names_fixed:
+        noise_floor = design.noise_floor(sums.delta)
     return NamesInference(
         estimates,
         FarthestCountries(
@@ -74,34 +78,67 @@ def infer_changes(
         ),
         None if smallest_p is None else number(smallest_p),
         noise_floor,
+        sums,
     )
 
 
+class AnswerSums(NamedTuple):
+    """Sums over the counted answers of what each renamed text contributes to a measure."""
+
+    delta: ValueSums
+    kl: ValueSums
+    kl_from_mean: ValueSums
+    predictions: list[ValueSums]  # of each label, 0 or 1
+    texts_with_class: np.ndarray  # labels: texts that some name leads to the class
+
+
+def _sum_answers(answers: ClassifierAnswers, original: np.ndarray, design: CrossedVariance) -> AnswerSums:
+    """Sum all measures together, block by block of texts."""
+    texts_with_class = np.zeros(len(answers.labels))
+
+    def compute(texts: slice) -> list[np.ndarray]:
+        nonlocal texts_with_class
+        before, after, counted = original[texts], read_block(answers.renamed, texts), design.counted[texts]
+        mean = np.nan_to_num(country_mean(after, counted))
+        predictions = predict_classes(after, answers.threshold)
+        texts_with_class = texts_with_class + (predictions & counted[:, None, :, None]).any(axis=(1, 2)).sum(axis=0)
+        return [
+            100 * tone_difference(before, after, answers.positive, answers.negative),
+            kl_by_text(after, before, multi_label=answers.multi_label),
+            kl_by_text(after, mean, multi_label=answers.multi_label),
+            *np.moveaxis(predictions.astype(float), -1, 0),
+        ]
+
+    delta, kl, kl_from_mean, *predictions = design.summarise_columns(compute)
+    return AnswerSums(delta, kl, kl_from_mean, predictions, texts_with_class)
+
+
 def _families(
-    answers: ClassifierAnswers, original: np.ndarray, values: dict[str, np.ndarray], design: CrossedVariance
+    answers: ClassifierAnswers,
+    original: np.ndarray,
+    values: dict[str, np.ndarray],
+    design: CrossedVariance,
+    sums: AnswerSums,
 ) -> dict[str, Family]:
     """By measure: all countries, and for changes all classes, which are adjusted together.
 
     Measures are functions of means; a change in per cent is linearised at its value.
     """
-    countries, labels = values["change"].shape
+    countries, _ = values["change"].shape
     identity, centred = np.eye(countries), _centre(countries)
-    deltas = delta_values(answers, original)
-    kl = kl_by_text(answers.renamed, original, multi_label=answers.multi_label)
-    mean = np.nan_to_num(country_mean(answers.renamed, design.counted))
-    kl_from_mean = kl_by_text(answers.renamed, mean, multi_label=answers.multi_label)
-    predictions = predict_classes(answers.renamed, answers.threshold).astype(float)
     original_predictions = predict_classes(original, answers.threshold).astype(float)
     measures = {
-        "delta": [LinearMeasure(deltas, identity)],
-        "delta_from_mean": [LinearMeasure(deltas, centred)],
-        "kl": [LinearMeasure(kl, identity)],
-        "kl_from_mean": [LinearMeasure(kl_from_mean, identity)],
-        "change": [design.linearize_change(predictions[..., k], original_predictions[:, k]) for k in range(labels)],
-        "change_from_mean": [design.linearize_change_from_mean(predictions[..., k]) for k in range(labels)],
+        "delta": [LinearMeasure(sums.delta, identity)],
+        "delta_from_mean": [LinearMeasure(sums.delta, centred)],
+        "kl": [LinearMeasure(sums.kl, identity)],
+        "kl_from_mean": [LinearMeasure(sums.kl_from_mean, identity)],
+        "change": [
+            design.linearize_change(after, before)
+            for after, before in zip(sums.predictions, original_predictions.T, strict=True)
+        ],
+        "change_from_mean": [design.linearize_change_from_mean(after) for after in sums.predictions],
     }
-    texts_with_class = (predictions * design.counted[:, None, :, None]).max(axis=(1, 2)).sum(axis=0)
-    is_rare = texts_with_class < FEWEST_WITH_CLASS
+    is_rare = sums.texts_with_class < FEWEST_WITH_CLASS
     known = values | {name: np.where(is_rare, np.nan, values[name]) for name in ("change", "change_from_mean")}
     return {
         name: Family(
@@ -112,26 +149,26 @@ def _families(
     }
 
 
-def find_smallest_effects(answers: ClassifierAnswers, original: np.ndarray, design: CrossedVariance) -> SmallestEffects:
+def find_smallest_effects(
+    answers: ClassifierAnswers, design: CrossedVariance, sums: AnswerSums | None
+) -> SmallestEffects:
     """The difference from the mean of countries that is detected with 80 % power, given the variances of this run.
 
     The changes of all classes are tested together, and linearised as if no country differed.
     """
-    if not design.is_estimable or design.countries < 2:
+    if sums is None or design.countries < 2:
         return SmallestEffects(None, dict.fromkeys(answers.labels))
-    predictions = predict_classes(answers.renamed, answers.threshold).astype(float)
-    changes = [design.linearize_change_from_mean(predictions[..., k]).values for k in range(len(answers.labels))]
+    changes = [design.linearize_change_from_mean(after).values for after in sums.predictions]
     has_test = [design.reacts_enough(LinearMeasure(values, _centre(design.countries))) for values in changes]
-    delta = delta_values(answers, original)
     has_delta = answers.positive and answers.negative
 
-    def find_smallest(values: np.ndarray, measures: int = 1) -> float | None:
+    def find_smallest(values: Values, measures: int = 1) -> float | None:
         if not design.reacts_enough(LinearMeasure(values, _centre(design.countries))):
             return None
         return design.smallest_effect(design.variance_components(values), measures)
 
     return SmallestEffects(
-        delta=find_smallest(delta) if has_delta else None,
+        delta=find_smallest(sums.delta) if has_delta else None,
         change={
             label: find_smallest(values, sum(has_test)) for label, values in zip(answers.labels, changes, strict=True)
         },
@@ -143,9 +180,11 @@ def _centre(countries: int) -> np.ndarray:
     return np.eye(countries) - 1 / countries
 
 
-def delta_values(answers: ClassifierAnswers, original: np.ndarray) -> np.ndarray:
+def delta_values(answers: ClassifierAnswers, original: np.ndarray, texts: slice = slice(None)) -> np.ndarray:
     """texts x countries x draws: what each renamed text contributes to delta."""
-    return 100 * tone_difference(original, answers.renamed, answers.positive, answers.negative)
+    return 100 * tone_difference(
+        original[texts], read_block(answers.renamed, texts), answers.positive, answers.negative
+    )
 
 
 def _estimates(name: str, values: np.ndarray, family: Family | None) -> Estimates:

@@ -16,9 +16,11 @@ from geobias.audits.names.records import (
     RarityCovariate,
     SharedNamesEffect,
 )
+from geobias.measures.arrays import LazyValues, TextValues, sum_over_texts
 from geobias.measures.covariate_adjustment import adjust_for_covariates, estimate_slopes_by_country
 from geobias.measures.crossed_variance import CrossedVariance, NameUnits
 from geobias.report.results import number
+from geobias.scratch import read_block
 from geobias.texts.counterfactuals import Counterfactuals
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ class CovariateSet(NamedTuple):
 
     names: tuple[str, ...]
     lm: str | None
-    values: np.ndarray  # texts with names x countries x draws x covariates
+    values: TextValues  # texts with names x countries x draws x covariates
+    is_known: np.ndarray  # texts with names x draws: for every country
 
 
 def list_covariate_sets(renamed: Counterfactuals, perplexities: Perplexities | None) -> Iterator[CovariateSet]:
@@ -52,33 +55,34 @@ def list_covariate_sets(renamed: Counterfactuals, perplexities: Perplexities | N
             columns = {"characters": characters, "log-perplexity": log_perplexity}
         values = np.full((*renamed.shape, len(columns)), np.nan)
         values[:, :, : tokens.shape[2]] = np.stack(list(columns.values()), axis=-1)
-        yield CovariateSet(tuple(columns), perplexities.model.name, values)
-    lengths = np.fromiter(map(len, renamed), float, len(renamed))
-    yield CovariateSet(("characters",), None, lengths.reshape(*renamed.shape, 1))
+        yield CovariateSet(tuple(columns), perplexities.model.name, values, ~np.isnan(values).any(axis=(1, 3)))
+    lengths = LazyValues(lambda texts: read_block(renamed.text_lengths, texts)[..., None].astype(float))
+    yield CovariateSet(("characters",), None, lengths, np.ones(renamed.shape[::2], dtype=bool))
 
 
 def measure_rarity(
-    deltas: np.ndarray,
+    deltas: TextValues,
     covariate_sets: Iterable[CovariateSet],
     genders: np.ndarray,
-    counted: np.ndarray,
+    variance: CrossedVariance,
     crossed_variance: Callable[[np.ndarray], CrossedVariance],
     countries: Sequence[CountryNames],
 ) -> RarityAdjustment | None:
     """Adjust for the first set of covariates that vary within countries, over the counted answers that have them."""
-    if len(countries) < 2 or not counted.any():
+    if len(countries) < 2 or not variance.total:
         return None
-    for names, lm, values in covariate_sets:
-        variance = crossed_variance(counted & ~np.isnan(values).any(axis=(1, 3)))
-        if not variance.total:
+    for names, lm, values, is_known in covariate_sets:
+        takes_part = variance.counted & is_known
+        design = variance if (takes_part == variance.counted).all() else crossed_variance(takes_part)
+        if not design.total:
             continue
-        adjustment = adjust_for_covariates(variance, deltas, values, genders)
+        adjustment = adjust_for_covariates(design, deltas, values, genders)
         if adjustment is None:
             continue
         return RarityAdjustment(
             lm=lm,
-            texts=variance.text_count,
-            draws=int(variance.draws_per_text.max()),
+            texts=design.text_count,
+            draws=int(design.draws_per_text.max()),
             covariates=[RarityCovariate(name, adjustment.slopes.at(k)) for k, name in enumerate(names)],
             countries=[
                 CountryRarity(
@@ -100,17 +104,25 @@ class SharedNames:
     """Which names several countries of the audit have."""
 
     is_shared: np.ndarray  # names, by their numbers in NameUnits
-    share: np.ndarray  # texts with names x countries x draws: of the names that a renamed text shows
+    share: TextValues  # texts with names x countries x draws: of the names that a renamed text shows
     by_country: list[NameSharing]
 
 
 def find_shared_names(renamed: Counterfactuals, units: NameUnits) -> SharedNames:
     owners = renamed.count_owners()
     is_shared = np.array([owners[key] > 1 for key in renamed.name_index[2]])
-    size = int(np.prod(renamed.shape))
-    shown = np.bincount(units.answer, minlength=size)
-    shown_shared = np.bincount(units.answer, weights=is_shared[units.unit], minlength=size)
-    share = (shown_shared / np.maximum(shown, 1)).reshape(renamed.shape)
+    texts, countries, draws = renamed.shape
+
+    def compute_share(block: slice) -> np.ndarray:
+        answer, unit = units.read_texts(block, countries * draws)
+        size = (block.stop - block.start) * countries * draws
+        shown = np.bincount(answer, minlength=size)
+        shown_shared = np.bincount(answer, weights=is_shared[unit], minlength=size)
+        return np.asarray((shown_shared / np.maximum(shown, 1)).reshape(-1, countries, draws))
+
+    with_shared = sum_over_texts(lambda block: [(compute_share(block) > 0).sum(axis=(0, 2))], texts, countries * draws)[
+        0
+    ]
     lists = [
         {(kind, name) for kind in renamed.gazetteer.kinds for name in renamed.gazetteer.names(code, kind)}
         for code in renamed.countries
@@ -124,14 +136,14 @@ def find_shared_names(renamed: Counterfactuals, units: NameUnits) -> SharedNames
                 shared=len(shared),
                 other_countries=sum(bool(names & other) for d, other in enumerate(lists) if d != c),
                 others_per_shared_name=number(np.mean([owners[name] - 1 for name in shared])) if shared else None,
-                renamed_texts_with_shared=float((share[:, c] > 0).mean()),
+                renamed_texts_with_shared=float(with_shared[c] / (texts * draws)),
             )
         )
-    return SharedNames(is_shared, share, by_country)
+    return SharedNames(is_shared, LazyValues(compute_share), by_country)
 
 
 def measure_shared_names(
-    deltas: np.ndarray,
+    deltas: TextValues,
     shared_names: SharedNames,
     genders: np.ndarray,
     variance: CrossedVariance,
@@ -140,9 +152,9 @@ def measure_shared_names(
     """For every country with enough names of both kinds: the slope of delta on the share of shared names."""
     if not variance.total:
         return []
-    is_shared = shared_names.is_shared[variance.cell_unit]
-    shared = np.bincount(variance.cell_country[is_shared], minlength=len(countries))
-    unshared = np.bincount(variance.cell_country[~is_shared], minlength=len(countries))
+    is_shared = shared_names.is_shared[variance.cells.unit]
+    shared = np.bincount(variance.cells.country[is_shared], minlength=len(countries))
+    unshared = np.bincount(variance.cells.country[~is_shared], minlength=len(countries))
     has_enough = np.minimum(shared, unshared) >= FEWEST_NAMES
     estimates = estimate_slopes_by_country(variance, deltas, shared_names.share, genders, has_enough)
     return [

@@ -17,7 +17,7 @@ from geobias.audits.names.result import NamesResult, NamesSettings
 from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, Plan, timed
 from geobias.audits.served_models import Served, Workload, workload
 from geobias.audits.study import ClassifierStudy, RunOptions
-from geobias.engine.ask import Answers, ask
+from geobias.engine.ask import Answers, ask, ask_in_blocks
 from geobias.errors import InputError
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
 from geobias.measures.uncertainty import ROUNDING
@@ -126,7 +126,7 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         """One classifier, then its language model, unless `perplexities` has its answers."""
         design, progress, labels = self.design, self.options.progress, tuple(classifier.labels)
         originals = ask(classifier, design.texts.texts, label=classifier.name, progress=progress)
-        renamed = ask(classifier, design.counterfactuals, label=classifier.name, progress=progress)
+        renamed = ask_in_blocks(classifier, design.counterfactuals, label=classifier.name, progress=progress)
         notes += count_unreadable(originals, len(design.texts))
         text_perplexities = None
         if model := self.perplexity_models.get(classifier.name):
@@ -142,7 +142,7 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
             negative=negative,
             threshold=default_threshold if design.options.threshold is None else design.options.threshold,
             original=originals.scores[:, : len(labels)],
-            renamed=renamed.scores[:, : len(labels)].reshape(*design.counterfactuals.shape, len(labels)),
+            renamed=renamed.scores.reshape(*design.counterfactuals.shape, -1)[..., : len(labels)],
             truth=truth,
             counts=RenamedTextCounts(
                 texts_cut=originals.cut,
