@@ -243,7 +243,9 @@ def test_names_that_only_one_run_dislikes_are_no_difference_between_countries() 
     rng = np.random.default_rng(13)
     countries, repetitions = 8, 150
     design = named_design(np.random.default_rng(0), 20, countries, 4)
-    names = design.cell_unit[design.cell].reshape(design.shape)
+    (block,) = design.blocks()
+    names = np.empty(design.shape, dtype=int)
+    names.flat[block.answer] = design.cells.unit[block.cell]
     covers: dict[str, list[float]] = {"random": [], "fixed": []}
     marked, spread_covers = 0, 0
     for _ in range(repetitions):
