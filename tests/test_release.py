@@ -39,7 +39,7 @@ def test_the_container_copies_what_there_is() -> None:
 
 def test_every_extra_is_documented() -> None:
     page = (PROJECT / "docs/how-to/install.md").read_text(encoding="utf-8")
-    extras = set(METADATA["optional-dependencies"]) - {"dev", "recipes", "bench"}
+    extras = set(METADATA["optional-dependencies"]) - {"dev", "recipes", "bench", "bench-llama"}
     assert set(re.findall(r"^\| `geobias\[([\w-]+)\]` \|", page, re.MULTILINE)) == extras
 
 

@@ -3,8 +3,8 @@
 Models are exported when a row is loaded. All rows tokenise, sort and pad as the plain loop does, with the threads of
 torch. Rows in int8 have another precision than the rest of their table: their scores differ.
 
-Not here: CrossEncoder of sentence-transformers (6.2) takes pairs of texts only, and its ONNX and OpenVINO backends need
-optimum, which requires an older transformers. No vLLM from 0.13 to 0.33 fits constraints.txt.
+Not here: CrossEncoder of sentence-transformers 6.2, which accepted no single texts and whose ONNX backend requires an
+older transformers; and vLLM, of which pip found no version that fits constraints.txt.
 """
 
 from __future__ import annotations

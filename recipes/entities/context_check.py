@@ -143,12 +143,12 @@ def read_wikipedia(corpora: Path, names: Names, find: Find, rng: random.Random) 
             written[kind].append(Example(text, (start, end), kind == "person"))
             renamed = text[:start] + name + text[end:]
             substituted[kind].append(Example(renamed, (start, start + len(name)), kind == "person"))
-    chosen = []
+    training_examples = []
     for examples, most in ((written, AS_WRITTEN), (substituted, SUBSTITUTED)):
         for kind, of_kind in examples.items():
             rng.shuffle(of_kind)
-            chosen += keep_marked(of_kind, find, most[kind])
-    return chosen
+            training_examples += keep_marked(of_kind, find, most[kind])
+    return training_examples
 
 
 def keep_marked(examples: list[Example], find: Find, most: int) -> list[Example]:
