@@ -28,9 +28,9 @@ from typing import Any
 
 import numpy as np
 
+from geobias.disk_arrays import read_block
 from geobias.measures.arrays import text_blocks
 from geobias.models.scorer import Classifier, probability_columns
-from geobias.scratch import read_block
 
 COUNTRIES, DRAWS, CORES = 17, 50, 2
 SECONDS_BETWEEN_KILLS = 60.0

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from geobias.disk_arrays import DiskArray
 from geobias.engine.store import ScoreStore, TextsOrKeys, text_keys
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import LARGEST_SHARE, ScoreBlock, Scorer
 from geobias.progress import progress_bar
-from geobias.scratch import ScratchArray
 from geobias.texts.lazy_texts import LazyTexts, TextSelection, select_texts
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def ask_in_blocks(scorer: Scorer, texts: LazyTexts, *, label: str, progress: boo
         return block, _find_distinct(block)
 
     starts = range(0, len(texts), TEXTS_AT_ONCE)
-    scores = ScratchArray(np.float64, (len(scorer.columns),))
+    scores = DiskArray(np.float64, (len(scorer.columns),))
     distinct = scored = cut = 0
     with StoreWriter(scorer, label) as writer:
         for number, (block, known) in enumerate(_map_ahead(select_block, starts), start=1):

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from geobias.scratch import ScratchArray
+from geobias.disk_arrays import DiskArray
 
 
 class ScoreIndex:
     """The rows of tables of digests and scores. Of equal digests, the first counts."""
 
     def __init__(self, tables: Iterable[pa.Table], width: int) -> None:
-        digests, rows = ScratchArray(np.uint64, (2,)), ScratchArray(np.float64, (width,))
+        digests, rows = DiskArray(np.uint64, (2,)), DiskArray(np.float64, (width,))
         for table in tables:
             for chunk in table.column(0).chunks:
                 digests.append(_split_digests(chunk))

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from geobias.disk_arrays import read_block
 from geobias.measures.arrays import divide, sum_over_texts
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
-from geobias.scratch import read_block
 
 SMALLEST_PROBABILITY = 1e-12  # lower bound of probabilities in logarithms
 

@@ -32,11 +32,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from scipy import stats
 
+from geobias.disk_arrays import read_block
 from geobias.measures.arrays import TextValues, text_blocks
 from geobias.measures.estimates import NORMAL_QUANTILE, satterthwaite_df
 from geobias.measures.name_blocks import Cells, ColumnSums, NameBlock, ValueSums, sum_design
 from geobias.measures.uncertainty import ROUNDING, TAIL, Uncertainty
-from geobias.scratch import read_block
 
 FEWEST_TEXTS, FEWEST_ANSWERS = 15, 40  # of a country: with fewer, intervals do not have nominal coverage
 FEWEST_DRAWS = 2

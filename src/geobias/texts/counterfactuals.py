@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from geobias.scratch import ScratchArray, read_block
+from geobias.disk_arrays import DiskArray, read_block
 from geobias.texts.lazy_texts import BlockShape, LazyTexts
 from geobias.texts.people import Person, Span
 from geobias.world.gazetteer import Gazetteer
@@ -161,7 +161,7 @@ class Counterfactuals(LazyTexts):
     def _scan(self) -> tuple[np.ndarray, np.ndarray, list[tuple[str, str]], np.ndarray]:
         """What `name_index` and `text_lengths` return, in one pass; arrays are on disk where they are large."""
         numbers: defaultdict[tuple[str, str], int] = defaultdict(lambda: len(numbers))  # in the order of appearance
-        answers, names, lengths = ScratchArray(np.int64), ScratchArray(np.int32), ScratchArray(np.int32)
+        answers, names, lengths = DiskArray(np.int64), DiskArray(np.int32), DiskArray(np.int32)
         for i in range(len(self.texts)):
             for c in range(len(self.countries)):
                 drawn = self._drawn_names(i, c)

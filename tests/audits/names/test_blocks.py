@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias import scratch
+from geobias import disk_arrays
 from geobias.engine import ask as engine
 from geobias.measures import arrays
 from geobias.report.results import to_json
@@ -41,7 +41,7 @@ def test_blocks_change_no_number(names: str, monkeypatch: pytest.MonkeyPatch) ->
     _, expected = measure()
     monkeypatch.setattr(engine, "TEXTS_AT_ONCE", 500)
     monkeypatch.setattr(arrays, "NUMBERS_AT_ONCE", 200)
-    monkeypatch.setattr(scratch, "LARGEST_IN_MEMORY", 1000)
+    monkeypatch.setattr(disk_arrays, "LARGEST_IN_MEMORY", 1000)
     result, numbers = measure()
     assert isinstance(result.answers[0].renamed, np.memmap)
     assert len(arrays.text_blocks(len(result.named), 12)) > 4

@@ -16,13 +16,13 @@ from geobias.audits.names.result import (
     FarthestCountry,
     SmallestEffects,
 )
+from geobias.disk_arrays import read_block
 from geobias.measures.change import Change, country_mean, kl_by_text, predict_classes, tone_difference
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, Values
 from geobias.measures.estimates import Estimates
 from geobias.measures.name_blocks import ValueSums
 from geobias.measures.uncertainty import Family
 from geobias.report.results import number
-from geobias.scratch import read_block
 
 MEASURES = ("delta", "delta_from_mean", "kl", "kl_from_mean", "change", "change_from_mean")  # fields of `Change`
 UNTESTED = ("kl", "kl_from_mean")  # a divergence is above 0 for every country

@@ -16,11 +16,11 @@ from geobias.audits.names.records import (
     RarityCovariate,
     SharedNamesEffect,
 )
+from geobias.disk_arrays import read_block
 from geobias.measures.arrays import LazyValues, TextValues, sum_over_texts
 from geobias.measures.covariate_adjustment import adjust_for_covariates, estimate_slopes_by_country
 from geobias.measures.crossed_variance import CrossedVariance, NameUnits
 from geobias.report.results import number
-from geobias.scratch import read_block
 from geobias.texts.counterfactuals import Counterfactuals
 
 if TYPE_CHECKING:

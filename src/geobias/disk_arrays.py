@@ -14,7 +14,7 @@ from geobias.files import cache_folder, writing
 LARGEST_IN_MEMORY = 2**26  # bytes
 
 
-class ScratchArray:
+class DiskArray:
     """Rows of an array, appended in their order. The temporary file is in the cache folder, and has no name."""
 
     def __init__(self, dtype: Any, row_shape: Sequence[int] = ()) -> None:

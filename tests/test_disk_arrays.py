@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from geobias import scratch
+from geobias import disk_arrays
+from geobias.disk_arrays import DiskArray, read_block
 from geobias.errors import InputError
 from geobias.files import cache_folder
-from geobias.scratch import ScratchArray, read_block
 
 
 def write_pieces(count: int) -> np.ndarray:
-    array = ScratchArray(np.int32, (2,))
+    array = DiskArray(np.int32, (2,))
     for i in range(count):
         array.append(np.full((3, 2), i))
     return array.finish()
@@ -20,7 +20,7 @@ def write_pieces(count: int) -> np.ndarray:
 
 def test_the_same_in_memory_and_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     in_memory = write_pieces(20)
-    monkeypatch.setattr(scratch, "LARGEST_IN_MEMORY", 100)
+    monkeypatch.setattr(disk_arrays, "LARGEST_IN_MEMORY", 100)
     on_disk = write_pieces(20)
     assert isinstance(on_disk, np.memmap) and not isinstance(in_memory, np.memmap)
     np.testing.assert_array_equal(on_disk, in_memory)
@@ -39,6 +39,6 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(
     file = tmp_path_factory.mktemp("cache") / "file"
     file.write_text("")
     monkeypatch.setenv("GEOBIAS_CACHE", str(file))
-    monkeypatch.setattr(scratch, "LARGEST_IN_MEMORY", 100)
+    monkeypatch.setattr(disk_arrays, "LARGEST_IN_MEMORY", 100)
     with pytest.raises(InputError, match="Cannot write"):
         write_pieces(20)
