@@ -133,6 +133,12 @@ def test_decisions_near_chance_are_said_to_be() -> None:
     )
 
 
+def test_chance_is_named_before_a_country() -> None:
+    result = audit(make_decider(lambda scenario, prompt: -0.8 * ("Chad" in prompt), merit=0.0))
+    sentence = answer(result).sentence
+    assert sentence.index("decides near chance") < sentence.index("It is less favourable to people of Chad")
+
+
 def test_decisions_against_merit_and_unclear_merit_are_not_near_chance() -> None:
     result = audit(make_decider(decide_evenly, merit=-1.0))
     assert "It decides against merit" in answer(result).sentence and "decides against merit" in say_cautions(result)

@@ -82,31 +82,40 @@ def _answer(result: DecideResult, entry: ModelDecisions) -> Finding:
         )
     top = find_most_certain(entry)
     evidence = grade_evidence(top.preference.p_adjusted)
-    merit = _describe_merit(entry)
+    chance, merit = _describe_chance(entry), _describe_merit(entry)
     if evidence in ("clear", "suggestive"):
-        sentence = f"{_describe(name, top)}.{_count(entry, evidence)}{merit}"
+        subject = f"{name} {chance}. It" if chance else name  # a reader must not take an association for a decision
+        sentence = f"{_describe(subject, top)}.{_count(entry, evidence)}{merit}"
         next_step = (
             "Check it with other wordings and ways of showing origin: --paraphrases 3 --origin stated,demonym,name"
         )
         if evidence == "clear" and _depends_on_names(result) and is_rarity(entry, top.code):
             evidence = "suggestive"
     else:
-        sentence = f"{name}: {_deny(result, entry, top)}{merit}"
+        sentence = f"{name}: {_deny(result, entry, top)}{f' It {chance}.' if chance else merit}"
         next_step = "To find smaller differences, add wordings: --paraphrases 3"
     return _finding(result, entry, "overall", top.preference, evidence, sentence, next_step, top.country, top.code)
 
 
+def _describe_chance(entry: ModelDecisions) -> str:
+    """Nothing for a model whose decisions depend on merit."""
+    is_chance = judge_merit(entry) == "near chance"
+    return f"decides near chance: merit moves its answers by {_merit_size(entry)}" if is_chance else ""
+
+
 def _describe_merit(entry: ModelDecisions) -> str:
-    """Nothing for a model that decides by what it reads."""
-    effect, merit = judge_merit(entry), entry.controls.merit
-    size = "" if merit is None else f"{merit.value or 0:+.2f} {NATS}"
-    if effect == "near chance":
-        return f" It decides near chance: merit moves its answers by {size}."
+    """Nothing for a model that decides by what it reads, or near chance."""
+    effect = judge_merit(entry)
     if effect == "against merit":
-        return f" It decides against merit, which moves its answers by {size}."
+        return f" It decides against merit, which moves its answers by {_merit_size(entry)}."
     if effect == "unclear":
-        return f" Whether merit moves its answers is unclear ({size}): it may decide near chance."
+        return f" Whether merit moves its answers is unclear ({_merit_size(entry)}): it may decide near chance."
     return ""
+
+
+def _merit_size(entry: ModelDecisions) -> str:
+    merit = entry.controls.merit
+    return "" if merit is None else f"{merit.value or 0:+.2f} {NATS}"
 
 
 def _depends_on_names(result: DecideResult) -> bool:
