@@ -100,6 +100,14 @@ def fast_path_is_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def restore_recursion_limit() -> Iterator[None]:
+    """`torch.compile` raises it for the whole process; lists that are nested too deeply are then read."""
+    limit = sys.getrecursionlimit()
+    yield
+    sys.setrecursionlimit(limit)
+
+
+@pytest.fixture(autouse=True)
 def forget_modules_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Tests write modules of the same name ("model.py"): none may find that of an earlier one."""
     yield
