@@ -53,6 +53,7 @@ def test_workflows_run_what_there_is() -> None:
         assert needed <= set(jobs)
 
 
+@pytest.mark.slow
 def test_names_say_what_they_hold() -> None:
     """Past participles and pronouns say nothing: a variable is named for its content (CONTRIBUTING.md)."""
     vague = {"found", "asked", "said", "chosen", "told", "judged", "given", "wanted", "some", "one", "how"}

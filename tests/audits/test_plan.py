@@ -41,6 +41,7 @@ def points(out: str) -> float:
     return float(found[1])
 
 
+@pytest.mark.slow
 def test_names(run: Run, here: Path, small_models: dict[str, Path]) -> None:
     options = ("planned:noisy", "planned:unnamed", "--countries", "FR,DE,MA", "--draws", "10", "--plan")
     code, out, err = run("names", *options, "--lm", small_models["roberta"], "--limit", "20")

@@ -132,6 +132,7 @@ def test_work_from_a_folder(folders: dict[str, Path]) -> None:
         assert len(cost) == len(PARTS.texts(work)) and (cost >= 0).all() and cost.sum() > 0
 
 
+@pytest.mark.slow
 def test_row_measures(folders: dict[str, Path]) -> None:
     way = next(way for way in ways("pll") if way.name == "plain loop")
     row = Row(way, PARTS, "pll", str(folders["pll"]), "cpu")
@@ -208,6 +209,7 @@ def test_results(tmp_path: Path) -> None:
     assert "## A machine, 2 threads" in page and "torch 2.0" in page
 
 
+@pytest.mark.slow
 def test_what_each_part_of_the_fast_path_brings(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.speed.parts.folder_of", lambda model, parts: folders["causal"])
     options = argparse.Namespace(device="cpu", dtype="float32", seconds=0.01, rounds=2)

@@ -52,12 +52,14 @@ def test_one_model_ends_in_a_folder_a_person_can_open(
     assert pq.read_table(tmp_path / "here/likelihoods.parquet").num_rows == 6
 
 
+@pytest.mark.slow
 def test_default_folders_are_new_ones_under_runs(run: Run, small_models: dict[str, Path], words: Path) -> None:
     for _ in range(2):
         assert run("regions", small_models["bert"], *FEW, "--words", words)[0] == 0
     assert len(list(Path("runs").iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_the_same_again_computes_nothing_and_says_the_same(
     run: Run, small_models: dict[str, Path], words: Path
 ) -> None:
@@ -69,6 +71,7 @@ def test_the_same_again_computes_nothing_and_says_the_same(
     assert set(json.loads(Path("here/run.json").read_text())["work"].values()) == {0}
 
 
+@pytest.mark.slow
 def test_several_models_and_scores(run: Run, small_models: dict[str, Path], words: Path) -> None:
     code, out, _ = run(
         "regions", small_models["bert"], small_models["albert"], *FEW, "--words", words, "--out", "both",
@@ -84,6 +87,7 @@ def test_several_models_and_scores(run: Run, small_models: dict[str, Path], word
     assert "side by side" in out and "Spearman" in out
 
 
+@pytest.mark.slow
 def test_json_prints_the_results_alone(run: Run, small_models: dict[str, Path], words: Path) -> None:
     code, out, _ = run("regions", small_models["bert"], *FEW, "--words", words, "--out", "here", "--json")
     assert code == 0
@@ -132,6 +136,7 @@ def test_a_folder_of_something_else_is_not_touched(run: Run, small_models: dict[
     assert code == 2 and "is a file" in err
 
 
+@pytest.mark.slow
 def test_out_may_be_written_in_odd_ways(run: Run, small_models: dict[str, Path], words: Path, tmp_path: Path) -> None:
     """Through a folder that is not there yet, through a link, as the empty folder one stands in."""
     Path("thesis").mkdir()
@@ -150,6 +155,7 @@ def test_out_may_be_written_in_odd_ways(run: Run, small_models: dict[str, Path],
     assert run(*command, ".")[0] == 0 and Path("run.json").exists()
 
 
+@pytest.mark.slow
 def test_what_the_user_put_beside_a_run_stays(run: Run, small_models: dict[str, Path], words: Path) -> None:
     command = ("regions", small_models["bert"], *FEW, "--words", words, "--out", "here")
     assert run(*command)[0] == 0
@@ -158,6 +164,7 @@ def test_what_the_user_put_beside_a_run_stays(run: Run, small_models: dict[str, 
     assert Path("here/notes.txt").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_several_runs_go_only_where_nothing_else_is(run: Run, small_models: dict[str, Path], words: Path) -> None:
     command = ("regions", small_models["bert"], *FEW, "--words", words, "--score", "aul,pll", "--out")
     Path("thesis").mkdir()
@@ -295,6 +302,7 @@ def test_the_cache_is_shown_and_cleared(run: Run, small_models: dict[str, Path],
     assert "texts" not in out and not list(own_store.rglob("*.parquet"))
 
 
+@pytest.mark.slow
 def test_a_damaged_store_is_named_and_scored_again(
     run: Run, small_models: dict[str, Path], words: Path, own_store: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -309,6 +317,7 @@ def test_a_damaged_store_is_named_and_scored_again(
     assert json.loads(Path("here/results.json").read_text())["regions"] == first
 
 
+@pytest.mark.slow
 def test_the_embedded_model_is_the_default(run: Run) -> None:
     code, out, _ = run("regions", "--cities", "0", "--countries", "FR,DE", "--json", "--words", _two_words())
     assert code == 0 and json.loads(out)["model"]["name"] == "embedded/lm"

@@ -54,6 +54,7 @@ def test_regions_asks_a_function(run: Run, here: Path) -> None:
     assert known == {"name": "own_lm:likely", "score": "log_likelihood", "fingerprint": None}
 
 
+@pytest.mark.slow
 def test_functions_stand_beside_other_models_each_by_its_score(run: Run, here: Path) -> None:
     code, out, err = run("regions", "own_lm:likely", "embedded/lm", *REGIONS, "--plan")
     assert code == 0, err

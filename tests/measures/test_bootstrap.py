@@ -31,6 +31,7 @@ def test_one_text_says_nothing_of_others() -> None:
     assert np.isnan(largest_mean(np.ones((1, 2))).high)
 
 
+@pytest.mark.slow
 def test_coverage_and_false_alarms() -> None:
     covered = alarms = together = 0.0
     for i in range(400):

@@ -145,6 +145,7 @@ def test_where_nothing_goes_together_few_countries_are_marked() -> None:
     assert (marked / 200 <= acceptance(0.05, 200)[1]).all()
 
 
+@pytest.mark.slow
 def test_intervals_by_country_hold_the_truth() -> None:
     """Two countries, one with a correlation and one without, 200 times."""
     covered = np.zeros((2, 2))

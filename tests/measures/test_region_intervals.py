@@ -102,6 +102,7 @@ def test_what_is_affordable_depends_on_size_alone() -> None:
     assert set(jackknife_regions(f[None], names, one_cluster(2), flat=False)) == set(SCORES)
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     """Words drawn from a population whose score is known: 200 times, each interval holds it 90 to 99 times in 100."""
     covered = judge(World("40 words", words=40), 200) / 200
@@ -156,6 +157,7 @@ def test_a_planted_sparse_cluster_and_a_dense_one_are_found() -> None:
     np.testing.assert_allclose(found.p_adjusted["c_w"][1:5], stats.false_discovery_control(found.p["c_w"][1:5]))
 
 
+@pytest.mark.slow
 def test_chance_alone_is_marked_as_often_as_it_should_be() -> None:
     """Sub-regions drawn alike, 200 times: p < .05 within the exact binomial band, for a region and for the root."""
     children = two_levels([6, 9, 5])

@@ -73,6 +73,7 @@ def test_aula_without_attention_weights_names_another_score(architecture: str, t
         lm.scorer("aula")
 
 
+@pytest.mark.slow
 def test_the_command_refuses_aula_in_one_line(run: Run, tmp_path: Path) -> None:
     build_tiny_model("masked", "fnet", tmp_path / "fnet")
     code, _, errors = run("regions", "fnet", "--score", "aula", "--countries", "FR,DE,ES", "--cities", "0")

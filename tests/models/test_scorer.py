@@ -79,6 +79,7 @@ def test_a_bare_object_has_its_own_score() -> None:
         load_scorer(BareModel(), "aul")
 
 
+@pytest.mark.slow
 def test_bare_objects_work_in_every_audit() -> None:
     regions = audit_regions(BareModel(), **COUNTRIES, paraphrases=1)
     assert regions.model.name == "BareModel"

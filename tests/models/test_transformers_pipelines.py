@@ -113,6 +113,7 @@ def test_what_is_refused(sentiment: Any, small_models: dict[str, Path]) -> None:
             load_classifier(thing)
 
 
+@pytest.mark.slow
 def test_audits_take_pipelines(sentiment: Any, small_models: dict[str, Path], tmp_path: Path) -> None:
     lm = pipeline_of("fill-mask", small_models["bert"])
     texts = ["Mary was late again.", "Thanks, John!"]

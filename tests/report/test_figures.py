@@ -151,6 +151,7 @@ def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
         save_chart(alt.Chart(alt.InlineData(values=[])).mark_point(), tmp_path / "figures" / "map")
 
 
+@pytest.mark.slow
 def test_a_text_cannot_end_the_script_of_the_page(tmp_path: Path) -> None:
     evil = "</script><img src=x onerror=alert(1)>"
     chart = world_map({"FR": 1.0, "DE": 2.0}, {"FR": evil, "DE": "Germany"}, title=evil, subtitle="", legend=evil)

@@ -36,6 +36,7 @@ def test_a_hole_stays_free() -> None:
 
 
 @pytest.mark.parametrize("name", ["South Africa", "Italy", "Russia"])
+@pytest.mark.slow
 def test_real_countries(name: str) -> None:
     rings = next(shape for shape in load_shapes() if shape.name == name).rings
     pieces = [piece for piece in hatch(rings) if np.ptp(piece[:, 1]) > 1e-6]

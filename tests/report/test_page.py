@@ -99,6 +99,7 @@ def test_a_still_picture_is_small_and_keeps_its_labels() -> None:
     assert not set(re.findall(r'id="([^"]+)"', first)) & set(re.findall(r'id="([^"]+)"', second))
 
 
+@pytest.mark.slow
 def test_runs_of_one_audit_have_sections_of_their_own(page: Path) -> None:
     finished = read_runs(page.parent)
     sections = run_sections([*finished, *finished])
@@ -115,6 +116,7 @@ def test_data_cannot_end_the_script_that_holds_it() -> None:
         _inert({"number": float("nan")})
 
 
+@pytest.mark.slow
 def test_the_page_of_the_whole_world_is_small(tmp_path: Path) -> None:
     geobias.audit_regions(Speaker(), cities=0, out=tmp_path / "world")
     assert (tmp_path / "world/report.html").stat().st_size < LARGEST
@@ -142,6 +144,7 @@ def test_the_bundled_texts_are_named_as_a_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.figures
+@pytest.mark.slow
 def test_report_makes_the_page_again(run: Run, runs: Path) -> None:
     (runs / "report.html").unlink()
     code, out, err = run("report", runs)

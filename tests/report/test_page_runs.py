@@ -117,6 +117,7 @@ def test_one_classifier_in_two_runs_of_other_texts(tmp_path: Path) -> None:
     assert all(row["low"] is None for row in chart.rows)  # noise alone moves it: no interval would hold 0
 
 
+@pytest.mark.slow
 def test_models_and_scores_of_regions(small_models: dict[str, Path], tmp_path: Path) -> None:
     for score in ("aul", "pll"):
         geobias.audit_regions(

@@ -123,6 +123,7 @@ def test_bad_input_is_one_line(
 
 
 @pytest.mark.parametrize("options", [(), ("--countries", "US,CA,MX,AN")])
+@pytest.mark.slow
 def test_a_country_that_no_longer_exists_is_ranked_only_if_named(
     run: Run, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
@@ -138,6 +139,7 @@ def test_a_country_that_no_longer_exists_is_ranked_only_if_named(
     assert ("Not ranked (dissolved countries): Netherlands Antilles." in out) == (not options)
 
 
+@pytest.mark.slow
 def test_runs_that_no_map_can_show(run: Run, small_models: dict[str, Path], words: Path) -> None:
     bert = small_models["bert"]
     few = ("--cities", "0", "--countries", "FR,DE,NG", "--words", words, *SCORE_ONLY)

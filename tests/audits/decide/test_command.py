@@ -58,6 +58,7 @@ def test_plan_scores_little_and_says_what_could_be_found(run: Run, tmp_path: Pat
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_full_report_and_json(run: Run) -> None:
     code, out, _ = run("decide", MODEL, *FEW, "--origin", "stated,name", "--out", "a", "--full")
     words = " ".join(out.split())
@@ -105,6 +106,7 @@ def test_own_scenarios_without_mirrors_are_cautioned(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.slow
 def test_begin_reaches_a_server_of_likelihoods(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with served("plain") as toy:
         monkeypatch.setattr(toy, "_chat", lambda body: (404, {"detail": "Not Found"}))
@@ -115,6 +117,7 @@ def test_begin_reaches_a_server_of_likelihoods(run: Run, tmp_path: Path, monkeyp
     assert json.loads((tmp_path / "served" / "results.json").read_text())["models"][0]["begin"] == "<s>"
 
 
+@pytest.mark.slow
 def test_a_served_model_is_asked_after_consent(run: Run) -> None:
     with served("chat") as toy:
         few = ("--countries", "FR,KE", "--domains", "hiring", "--limit", "1")

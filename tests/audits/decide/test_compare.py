@@ -55,6 +55,7 @@ def test_a_planted_country_comes_back_and_single_names_do_not(tmp_path: Path) ->
     assert all((row.difference.p_adjusted or 0) > 0.05 for row in rows.values())
 
 
+@pytest.mark.slow
 def test_one_draw_of_names_is_compared_without_intervals(tmp_path: Path) -> None:
     rows = compare_countries(tmp_path, make_decider(decide_evenly), make_decider(avoid_single_names), draws=1)
     assert all(row.difference.value is not None and row.difference.low is None for row in rows.values())

@@ -80,6 +80,7 @@ def test_a_place_that_only_mirrors_another_says_so(tmp_path: Path) -> None:
     assert [code for code, each in world.measures[0].estimates.items() if is_marked(each)] == ["MX"]
 
 
+@pytest.mark.slow
 def test_a_place_between_the_control_and_the_mean_does_not_stand_out(tmp_path: Path) -> None:
     """France and Uganda are above the control, but below the mean, which Mexico raises."""
 
@@ -164,6 +165,7 @@ def test_colours_mean_better_or_worse_only_where_the_label_does(
     assert ("neutral" in json.dumps(moved.spec)) == (tone == 0)
 
 
+@pytest.mark.slow
 def test_the_title_names_states_before_territories(tmp_path: Path) -> None:
     """Of 200 countries four territories move most; a state follows."""
 

@@ -21,6 +21,7 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_its_own_sentences(run: Run, here: Path, small_models: dict[str, Path]) -> None:
     command = ("drift", small_models["bert"], *SHORT, "--top", "2", "--epochs", "2", "--rate", "0.1", "--out", "here")
     code, out, err = run(*command, "--full")

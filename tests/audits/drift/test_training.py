@@ -228,6 +228,7 @@ def test_few_words_have_no_intervals_and_few_epochs_no_order(small_models: dict[
     assert result.inference.words_left_out == 0
 
 
+@pytest.mark.slow
 def test_the_page(small_models: dict[str, Path], tmp_path: Path) -> None:
     geobias.audit_drift(small_models["bert"], out=tmp_path / "out", epochs=2, **HOW)
     (section,) = run_sections([read_run(tmp_path / "out")])

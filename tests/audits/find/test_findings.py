@@ -133,6 +133,7 @@ def show_section(result: FindResult) -> Section:
     return section(FinishedRun(Path("here"), result, RunDescription("", 0.0, {}, {})), "find")
 
 
+@pytest.mark.slow
 def test_no_country_stands_out_where_all_are_alike(design: FindDesign) -> None:
     findings = [overall(make_result(design, seed=seed)) for seed in range(20)]
     assert sum(finding.evidence == "clear" for finding in findings) <= 2

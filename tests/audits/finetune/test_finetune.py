@@ -140,6 +140,7 @@ def test_models_are_ranked_by_score_and_flips() -> None:
     assert "no rank correlation" in describe_correlation(alike) and "+1.00" in describe_correlation(correlation)
 
 
+@pytest.mark.slow
 def test_bootstraps_are_drawn_once(
     labelled: Path, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

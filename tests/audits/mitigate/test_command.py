@@ -56,6 +56,7 @@ def test_from_a_run_to_a_model_that_is_audited_again(run: Run, tmp_path: Path) -
     assert "| Mitigation |" in out and "average:8" in out
 
 
+@pytest.mark.slow
 def test_full_quiet_and_json(run: Run, tmp_path: Path) -> None:
     arguments = ("mitigate", FUNCTION, "--texts", write_texts(tmp_path, 15), "--finder", FINDER, "--countries", "PL,FR")
     more = ("--draws", "3", "--method", "blind", "--out", "fixed")
@@ -109,6 +110,7 @@ def test_what_is_no_hugging_face_model_cannot_be_trained(run: Run, tmp_path: Pat
         assert f"{model} cannot be trained: it is no Hugging Face model. Use blind or average:8." in err
 
 
+@pytest.mark.slow
 def test_a_wrapper_of_an_earlier_run_is_written_again(run: Run, tmp_path: Path) -> None:
     arguments = ("mitigate", FUNCTION, "--texts", write_texts(tmp_path, 15), "--finder", FINDER, "--countries", "PL,FR")
     more = ("--draws", "2", "--method", "blind", "--out", "fixed")
@@ -119,6 +121,7 @@ def test_a_wrapper_of_an_earlier_run_is_written_again(run: Run, tmp_path: Path) 
     assert run(*arguments, *more)[0] == 0 and settings.read_text() == content
 
 
+@pytest.mark.slow
 def test_texts_without_people_and_models_that_cannot_be_mitigated(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("Nothing here.\nNor here.\n")
     code, _, err = run("mitigate", FUNCTION, "--texts", "empty.txt", "--countries", "PL,FR")

@@ -49,6 +49,7 @@ def sentences(result: geobias.MitigateResult, role: str) -> str:
     return "\n".join(finding.sentence for finding in result.findings if finding.role == role)
 
 
+@pytest.mark.slow
 def test_a_planted_dislike_is_found_before_and_gone_after() -> None:
     result = run_mitigation(dislike_poland)
     assert result.before is not None
@@ -84,6 +85,7 @@ def test_the_bundled_finder_is_tested_with_names_that_it_was_not_trained_with() 
     assert {name for _, name in design.counterfactuals.name_index[2]} <= unseen
 
 
+@pytest.mark.slow
 def test_a_classifier_whose_label_is_in_the_name_loses_accuracy() -> None:
     def is_polish(texts: list[str]) -> np.ndarray:
         good = np.array([0.9 if has_name_of(text, "PL") else 0.1 for text in texts])

@@ -33,6 +33,7 @@ def list_numbers(content: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("names", ["random", "fixed"])
+@pytest.mark.slow
 def test_blocks_change_no_number(names: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def measure() -> tuple[Any, dict[str, Any]]:
         result = geobias.audit_names(judge, draws=4, countries=["FR", "IN", "MX"], names=names, perplexity_draws=0)

@@ -91,6 +91,7 @@ def test_many_labels_and_many_countries_fit_the_terminal(
     assert all(len(line.rstrip()) <= 80 for line in tables.splitlines())
 
 
+@pytest.mark.slow
 def test_json_and_nothing_else(run: Run, texts: Path, module: Path) -> None:
     code, out, _ = run("names", "own_names:fair", "--texts", texts, *PLAIN, "--json")
     assert code == 0 and json.loads(out)["audit"] == "names"
@@ -103,6 +104,7 @@ def test_preview_shows_texts_and_asks_nobody(run: Run, texts: Path, tmp_path: Pa
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_several_languages_have_a_column_each(run: Run, small_models: dict[str, Path], module: Path) -> None:
     (module / "en.txt").write_text("Mary is here\nJohn left\nPeter and Paul\n", encoding="utf-8")
     with gzip.open(module / "eu.txt.gz", "wt", encoding="utf-8") as file:

@@ -194,6 +194,7 @@ def test_perplexity_of_some_texts_only(small_models: dict[str, Path]) -> None:
     assert (~np.isnan(taken.renamed).any(axis=(1, 2))).sum() == 2 and not np.isnan(taken.original).any()
 
 
+@pytest.mark.slow
 def test_a_language_that_the_lm_does_not_know_is_refused(small_models: dict[str, Path]) -> None:
     texts = {
         "en": [{"text": "People in France are kind.", "at": [[10, 16]]}, {"text": "France is lazy.", "at": [[0, 6]]}],
@@ -208,6 +209,7 @@ def test_a_language_that_the_lm_does_not_know_is_refused(small_models: dict[str,
     assert {(part.column, part.value) for part in entry.subsets} == {("language", "en"), ("language", "ru")}
 
 
+@pytest.mark.slow
 def test_the_base_model_is_told_or_said_to_be_unknown(own_names: Path) -> None:
     (entry,) = audit(planted, own_names, perplexity_draws=1, draws=1).classifiers
     assert entry.correlations.lm == "embedded/lm" and "--lm" in entry.notes[0]

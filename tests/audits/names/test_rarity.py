@@ -112,6 +112,7 @@ def test_both_are_told_apart(gazetteer: Path) -> None:
     assert abs(plain[1]) < 2 and adjusted == pytest.approx([1.75, -5.25, 1.75, 1.75], abs=1)
 
 
+@pytest.mark.slow
 def test_a_language_model_gives_tokens_and_surprisal(gazetteer: Path, small_models: dict[str, Path]) -> None:
     model, lm = classifier(per_letter=-0.02), str(small_models["gpt2"])
     (entry,) = audit(model, gazetteer, lm=lm, perplexity_draws=4, perplexity_texts=20).classifiers

@@ -86,6 +86,7 @@ def test_one_planted_pair_is_named_with_its_size(noise: float) -> None:
     assert answer(result).evidence == "clear"
 
 
+@pytest.mark.slow
 def test_what_is_said_less_often_is_named_too() -> None:
     result = audit(say("Kenya", ["shy"], -log(40)))
     word = find(result, "Kenya").less[0]
@@ -182,6 +183,7 @@ def test_no_paraphrases_give_no_associations() -> None:
     assert all(finding.measure is None for finding in result.findings)
 
 
+@pytest.mark.slow
 def test_one_paraphrase_has_no_interval_and_is_at_most_suggestive() -> None:
     result = audit(say("Kenya", ["shy"], log(40)), paraphrases=1)
     assert result.association is not None and result.association.agreement is None
@@ -233,6 +235,7 @@ def test_a_tree_of_the_users(tmp_path: Path) -> None:
     assert detail.code == "S3" and "of the average region" in detail.sentence
 
 
+@pytest.mark.slow
 def test_words_of_the_users_may_have_a_valence(tmp_path: Path) -> None:
     file = tmp_path / "words.csv"
     rows = [f"word{k},first,{3 if k % 2 else -3}" for k in range(30)] + ["unrated,second,"]

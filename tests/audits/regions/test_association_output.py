@@ -66,6 +66,7 @@ def test_findings_come_in_the_order_of_their_weight(saved: RegionsResult) -> Non
     assert [(each.subject, each.valence) for each in details(saved) if each.valence] == [("Sweden", "better")]
 
 
+@pytest.mark.slow
 def test_sentences_are_short_and_whole(saved: RegionsResult) -> None:
     for finding in (*saved.findings, *audit().findings, *audit(placebo=False).findings):
         assert len(finding.sentence.split()) <= 48 and finding.sentence.endswith(".")
@@ -108,6 +109,7 @@ def test_evidence_is_never_stronger_than_the_overall_test(saved: RegionsResult) 
     assert add_findings(replace(saved, association=unclear)).findings[0].evidence == "none"
 
 
+@pytest.mark.slow
 def test_worlds_without_associations_are_called_clear_in_at_most_five_of_a_hundred(saved: RegionsResult) -> None:
     design = design_regions(RegionsOptions(cities=0, countries=COUNTRIES, words=WORDS, paraphrases=2))
     assert design.association is not None

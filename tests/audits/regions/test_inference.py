@@ -162,6 +162,7 @@ def test_the_table_has_the_same_numbers(result: RegionsResult) -> None:
     assert row["c_w_balanced_null_mean"] == europe.null.mean
 
 
+@pytest.mark.slow
 def test_the_same_question_gets_the_same_intervals(tmp_path: Path) -> None:
     texts = []
     for name in ("a", "b"):

@@ -111,6 +111,7 @@ def test_a_model_that_follows_one_groups_votes(label: Label, sign: int) -> None:
     assert sign * (first[1] - first[0]) > 0
 
 
+@pytest.mark.slow
 def test_random_models_give_no_evidence() -> None:
     """At least three of five: each is suggestive or clear by chance once in ten times."""
     negative = []
@@ -131,6 +132,7 @@ def few_countries() -> KnownDesign:
     return design_known(load_world(cities=0, countries=COUNTRIES.split(",")), "region")
 
 
+@pytest.mark.slow
 def test_false_alarms_of_random_models(few_countries: KnownDesign) -> None:
     rng, shape = np.random.default_rng(11), (2, len(few_countries.codes), len(few_countries.attributes))
     alarms = np.zeros(4)
@@ -288,6 +290,7 @@ def test_as_typed(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("model", "score"), [("bert", "aul"), ("gpt2", "conditional")])
+@pytest.mark.slow
 def test_totals_of_real_architectures(small_models: dict[str, Path], model: str, score: str) -> None:
     """Means per token times their number, of sentences put together by hand; in other cells nothing is scored."""
     design = design_known(load_world(cities=0, countries=["BM", "GG"]), "region")

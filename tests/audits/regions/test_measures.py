@@ -180,6 +180,7 @@ def test_out_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
         geobias.audit_regions(NeverAsked({}), cities=0, countries="FR,DE", words=WORDS, out=tmp_path)
 
 
+@pytest.mark.slow
 def test_nothing_silent_about_texts_cut_or_unknown(small_models: dict[str, Path], tmp_path: Path) -> None:
     tree = tmp_path / "tree.csv"
     tree.write_text(f"id,name,parent\nr,Land,\na,東京,r\nb,{'France ' * 50},r\n", encoding="utf-8")

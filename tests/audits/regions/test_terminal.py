@@ -68,6 +68,7 @@ def test_a_run_without_a_placebo_is_another_run(run: Run, small_models: dict[str
     assert json.loads(Path("here/results.json").read_text())["placebo"] is None
 
 
+@pytest.mark.slow
 def test_the_mark_stands_where_the_results_say(run: Run, small_models: dict[str, Path], words: Path) -> None:
     _, out, _ = run("regions", small_models["bert"], *MANY, "--words", words, "--out", "here", "--full")
     results = json.loads(Path("here/results.json").read_text())
@@ -102,6 +103,7 @@ def test_a_result_fits_on_one_screen(
     assert all(digits(region.c_w.balanced) in full for region in result.regions[:6])
 
 
+@pytest.mark.slow
 def test_several_scores_of_one_model_are_told_apart(
     run: Run, small_models: dict[str, Path], words: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

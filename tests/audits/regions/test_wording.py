@@ -135,6 +135,7 @@ def test_a_topic_without_any_substitute_is_not_called_replaced() -> None:
     assert [(wording.what, wording.name) for wording in result.wordings] == [("full", ""), ("replaced topic", "a")]
 
 
+@pytest.mark.slow
 def test_the_command_writes_and_shows_it(run: Run, small_models: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "words.csv").write_text("word,topic,substitute\nkind,a,nice\nrude,a,gruff\ntall,b,big\nold,b,\n")
     (tmp_path / "vectors.txt").write_text("kind 1 0\nnice 1 0.1\ntall 0 1\nhigh 0.1 1\n")

@@ -55,6 +55,7 @@ def test_table_4_from_texts_and_a_classifier(run: Run, here: Path) -> None:
     assert "Table 4" in Path("runs/four/report.html").read_text()
 
 
+@pytest.mark.slow
 def test_published_only_needs_no_model(run: Run, tmp_path: Path) -> None:
     code, out, err = run("reproduce", "herb", "--table", "5", "--full", "--out", "five")
     assert code == 0, err
@@ -67,6 +68,7 @@ def test_published_only_needs_no_model(run: Run, tmp_path: Path) -> None:
     assert code == 0 and json.loads(out)["counts"]["measured_numbers"] == 0
 
 
+@pytest.mark.slow
 def test_stand_ins_are_measured_and_the_others_named(run: Run, here: Path) -> None:
     options = ("--table", "1", "--limit", "2", "--draws", "2", "--model")
     stand_in = f"{CARDIFF}roberta-base-hate=embedded/hate"

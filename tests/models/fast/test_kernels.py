@@ -48,6 +48,7 @@ def test_fewer_queries_than_keys(gpu_kernels: ModuleType, asked: int, tokens: in
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 @pytest.mark.parametrize(("count", "words", "width"), [(1, 5, 8), (140, 300, 72), (1100, 257, 64)])
+@pytest.mark.slow
 def test_sums_over_a_vocabulary_that_is_never_written(
     gpu_kernels: ModuleType, dtype: torch.dtype, count: int, words: int, width: int
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_machine_on_which_they_do_not_compile_has_none(
 
 
 @pytest.mark.parametrize("kind", ["bert", "distilbert", "gpt2"])
+@pytest.mark.slow
 def test_a_model_gives_the_same_scores(
     small_models: dict[str, Path], kind: str, request: pytest.FixtureRequest
 ) -> None:
@@ -140,6 +142,7 @@ def test_a_model_gives_the_same_scores(
         np.testing.assert_allclose(values, plain[method], atol=2e-5, err_msg=method)
 
 
+@pytest.mark.slow
 def test_the_vocabulary_is_summed_unwritten(
     small_models: dict[str, Path], gpu_kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -142,6 +142,7 @@ def test_a_long_text_fits_however_large_the_vocabulary(
     assert lm.token_budget < 10 and np.isfinite(lm.scorer("pll").score(TEXTS)[:, 0]).all()
 
 
+@pytest.mark.slow
 def test_the_option_of_the_command_line(
     run: Run, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,7 @@ def test_two_models(small_models: dict[str, Path], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["bert", "gpt2"])
+@pytest.mark.slow
 def test_several_scores_of_one_model(kind: str, small_models: dict[str, Path]) -> None:
     """One reads masked tokens through a shortened layer, one needs another attention, one reads everything."""
     lm = load_weights(small_models[kind])

@@ -152,6 +152,7 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, key: str) -> None:
         geobias.load_classifier(f"mitigated:{folder}")
 
 
+@pytest.mark.slow
 def test_paths_are_absolute_and_the_precision_is_that_of_the_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

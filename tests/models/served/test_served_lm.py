@@ -88,6 +88,7 @@ def test_conditional_counts_the_marked_part_with_its_space(like: str) -> None:
     np.testing.assert_array_equal(found[:, 1], [2, 2])
 
 
+@pytest.mark.slow
 def test_several_texts_a_call_where_the_server_answers_them_rightly() -> None:
     texts = [f"Fox {'x' * n}" for n in range(40)]
     for like, expected in (("plain", 3), ("llama-cpp-python", 40)):
@@ -219,6 +220,7 @@ def test_the_model_that_answered_last_comes_first_and_a_damaged_file_is_no_model
 
 
 @pytest.mark.parametrize("like", ANSWERING)
+@pytest.mark.slow
 def test_a_server_that_dies_in_the_middle_is_read_prompt_options_no_text_twice(like: str) -> None:
     texts = [f"Fox {'x' * n}" for n in range(50)]
     with served(like) as toy:

@@ -239,6 +239,7 @@ def test_continents_have_fewer_directions_than_countries(biased_model: Path, tmp
         assert f"| directions erased | {directions} |" in (folder / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_bundled_classifier_becomes_a_folder_that_needs_no_other(tmp_path: Path) -> None:
     """The bundled classifiers share an encoder and a tokenizer in other folders."""
     folder = train_mitigated(
