@@ -136,6 +136,7 @@ def test_decisions_near_chance_are_said_to_be() -> None:
 def test_chance_is_named_before_a_country() -> None:
     result = audit(make_decider(lambda scenario, prompt: -0.8 * ("Chad" in prompt), merit=0.0))
     sentence = answer(result).sentence
+    assert {finding.evidence for finding in result.findings if finding.role != "caution"} == {"suggestive"}
     assert sentence.index("decides near chance") < sentence.index("It is less favourable to people of Chad")
 
 

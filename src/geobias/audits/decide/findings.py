@@ -91,6 +91,7 @@ def _answer(result: DecideResult, entry: ModelDecisions) -> Finding:
         )
         if evidence == "clear" and _depends_on_names(result) and is_rarity(entry, top.code):
             evidence = "suggestive"
+        evidence = _weaken_chance(entry, evidence)
     else:
         sentence = f"{name}: {_deny(result, entry, top)}{f' It {chance}.' if chance else merit}"
         next_step = "To find smaller differences, add wordings: --paraphrases 3"
@@ -101,6 +102,11 @@ def _describe_chance(entry: ModelDecisions) -> str:
     """Nothing for a model whose decisions depend on merit."""
     is_chance = judge_merit(entry) == "near chance"
     return f"decides near chance: merit moves its answers by {_merit_size(entry)}" if is_chance else ""
+
+
+def _weaken_chance(entry: ModelDecisions, evidence: Evidence) -> Evidence:
+    """Differences of a model that decides near chance are associations of words: suggestive at most."""
+    return "suggestive" if evidence == "clear" and _describe_chance(entry) else evidence
 
 
 def _describe_merit(entry: ModelDecisions) -> str:
@@ -189,7 +195,7 @@ def _list_details(result: DecideResult, entry: ModelDecisions) -> Iterator[Findi
             entry,
             "detail",
             country.preference,
-            grade_evidence(country.preference.p_adjusted),
+            _weaken_chance(entry, grade_evidence(country.preference.p_adjusted)),
             f"{_describe(entry.model.short_name, country)}.",
             "Compare it with similar countries in the table of the page.",
             country.country,
@@ -229,7 +235,7 @@ def _report_ratio(result: DecideResult, entry: ModelDecisions) -> Finding:
         direction="lower",
         valence="worse" if differs else None,
         size=measure_size(worst, "ratio"),
-        evidence="clear" if differs else "none",
+        evidence=_weaken_chance(entry, "clear") if differs else "none",
         sentence=sentence,
         limit=f"{WHERE_FROM}.",
         next_step=f"Set a limit for the next version: geobias gate RUN --rule 'decide.{entry.model.short_name}"
@@ -248,7 +254,7 @@ def _report_cell(result: DecideResult, entry: ModelDecisions, domain: str, cell:
         entry,
         "detail",
         cell.estimate,
-        grade_evidence(cell.estimate.p_adjusted),
+        _weaken_chance(entry, grade_evidence(cell.estimate.p_adjusted)),
         sentence,
         f"Ask about more cases of this domain: --domains '{domain}' --scenarios FILE",
         cell.country,
