@@ -48,11 +48,11 @@ test-release: .venv/installed  ## build wheel and sdist; install each into an em
 	rm -rf dist
 	$(BIN)/python -m hatchling build
 	grep '^torch==' constraints.txt > dist/constraints.txt
-	for python in $(PYTHONS); do \
+	tested=0; for python in $(PYTHONS); do \
 		if $$python --version > /dev/null 2>&1; then \
-			PIP_CONSTRAINT=$(CURDIR)/dist/constraints.txt $$python tests/release.py dist/geobias-*.* || exit 1; \
+			PIP_CONSTRAINT=$(CURDIR)/dist/constraints.txt $$python tests/release.py dist/geobias-*.* || exit 1; tested=1; \
 		else echo "$$python: not installed, not tested"; fi; \
-	done
+	done; [ $$tested = 1 ]
 
 calibrate: .venv/installed  ## coverage of intervals, false positives and power on simulated data (30 minutes on one core)
 	$(BIN)/python -m bench.calibrate 1000 docs/figures

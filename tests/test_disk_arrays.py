@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from geobias import disk_arrays
 from geobias.disk_arrays import DiskArray, read_block
 from geobias.errors import InputError
 from geobias.files import cache_folder
+from tests.conftest import posix_only
 
 
 def write_pieces(count: int) -> np.ndarray:
@@ -33,12 +36,21 @@ def test_nothing_appended_is_an_empty_array() -> None:
     assert write_pieces(0).shape == (0, 2)
 
 
-def test_a_folder_that_cannot_be_written_is_one_sentence(
+def test_a_cache_that_cannot_be_written_is_replaced_by_the_temporary_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     file = tmp_path_factory.mktemp("cache") / "file"
     file.write_text("")
+    in_memory = write_pieces(20)
     monkeypatch.setenv("GEOBIAS_CACHE", str(file))
     monkeypatch.setattr(disk_arrays, "LARGEST_IN_MEMORY", 100)
-    with pytest.raises(InputError, match="Cannot write"):
-        write_pieces(20)
+    np.testing.assert_array_equal(write_pieces(20), in_memory)
+
+
+@posix_only
+def test_a_full_disk_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk_arrays, "LARGEST_IN_MEMORY", 100)
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        monkeypatch.setattr(disk_arrays, "_open_temporary_file", lambda: full)
+        with pytest.raises(InputError, match=r"Cannot write .* No space left on device"):
+            write_pieces(20)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Sequence
+from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -15,7 +16,7 @@ LARGEST_IN_MEMORY = 2**26  # bytes
 
 
 class DiskArray:
-    """Rows of an array, appended in their order. The temporary file is in the cache folder, and has no name."""
+    """Rows of an array, appended in their order. The temporary file has no name."""
 
     def __init__(self, dtype: Any, row_shape: Sequence[int] = ()) -> None:
         self.dtype, self.row_shape = np.dtype(dtype), tuple(row_shape)
@@ -28,20 +29,30 @@ class DiskArray:
         self._bytes += self._pieces[-1].nbytes
         if self._bytes > LARGEST_IN_MEMORY:
             with writing(cache_folder()):
-                if self._file is None:
-                    cache_folder().mkdir(parents=True, exist_ok=True)
-                    self._file = TemporaryFile(dir=cache_folder())  # noqa: SIM115  # closed by `finish`
+                self._file = self._file or _open_temporary_file()
                 for piece in self._pieces:
-                    self._file.write(piece.data)
+                    unwritten = piece.reshape(-1).view(np.uint8).data
+                    while len(unwritten):
+                        unwritten = unwritten[self._file.write(unwritten) :]
             self._pieces.clear()
 
     def finish(self) -> np.ndarray:
         """Return all rows; from a file, as an array that is read from disk when it is used."""
         if self._file is None:
             return np.concatenate(self._pieces)
-        with self._file as file, writing(cache_folder()):
-            file.flush()
+        with writing(cache_folder()), self._file as file:
             return np.memmap(file, self.dtype, mode="r").reshape(-1, *self.row_shape)
+
+
+def _open_temporary_file() -> IO[bytes]:
+    """In the cache folder, or where the system has its temporary files if that cannot be written.
+
+    Nothing is buffered: a full disk is noticed by the write, not when the file is closed.
+    """
+    with suppress(OSError):
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        return TemporaryFile(dir=cache_folder(), buffering=0)
+    return TemporaryFile(buffering=0)
 
 
 def read_block(array: np.ndarray, rows: slice) -> np.ndarray:

@@ -57,7 +57,7 @@ class Grid(LazyTexts):
 
 
 def test_blocks_give_the_same_scores_and_resume(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "TEXTS_AT_ONCE", 7)
+    monkeypatch.setattr(engine, "TEXTS_PER_BLOCK", 7)
     ask(Lengths(), ["aaa", "bbb"])
     scorer = Lengths()
     answers = ask_in_blocks(scorer, Grid(), label="lengths")
@@ -67,7 +67,7 @@ def test_blocks_give_the_same_scores_and_resume(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_paid_text_is_never_scored_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "TEXTS_AT_ONCE", 7)
+    monkeypatch.setattr(engine, "TEXTS_PER_BLOCK", 7)
     scorer = Lengths()
     scorer.paid = True
     same_texts = Grid()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from rich.table import Table
 from geobias.report.page import blocks
 from geobias.report.results import AuditResult
 from geobias.report.runs import FinishedRun
-from geobias.report.tables import titled_table, write_csv
+from geobias.report.tables import add_ends, digits, titled_table, write_csv
+
+MOST_ROWS = 8  # of the table in the terminal, without --full
 
 
 def write_files(folder: Path, result: AuditResult) -> None:
@@ -19,16 +22,11 @@ def write_files(folder: Path, result: AuditResult) -> None:
 
 
 def summary_table(result: AuditResult, width: int) -> Table:
-    table, rows = titled_table(result.audit), _format_rows(result)
-    for column in rows[0] if rows else ():
-        table.add_column(column)
-    for row in rows:
-        table.add_row(*row.values())
-    return table
+    return _draw_table(result, MOST_ROWS)
 
 
 def full_report(result: AuditResult, width: int) -> Iterator[Table]:
-    yield summary_table(result, width)
+    yield _draw_table(result, sys.maxsize)
 
 
 def describe(result: AuditResult) -> str:
@@ -40,5 +38,20 @@ def section(run: FinishedRun[Any], name: str) -> blocks.Section:
     return blocks.Section(id=name, title=run.result.audit, lead=describe(run.result), blocks=[table])
 
 
+def _draw_table(result: AuditResult, most: int) -> Table:
+    """At most so many rows: the first and the last ones."""
+    table, rows = titled_table(result.audit), _format_rows(result)
+    for column in rows[0] if rows else ():
+        table.add_column(column)
+    add_ends(table, [list(row.values()) for row in rows], most, most // 2)
+    return table
+
+
 def _format_rows(result: AuditResult) -> list[dict[str, str]]:
-    return [{column: str(cell) for column, cell in row.items()} for row in result.list_tidy_rows()]
+    rows = list(result.list_tidy_rows())
+    columns = dict.fromkeys(column for row in rows for column in row)
+    return [{column: _format_cell(row.get(column)) for column in columns} for row in rows]
+
+
+def _format_cell(cell: Any) -> str:
+    return digits(cell) if cell is None or isinstance(cell, float) else str(cell)

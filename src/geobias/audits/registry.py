@@ -53,7 +53,8 @@ class Audit:
         """An attribute of one of the audit's modules; an audit in a single module may leave it to `default_parts`."""
         part = import_module(self._locate(module))
         if self.is_single_module and not hasattr(part, attribute):
-            part = import_module("geobias.audits.default_parts")
+            default_parts = import_module("geobias.audits.default_parts")
+            part = default_parts if hasattr(default_parts, attribute) else part
         return getattr(part, attribute)
 
     def find(self, module: str, attribute: str) -> Callable[..., Any] | None:

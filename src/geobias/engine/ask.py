@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 DistinctTexts: TypeAlias = tuple[np.ndarray, np.ndarray, pa.FixedSizeBinaryArray | None]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-TEXTS_AT_ONCE = 2**21  # in `ask_in_blocks`
+TEXTS_PER_BLOCK = 2**21
 SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the progress bar moves
 
 _cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
@@ -120,19 +120,19 @@ def ask(
 
 
 def ask_in_blocks(scorer: Scorer, texts: LazyTexts, *, label: str, progress: bool | None = None) -> Answers:
-    """Return the scores of all texts, as `ask` does, in memory that does not grow with their number.
+    """Return the scores of all texts, as `ask` does, in memory that grows with the stored scores only.
 
     Many texts are scored block by block, while a thread finds the distinct texts of the next block; scores are then on
     disk. A text that is in two blocks is scored in each of them, except by a server, which is paid for every text.
     """
-    if scorer.paid or len(texts) <= TEXTS_AT_ONCE:
+    if scorer.paid or len(texts) <= TEXTS_PER_BLOCK:
         return ask(scorer, texts, label=label, progress=progress)
 
     def select_block(start: int) -> tuple[TextSelection, DistinctTexts]:
-        block = TextSelection(texts, np.arange(start, min(start + TEXTS_AT_ONCE, len(texts))))
+        block = TextSelection(texts, np.arange(start, min(start + TEXTS_PER_BLOCK, len(texts))))
         return block, _find_distinct(block)
 
-    starts = range(0, len(texts), TEXTS_AT_ONCE)
+    starts = range(0, len(texts), TEXTS_PER_BLOCK)
     scores = DiskArray(np.float64, (len(scorer.columns),))
     distinct = scored = cut = 0
     with StoreWriter(scorer, label) as writer:

@@ -65,7 +65,7 @@ class ScoreStore:
     def __init__(self, fingerprint: str | None, columns: Sequence[str], *, name: str = "") -> None:
         self.columns = list(columns)
         self.folder: Path | None = None
-        self._new_files: defaultdict[int, dict[Path, pa.Table]] = defaultdict(dict)  # level 0: as added, 1: 16 merged
+        self._new_files: defaultdict[int, dict[Path, pa.Table]] = defaultdict(dict)  # by level of merging
         tables: Iterable[tuple[Path, pa.Table]] = ()
         if fingerprint is not None:
             self.folder = cache_folder() / "scores" / _digest(json.dumps([fingerprint, self.columns]).encode())
@@ -141,7 +141,7 @@ def _open_folder(folder: Path, description: dict[str, Any]) -> None:
 def _read_tables(
     files: Iterable[Path], columns: list[str] | None, report: DamageReport
 ) -> Iterator[tuple[Path, pa.Table]]:
-    """Read score files one by one; call `report(path, reason)` for each that is not a table of this scorer."""
+    """Read score files one by one; call `report` for each that is not a table of this scorer."""
     for path in sorted(files):
         try:
             table = _read_table(path, columns)

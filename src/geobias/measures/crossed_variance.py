@@ -52,7 +52,7 @@ class NameUnits:
     answer: np.ndarray
     unit: np.ndarray
     kind: np.ndarray  # of each name: male, female, last or city, as a number
-    text_starts: np.ndarray | None = None  # entries of text t: from `text_starts[t]` to the next; None in any order
+    text_starts: np.ndarray | None = None  # entries of text t: from `text_starts[t]` to the next; None if unsorted
 
     def sort_by_text(self, texts: int, answers_per_text: int) -> NameUnits:
         """The same with the entries of each text together."""
@@ -64,7 +64,7 @@ class NameUnits:
         return NameUnits(self.answer[order], self.unit[order], self.kind, starts)
 
     def read_texts(self, texts: slice, answers_per_text: int) -> tuple[np.ndarray, np.ndarray]:
-        """Answers (counted from the first of the block) and names of a block of texts; of all if in any order."""
+        """Answers (counted from the first of the block) and names of a block of texts; of all if unsorted."""
         starts = self.text_starts
         entries = slice(None) if starts is None else slice(starts[texts.start], starts[texts.stop])
         answer, unit = (read_block(each, entries).astype(np.int64) for each in (self.answer, self.unit))
@@ -145,7 +145,7 @@ class CrossedVariance:
     def _make_block(self, texts: slice) -> NameBlock:
         answer, code = self._read_entries(texts)
         answers_per_text = self.countries * self.shape[2]
-        return NameBlock.of_entries(
+        return NameBlock.from_entries(
             texts, self.draws_per_text[texts], answer, self._cell_number[code], answers_per_text
         )
 

@@ -39,7 +39,7 @@ class NameBlock:
     count: np.ndarray  # of entries, by occurrence
 
     @classmethod
-    def of_entries(
+    def from_entries(
         cls, texts: slice, draws_per_text: np.ndarray, answer: np.ndarray, cell: np.ndarray, answers_per_text: int
     ) -> NameBlock:
         size = texts.stop - texts.start
@@ -65,7 +65,7 @@ def sum_design(blocks: Iterable[NameBlock], cells: Cells, countries: int, kinds:
     overlap = np.zeros((kinds, countries, countries))
     cell_count = np.zeros(len(cells.kind))
     bounds = list(pairwise(np.searchsorted(cells.country, np.arange(countries + 1))))
-    products = [np.zeros((stop - start, stop - start)) for start, stop in bounds]  # sum over texts of W
+    products = [sparse.csc_matrix((stop - start, stop - start)) for start, stop in bounds]  # sum over texts of W
     for block in blocks:
         cell_count += np.bincount(block.occurrence_cell, weights=block.count, minlength=len(cell_count))
         moments -= _sum_squares(block, cells, moments.shape)
@@ -82,12 +82,12 @@ def sum_design(blocks: Iterable[NameBlock], cells: Cells, countries: int, kinds:
             ),
             shape=(len(draws), len(cells.kind)),
         )
-        for total, (start, stop) in zip(products, bounds, strict=True):
+        for c, (start, stop) in enumerate(bounds):
             answers, texts = by_cell[:, start:stop], by_text[:, start:stop]
-            total += (answers.T @ answers - texts.T @ texts).toarray()
+            products[c] = products[c] + answers.T @ answers - texts.T @ texts
     is_kind = np.eye(kinds)[cells.kind]
     for c, (start, stop) in enumerate(bounds):
-        moments[c] += is_kind[start:stop].T @ products[c] ** 2 @ is_kind[start:stop]
+        moments[c] += is_kind[start:stop].T @ (products[c].multiply(products[c]) @ is_kind[start:stop])
     for kind in range(kinds):
         of_kind = cells.kind == kind
         of_names = sparse.csr_matrix(
@@ -103,7 +103,10 @@ def _sum_squares(block: NameBlock, cells: Cells, shape: tuple[int, ...]) -> np.n
     countries, kinds, _ = shape
     draws = np.maximum(block.draws_per_text, 1).astype(float)
     country, kind = cells.country[block.occurrence_cell], cells.kind[block.occurrence_cell]
-    shown = sparse.csr_matrix((np.ones(len(block.answer)), (block.answer, block.occurrence)))
+    shown = sparse.csr_matrix(
+        (np.ones(len(block.answer)), (block.answer, block.occurrence)),
+        shape=(int(block.answer.max(initial=-1)) + 1, len(block.count)),  # of a block without counted answers, too
+    )
     together = (shown.T @ shown).tocoo()
     first, second = together.row, together.col
     expected = block.count[first] * block.count[second] / draws[block.occurrence_text[first]]

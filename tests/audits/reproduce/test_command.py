@@ -6,9 +6,12 @@ import csv
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+import geobias
 from geobias.audits.reproduce.design import HERB_MODELS
+from geobias.errors import InputError
 from tests.conftest import Run
 
 CARDIFF = "cardiffnlp/twitter-"
@@ -127,3 +130,8 @@ def test_bad_input_is_one_line(run: Run, here: Path, arguments: tuple[str, ...],
     assert code == 2 and not out and len(err.splitlines()) == 1
     assert said in err
     assert not (here / "runs").exists()
+
+
+def test_a_data_frame_for_the_other_paper_is_refused_in_one_line() -> None:
+    with pytest.raises(InputError, match="--texts is only for `geobias reproduce names`"):
+        geobias.reproduce("herb", table="1", texts=pd.DataFrame({"text": ["Mary was late."]}))

@@ -16,7 +16,7 @@ from geobias.models.deciders.decider import CHOICE_ANSWERS, YES_NO_ANSWERS, Answ
 from geobias.models.deciders.lm_decider import LMDecider
 from geobias.models.deciders.served_decider import ServedDecider, sum_spellings
 from geobias.models.load import load_decider
-from geobias.models.served.endpoint import Endpoint
+from geobias.models.served.endpoint import CallRefused, Endpoint, ServerFailed
 from tests.servers import Toy, served, tokenise
 
 DOGS = AnswerSet("yes_no", ("dog", "cat"), "Choose.")
@@ -49,6 +49,21 @@ def test_an_answer_that_is_no_candidate_has_the_least_of_them_at_most() -> None:
         row = decider.score(TEXTS[:1])[0]
         assert row[3] == pytest.approx(toy.ranked(tokenise(f"Choose.\n\n{TEXTS[0]}"))[4][1])
         assert decider.fingerprint and isinstance(decider, ServedDecider) and decider.candidates == 5
+
+
+@pytest.mark.parametrize("failure", [None, CallRefused("no", 400), ServerFailed("no", 500)], ids=str)
+def test_a_server_that_has_no_500_candidates_is_asked_for_20(
+    failure: Exception | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decider = ServedDecider(Endpoint("http://localhost:1/v1", "toy"), CHOICE_ANSWERS)
+
+    async def get_candidates(text: str, count: int, connection: Any) -> Any:
+        if count > 20 and failure is not None:
+            raise failure
+        return None if count > 20 else [("A", -1.0)]
+
+    monkeypatch.setattr(decider, "_get_candidates", get_candidates)
+    assert decider.candidates == 20
 
 
 def test_an_article_is_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:

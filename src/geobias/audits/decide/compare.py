@@ -12,6 +12,7 @@ from geobias.audits.decide.design import NAME
 from geobias.audits.decide.files import StoredAnswers, read_decisions
 from geobias.audits.decide.measure import FEWEST_CASES
 from geobias.audits.decide.result import DecideResult
+from geobias.errors import InputError
 from geobias.measures.crossed_variance import FEWEST_DRAWS
 from geobias.measures.decisions import (
     CountryMeans,
@@ -43,6 +44,11 @@ def compare_runs(first: FinishedRun[DecideResult], second: FinishedRun[DecideRes
         models = [entry.model.name for entry in pair]
         places = [(country.code, country.country) for country in pair[0].countries]
         ways = [read_decisions(run, entry) for run, entry in zip((first, second), pair, strict=True)]
+        if not all(before.has_same_design(after) for before, after in zip(*ways, strict=True)):
+            raise InputError(
+                f"{first.folder} and {second.folder} cannot be compared: their cases or names differ. Run both with "
+                "the same version of geobias."
+            )
         is_testable = separates_names and len(ways[0][0].counted) >= FEWEST_CASES
         means = _summarise_both(ways[0], ways[1])
         preference = compare_countries(*means, is_testable=is_testable)

@@ -134,7 +134,15 @@ class StoredAnswers:
     yes: np.ndarray  # cases x countries x answers: log-odds; 0 where a case has fewer answers
     counted: np.ndarray  # cases x answers
     favours: np.ndarray  # the same
-    units: NameUnits | None  # None without names
+    units: NameUnits | None = None  # without names: None
+    names: np.ndarray | None = None  # first and last x cases x countries x answers
+
+    def has_same_design(self, other: StoredAnswers) -> bool:
+        """Whether the answers are to the same cases, asked the same way, and show the same names."""
+        pairs = [(self.counted, other.counted), (self.favours, other.favours)]
+        if self.names is not None and other.names is not None:
+            pairs.append((self.names, other.names))
+        return all(np.array_equal(before, after) for before, after in pairs)
 
     def crossed_variance(self) -> CrossedVariance:
         names_fixed = self.units is None
@@ -161,8 +169,8 @@ def _arrange(rows: pd.DataFrame, codes: Mapping[str, int], model: str, *, has_na
     yes[case, country, answer] = rows[model]
     counted[case, answer], favours[case, answer] = True, rows["favours"]
     if not has_names:
-        return StoredAnswers(yes, counted, favours, None)
+        return StoredAnswers(yes, counted, favours)
     names, genders = np.full((2, *shape), "", dtype=object), np.full(counted.shape, "", dtype=object)
     names[:, case, country, answer] = rows[["first_name", "last_name"]].to_numpy(dtype=object).T
     genders[case, answer] = rows["gender"]
-    return StoredAnswers(yes, counted, favours, number_names(names, genders))
+    return StoredAnswers(yes, counted, favours, number_names(names, genders), names)

@@ -85,7 +85,8 @@ def _answer(result: DecideResult, entry: ModelDecisions) -> Finding:
     chance, merit = _describe_chance(entry), _describe_merit(entry)
     if evidence in ("clear", "suggestive"):
         subject = f"{name} {chance}. It" if chance else name  # a reader must not take an association for a decision
-        sentence = f"{_describe(subject, top)}.{_count(entry, evidence)}{merit}"
+        count = _count(entry, evidence) if not chance else _count_associations(entry)
+        sentence = f"{_describe(subject, top)}.{count}{merit}"
         next_step = (
             "Check it with other wordings and ways of showing origin: --paraphrases 3 --origin stated,demonym,name"
         )
@@ -164,6 +165,11 @@ def _count(entry: ModelDecisions, evidence: Evidence) -> str:
         f" {len(values):,} of {len(entry.countries):,} countries stand out: {above:,} above the mean of countries, "
         f"{len(values) - above:,} below."
     )
+
+
+def _count_associations(entry: ModelDecisions) -> str:
+    count = len(list_standing_out(entry))
+    return f" {count:,} of {len(entry.countries):,} countries differ from the mean, as associations of words."
 
 
 def _deny(result: DecideResult, entry: ModelDecisions, top: CountryDecisions) -> str:

@@ -44,7 +44,7 @@ def measure_correlations(
     named_in_subset = in_subset[design.named]
     rows = design.named[named_in_subset]
     log_perplexity = perplexities.renamed[named_in_subset]
-    probabilities = answers.renamed[named_in_subset][:, :, : log_perplexity.shape[2]]
+    probabilities = answers.renamed[:, :, : log_perplexity.shape[2]][named_in_subset]
     original_log_perplexity, original_probabilities = perplexities.original[rows], answers.original[rows]
     added_log_perplexity = log_perplexity - original_log_perplexity[:, None, None]
     added_probability = probabilities - original_probabilities[:, None, None]

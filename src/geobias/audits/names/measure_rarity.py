@@ -110,7 +110,7 @@ class SharedNames:
 
 def find_shared_names(renamed: Counterfactuals, units: NameUnits) -> SharedNames:
     owners = renamed.count_owners()
-    is_shared = np.array([owners[key] > 1 for key in renamed.name_index[2]])
+    is_shared = np.array([owners[key] > 1 for key in renamed.name_index[2]], dtype=bool)
     texts, countries, draws = renamed.shape
 
     def compute_share(block: slice) -> np.ndarray:

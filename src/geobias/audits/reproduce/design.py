@@ -178,5 +178,7 @@ def read_replacements(
 def _refuse_options(paper: str, options: ReproduceOptions, names: Iterable[str]) -> None:
     """Refuse the first of these options that is given though only the other paper has it."""
     for name in names:
-        if getattr(options, name) not in (None, ()):
+        value = getattr(options, name)
+        is_empty = isinstance(value, list | tuple | dict) and not value
+        if value is not None and not is_empty:
             raise InputError(f"--{name.replace('_', '-')} is only for `geobias reproduce {paper}`. Remove it.")

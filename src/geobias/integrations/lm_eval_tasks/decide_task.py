@@ -37,6 +37,11 @@ def load_documents(**metadata: Any) -> dict[str, Any]:
 
     options = {name: metadata[name] for name in OPTIONS if metadata.get(name) is not None}
     tokenizer = _load_tokenizer(metadata)
+    if metadata.get("chat") is None and tokenizer.chat_template:
+        raise InputError(
+            'The tokenizer has a chat template, which `geobias decide` uses. Add "chat": true to --metadata and '
+            '--apply_chat_template, or "chat": false for plain prompts.'
+        )
     writers = {kind: PromptWriter(tokenizer, answers, metadata.get("chat")) for kind, answers in ANSWER_SETS.items()}
     questions = dict.fromkeys(
         (kind, text) for kind, texts in design_decisions(DecideOptions(**options)).list_questions() for text in texts
@@ -144,7 +149,8 @@ def _load_tokenizer(metadata: Mapping[str, Any]) -> Any:
         raise InputError(
             'geobias_decide reads the tokenizer of the model. Name it: --metadata \'{"tokenizer": "OWNER/NAME"}\'.'
         )
-    return AutoTokenizer.from_pretrained(name)
+    passed_on = {key: metadata[key] for key in ("revision", "trust_remote_code") if metadata.get(key) is not None}
+    return AutoTokenizer.from_pretrained(name, **passed_on)
 
 
 def _value_or_nan(value: float | None) -> float:

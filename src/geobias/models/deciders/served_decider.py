@@ -30,13 +30,14 @@ from geobias.models.deciders.lm_decider import LOG_ODDS, LMDecider
 from geobias.models.prompt_reader import TEXT
 from geobias.models.scorer import ModelIdentity, ScoreBlock, StreamingScorer
 from geobias.models.served.completions import read_choices, read_generated
-from geobias.models.served.endpoint import CallRefused, Connection, Endpoint
-from geobias.models.served.likelihoods import REFUSED, NoLikelihoods
+from geobias.models.served.endpoint import CallFailed, CallRefused, Connection, Endpoint
+from geobias.models.served.likelihoods import FAILED, REFUSED, NoLikelihoods
 from geobias.models.served.served_lm import ServedLM
 from geobias.models.served.server_identity import candidate_distance, known_models, recognise_model
 
 CHAT = "chat/completions"
 CANDIDATES = (500, 20, 5)  # asked for; servers allow different numbers
+SPELLINGS_RULE = 2  # raise it when `sum_spellings` changes, so that stored scores of the old rule are not used
 SAMPLED = 0  # in place of a number of candidates
 DEFAULT_SAMPLES, FEWEST_SAMPLES = 20, 2  # one sample would say nothing about its own error
 ANSWER_TOKENS = 24  # enough to tell an answer from a refusal
@@ -65,12 +66,12 @@ class ServedDecider(StreamingScorer, Decider):
         """How many candidates the server returns for the first token; 0 if it returns none, and answers are sampled."""
         for count in CANDIDATES:
             try:
-                has_candidates = self.endpoint.ask(partial(self._get_candidates, PROBES[0], count)) is not None
-            except CallRefused as refusal:
-                if refusal.status not in REFUSED:
+                if self.endpoint.ask(partial(self._get_candidates, PROBES[0], count)) is not None:
+                    return count
+            except CallFailed as failure:  # some servers refuse too large a number, others fail
+                is_last = count == CANDIDATES[-1]
+                if failure.status not in REFUSED and (is_last or failure.status not in FAILED):
                     raise
-                continue
-            return count if has_candidates else SAMPLED
         return SAMPLED
 
     @cached_property
@@ -140,7 +141,7 @@ class ServedDecider(StreamingScorer, Decider):
     def _fingerprint(self, model_digest: str) -> str:
         samples = self.samples if self.candidates == SAMPLED else 0
         settings = json.dumps([self.answers.words, self.answers.instruction, self.system, samples])
-        return f"{model_digest}:{hashlib.sha256(settings.encode()).hexdigest()[:16]}:decider:served"
+        return f"{model_digest}:{hashlib.sha256(settings.encode()).hexdigest()[:16]}:decider:served:{SPELLINGS_RULE}"
 
 
 def sum_spellings(candidates: Candidates, spellings: Sequence[str]) -> float | None:
