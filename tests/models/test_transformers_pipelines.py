@@ -76,7 +76,7 @@ def test_language_models(task: str, kind: str, small_models: dict[str, Path]) ->
 
 def test_a_generating_pipeline_is_prompted(small_models: dict[str, Path]) -> None:
     pipeline = pipeline_of("text-generation", small_models["gpt2"])
-    with pytest.raises(InputError, match="is a language model\. Add the labels"):
+    with pytest.raises(InputError, match=r"is a language model\. Add the labels"):
         load_classifier(pipeline)
     classifier = load_classifier(pipeline, prompt=make_prompt("good,bad", "{text} It is"))
     assert classifier.labels == ("good", "bad")

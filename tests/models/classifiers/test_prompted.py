@@ -181,5 +181,5 @@ def test_labels_and_prompts_that_cannot_be_asked(labels: str | None, template: s
 
 def test_a_language_model_without_labels_is_no_classifier(gpt2: Any, small_models: dict[str, Path]) -> None:
     for given in (gpt2, small_models["gpt2"], small_models["t5"]):
-        with pytest.raises(InputError, match="is a language model\. Add the labels"):
+        with pytest.raises(InputError, match=r"is a language model\. Add the labels"):
             load_classifier(given)
