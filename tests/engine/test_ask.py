@@ -24,17 +24,17 @@ from tests.conftest import posix_only
 
 
 class Lengths(Scorer):
-    """A scorer that gives a text's length, and remembers what it was asked."""
+    """A scorer that gives a text's length, and records the texts that it scores."""
 
     columns = ("length",)
     fingerprint: str | None
 
     def __init__(self, fingerprint: str | None = "lengths") -> None:
         self.fingerprint = fingerprint
-        self.asked: list[str] = []
+        self.scored_texts: list[str] = []
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
-        self.asked += texts
+        self.scored_texts += texts
         return np.array([[float(len(text))] for text in texts])
 
 
@@ -43,7 +43,7 @@ def test_distinct_texts_once_in_the_order_asked() -> None:
     texts = ["bb", "a", "bb", "ccc", "a"] * 30
     answers = ask(scorer, texts)
     np.testing.assert_array_equal(answers.scores[:, 0], [2, 1, 2, 3, 1] * 30)
-    assert sorted(scorer.asked) == ["a", "bb", "ccc"]
+    assert sorted(scorer.scored_texts) == ["a", "bb", "ccc"]
     assert (answers.distinct, answers.scored) == (3, 3)
 
 
@@ -62,7 +62,7 @@ def test_blocks_give_the_same_scores_and_resume(monkeypatch: pytest.MonkeyPatch)
     scorer = Lengths()
     answers = ask_in_blocks(scorer, Grid(), label="lengths")
     np.testing.assert_array_equal(answers.scores[:, 0], np.repeat(np.arange(1, 9), 3))
-    assert (answers.distinct, answers.scored, len(scorer.asked)) == (24, 22, 22)
+    assert (answers.distinct, answers.scored, len(scorer.scored_texts)) == (24, 22, 22)
     assert ask_in_blocks(Lengths(), Grid(), label="lengths").scored == 0
 
 
@@ -73,14 +73,14 @@ def test_a_paid_text_is_never_scored_twice(monkeypatch: pytest.MonkeyPatch) -> N
     same_texts = Grid()
     monkeypatch.setattr(same_texts, "at", lambda *position: "same")
     assert ask_in_blocks(scorer, same_texts, label="paid").distinct == 1
-    assert scorer.asked == ["same"]
+    assert scorer.scored_texts == ["same"]
 
 
 def test_a_text_is_scored_once_ever() -> None:
     ask(Lengths(), ["a", "bb"])
     again = Lengths()
     answers = ask(again, ["bb", "ccc", "a"])
-    assert again.asked == ["ccc"]
+    assert again.scored_texts == ["ccc"]
     np.testing.assert_array_equal(answers.scores[:, 0], [2, 3, 1])
     assert answers.scored == 1
 
@@ -89,7 +89,7 @@ def test_without_fingerprint_the_next_run_asks_again() -> None:
     ask(Lengths(None), ["a"])
     again = Lengths(None)
     ask(again, ["a"])
-    assert again.asked == ["a"]
+    assert again.scored_texts == ["a"]
 
 
 def test_no_texts() -> None:
@@ -110,7 +110,7 @@ def test_a_streaming_scorer_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_array_equal(ask(Streaming(), texts).scores[:, 0], [n % 23 for n in range(100)])
     again = Streaming()
     ask(again, texts)
-    assert again.asked == []
+    assert again.scored_texts == []
 
 
 class Wrong(Lengths):
@@ -135,7 +135,7 @@ def test_wrong_answers_are_refused_and_not_kept(answer: np.ndarray, message: str
         ask(Wrong(answer), ["a", "bb"])
     fresh = Lengths("wrong")
     ask(fresh, ["a", "bb"])
-    assert fresh.asked == ["a", "bb"]
+    assert fresh.scored_texts == ["a", "bb"]
 
 
 class Partly(Lengths):
@@ -154,7 +154,7 @@ def test_a_text_without_a_number_is_told_when_all_others_are_kept(unanswered: st
         ask(Partly(), ["a", unanswered, "ccc", "dd"])
     again = Lengths()
     ask(again, ["a", "ccc", "dd"])
-    assert again.asked == []
+    assert again.scored_texts == []
 
 
 STOPPING = """
@@ -224,7 +224,7 @@ def test_what_came_before_a_failure_is_kept() -> None:
         ask(Failing(), ["a", "bb", "", "ccc"])
     again = Lengths()
     ask(again, ["a", "bb", "ccc"])
-    assert again.asked == ["ccc"]
+    assert again.scored_texts == ["ccc"]
 
 
 class Paid(Lengths):
@@ -254,7 +254,7 @@ def test_what_was_paid_for_is_on_disk_at_once_in_few_files(own_store: Path) -> N
     assert max(scorer.files) <= 2 * FILES_BEFORE_MERGING
     again = Lengths()
     ask(again, texts)
-    assert again.asked == []
+    assert again.scored_texts == []
 
 
 def test_a_score_that_no_batch_gave_is_no_number() -> None:

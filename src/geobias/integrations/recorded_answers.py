@@ -61,7 +61,9 @@ class RecordedDecider(Decider):
 
 def make_recorded_model(name: str, rows: Mapping[str, Mapping[str, Row]]) -> DecidingModel:
     """A model for the decisions audit; `rows` has the scores of each text by kind of question."""
-    return DecidingModel({kind: RecordedDecider(name, ANSWER_SETS[kind], of_kind) for kind, of_kind in rows.items()})
+    return DecidingModel(
+        {kind: RecordedDecider(name, ANSWER_SETS[kind], kind_rows) for kind, kind_rows in rows.items()}
+    )
 
 
 def _refuse_missing(name: str, texts: Sequence[str], answers: Mapping[str, object]) -> None:

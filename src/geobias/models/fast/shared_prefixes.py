@@ -107,19 +107,19 @@ def _sum_runs(
     may_fork = cache is not None and lm.fast.forked_rows and max(map(len, rests)) <= room
     forks = ForkedRows.join(rests, run_of, partial(find_runs, budget=room) if may_fork else None)
     run_of_fork = run_of[np.unique(forks.fork, return_index=True)[1]]
-    fork_starts = np.full(len(forks.ids), -1)  # where each fork's own states begin among all
+    fork_starts = np.full(len(forks.ids), -1)  # where the states of each fork begin among all
     lengths = np.array([len(ids) for ids in forks.ids])
     max_rows = max(1, 2 * lm.token_budget // (shared + int(lengths.max(initial=1))))
     for batch in like_length_batches(lengths, lm.token_budget, rows=max_rows):
         # What stands behind a token changes nothing at it, so rows may be filled up with any id.
-        parts = [pad_rows([part[fork] for fork in batch]) for part in (forks.ids, forks.ends, forks.positions)]
+        parts = [pad_rows([part[fork] for fork in batch]) for part in (forks.ids, forks.branches, forks.positions)]
         width = parts[0].shape[1]
         distinct, same = np.unique(np.column_stack([run_of_fork[batch], *parts]), axis=0, return_inverse=True)
-        ids, ends, positions = np.split(distinct[:, 1:], 3, axis=1)
+        ids, branches, positions = np.split(distinct[:, 1:], 3, axis=1)
         if cache is None:
             rest_states = lm.states(lm.tensor(ids))
         else:
-            forked = (ends, positions) if ends.any() else ()
+            forked = (branches, positions) if branches.any() else ()
             rest_states, _ = lm.read_on(ids, repeat_cache(cache, distinct[:, 0]), *forked)
         fork_starts[batch] = state_count + width * same.reshape(-1)
         states.append(rest_states.flatten(0, 1))

@@ -162,17 +162,21 @@ class CausalLM(LanguageModel):
 
     @torch.inference_mode()
     def read_on(
-        self, ids: np.ndarray, cache: Any = None, ends: np.ndarray | None = None, positions: np.ndarray | None = None
+        self,
+        ids: np.ndarray,
+        cache: Any = None,
+        branches: np.ndarray | None = None,
+        positions: np.ndarray | None = None,
     ) -> tuple[torch.Tensor, Any]:
         """The last hidden layer of texts of one length, and the keys and values of all that was read until now.
 
         `cache` is the second part of an earlier result, for texts that go on from there; it is used up. Forks behind it
-        (`forked_rows.py`) come with the end that each token is in, and its position behind what was read.
+        (`forked_rows.py`) come with the branch and the position of each token behind it.
         """
         inputs = {"input_ids": self.tensor(ids), "past_key_values": cache, "use_cache": True}
-        if ends is not None and positions is not None:
+        if branches is not None and positions is not None:
             prefix = cache.get_seq_length()
-            inputs["attention_mask"] = mask_forks(ends, prefix, self.model.dtype, self.device)
+            inputs["attention_mask"] = mask_forks(branches, prefix, self.model.dtype, self.device)
             inputs["position_ids"] = self.tensor(prefix + positions)
         output = self.run_model(self._core(), **inputs)
         return output.last_hidden_state, output.past_key_values
