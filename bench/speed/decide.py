@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 
 import numpy as np
 import torch
@@ -21,9 +22,8 @@ from geobias.models.deciders.decider import ANSWER_SETS
 from geobias.models.deciders.lm_decider import LMDecider
 from geobias.models.language.language_model import LanguageModel
 from geobias.models.load import load, load_decider
-from geobias.texts.lazy_texts import LazyTexts
 from geobias.texts.origins import ChoiceTexts, ScenarioTexts
-from geobias.texts.scenarios import CHOICE, NUMBER, YES_NO
+from geobias.texts.scenarios import CHOICE, YES_NO
 
 SCENARIOS = 40  # of the extrapolation
 TURNS = 2
@@ -44,12 +44,8 @@ def decide_one_by_one(decider: LMDecider, model: torch.nn.Module, texts: list[st
 
 def count_texts(design: DecideDesign) -> dict[str, int]:
     """Distinct texts of a whole run with controls, by kind of question."""
-    blocks: list[tuple[str, LazyTexts]] = [(YES_NO, design.texts(design.origin[0]))]
-    blocks += [(YES_NO, texts) for texts in design.merit_texts()]
-    numbers, choices = design.number_texts(), design.choice_texts()
-    blocks += [] if numbers is None else [(NUMBER, numbers)]
-    blocks += [(CHOICE, texts) for texts in choices or ()]
-    return {kind: len({text for each, texts in blocks if each == kind for text in texts}) for kind in ANSWER_SETS}
+    questions = {(kind, text) for kind, texts in design.list_questions() for text in texts}
+    return dict(Counter(kind for kind, _ in questions))
 
 
 def measure(decider: LMDecider, model: torch.nn.Module, texts: list[str], loop: int) -> tuple[float, float, float]:
