@@ -14,7 +14,7 @@ from geobias.report.results import AuditResult
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import add_ends, digits, titled_table, write_csv
 
-MOST_ROWS = 8  # of the table in the terminal, without --full
+SUMMARY_ROWS = 8  # without --full
 
 
 def write_files(folder: Path, result: AuditResult) -> None:
@@ -22,7 +22,7 @@ def write_files(folder: Path, result: AuditResult) -> None:
 
 
 def summary_table(result: AuditResult, width: int) -> Table:
-    return _draw_table(result, MOST_ROWS)
+    return _draw_table(result, SUMMARY_ROWS)
 
 
 def full_report(result: AuditResult, width: int) -> Iterator[Table]:
@@ -39,7 +39,7 @@ def section(run: FinishedRun[Any], name: str) -> blocks.Section:
 
 
 def _draw_table(result: AuditResult, most: int) -> Table:
-    """At most so many rows: the first and the last ones."""
+    """The first and the last rows, if there are more than `most`."""
     table, rows = titled_table(result.audit), _format_rows(result)
     for column in rows[0] if rows else ():
         table.add_column(column)

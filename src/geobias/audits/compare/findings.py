@@ -171,7 +171,7 @@ def _say_untested(pair: ModelPair) -> Finding:
         question=QUESTION,
         evidence="not testable",
         sentence=f"{pair.second} and {pair.first} cannot be compared: none of {total} {words.places} could be tested.",
-        limit=f"There are too few {words.data}, or too few predictions of each class, for an interval.",
+        limit=f"There are too few {words.data}, draws of names or predictions of a class for an interval.",
         next_step="Run both audits again with more texts, draws or words, then compare them.",
     )
 
