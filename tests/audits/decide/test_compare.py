@@ -63,3 +63,15 @@ def test_one_draw_of_names_is_compared_without_intervals(tmp_path: Path) -> None
     by_name = table.filter(pc.equal(table["origin"], "name"))
     assert set(by_name["gender"].to_pylist()) == {"male", "female"} and by_name["last_name"].null_count == 0
     assert table["first_name"].null_count == table.num_rows - by_name.num_rows
+
+
+@pytest.mark.slow
+def test_runs_with_other_names_are_not_compared(tmp_path: Path) -> None:
+    for folder in ("first", "second"):
+        audit_by_name(make_decider(decide_evenly), tmp_path / folder)
+    path = tmp_path / "second" / "decisions.parquet"
+    table = pq.read_table(path)
+    names = pc.replace_substring(table["last_name"], "a", "o")
+    pq.write_table(table.set_column(table.column_names.index("last_name"), "last_name", names), path)
+    with pytest.raises(geobias.InputError, match="cannot be compared: their cases or names differ"):
+        geobias.compare([tmp_path / "first", tmp_path / "second"])
