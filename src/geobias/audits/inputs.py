@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,20 @@ class TextsSettings:
     @classmethod
     def describe(cls, texts: Texts) -> TextsSettings:
         return cls(texts.source, len(texts), texts.digest)
+
+
+def describe_copies(texts: int, copies: int, noun: str = "text") -> str:
+    """ " (240 rows, 8 distinct texts)" where some are copies (texts/copies.py); nothing otherwise."""
+    return f" ({texts + copies:,} rows, {texts:,} distinct {noun}{'' if texts == 1 else 's'})" if copies else ""
+
+
+def list_copies(copies: int, noun: str = "text") -> Iterator[str]:
+    """A note on the copies that were left out, if there are any."""
+    if copies:
+        yield (
+            f"Left out, since they repeat another {noun} but for names, numbers and case: {copies:,} rows. Copies are "
+            "answered alike: counted as texts of their own, they would look like evidence."
+        )
 
 
 def load_texts(

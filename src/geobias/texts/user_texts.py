@@ -43,6 +43,7 @@ class Texts:
     groups: dict[str, tuple[str, ...]]  # subset column -> value per text
     source: str  # how settings and messages name it
     left_out: int = 0  # rows without text
+    copies: int = 0  # rows that `drop_copies` left out
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -60,6 +61,10 @@ class Texts:
 
         columns = {name: select(getattr(self, name)) for name in ("texts", "ids", "languages", "spans", "labels")}
         return replace(self, **columns, groups={name: select(values) for name, values in self.groups.items()})
+
+    def drop_copies(self, rows: Sequence[int]) -> Texts:
+        """The texts at these rows, of which the others are copies: `find_first_copies` of texts/copies.py tells."""
+        return replace(self.take(rows), copies=self.copies + len(self) - len(rows))
 
     @cached_property
     def digest(self) -> str:

@@ -16,6 +16,7 @@ from geobias.audits.decide.result import DecideCounts, DecideSettings, Scenarios
 from geobias.audits.inputs import split_list
 from geobias.checks import MOST_ROWS, check_number, check_size
 from geobias.errors import InputError
+from geobias.texts.copies import find_first_copies
 from geobias.texts.lazy_texts import LazyTexts
 from geobias.texts.origins import NO_ORIGIN, ChoiceTexts, Origin, ScenarioTexts, check_showing, make_origins
 from geobias.texts.scenarios import (
@@ -68,6 +69,7 @@ class DecideDesign:
     system: str | None
     settings: DecideSettings = field(repr=False)  # without the models
     countries_left_out: tuple[str, ...]
+    copies: int  # cases left out
 
     def of_kind(self, kind: str) -> tuple[Scenario, ...]:
         return select_scenarios(self.scenarios, kind=kind)
@@ -189,6 +191,7 @@ class DecideDesign:
             choices=len(self.of_kind(CHOICE)),
             countries=len(self.countries),
             countries_left_out=list(self.countries_left_out),
+            copies=self.copies,
         )
 
     def settings_for(self, models: Sequence[str]) -> DecideSettings:
@@ -213,7 +216,8 @@ def design_decisions(options: DecideOptions) -> DecideDesign:
     ways = tuple(dict.fromkeys(map(check_showing, split_list(options.origin, "--origin"))))
     every = load_scenarios() if options.scenarios is None else read_scenarios(options.scenarios)
     domains = split_list(options.domains, "--domains")
-    kept_scenarios = _limit_cases(select_scenarios(every, domains=domains), options.limit)
+    limited = _limit_cases(select_scenarios(every, domains=domains), options.limit)
+    kept_scenarios = _drop_copies(limited)
     if not select_scenarios(kept_scenarios, kind=YES_NO):
         raise InputError("There is no yes/no scenario. Add at least one: the other kinds are measured besides.")
     gazetteer = load_gazetteer()
@@ -240,7 +244,8 @@ def design_decisions(options: DecideOptions) -> DecideDesign:
         samples=options.samples,
         models=[],
     )
-    design = DecideDesign(kept_scenarios, origins, ways, gazetteer, options.system, settings, left_out)
+    copies = len({(each.kind, each.case) for each in limited} - {(each.kind, each.case) for each in kept_scenarios})
+    design = DecideDesign(kept_scenarios, origins, ways, gazetteer, options.system, settings, left_out, copies)
     check_size(sum(len(design.texts(way)) for way in ways), "decisions", "Use fewer countries, scenarios or --draws")
     return design
 
@@ -259,6 +264,14 @@ def _limit_cases(scenarios: Sequence[Scenario], limit: int | None) -> tuple[Scen
         cases = list(dict.fromkeys(scenario.case for scenario in of_kind))[:limit]
         kept += [scenario for scenario in of_kind if scenario.case in cases]
     return tuple(kept)
+
+
+def _drop_copies(scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
+    """The scenarios without cases that repeat an earlier one of their kind but for names, numbers and case."""
+    cases = [scenario for scenario in scenarios if scenario.mirror_of is None]
+    rows = find_first_copies([f"{scenario.kind} {scenario.texts[0]}" for scenario in cases])
+    kept = {(cases[row].kind, cases[row].case) for row in rows}
+    return tuple(scenario for scenario in scenarios if (scenario.kind, scenario.case) in kept)
 
 
 def _find_origins(

@@ -21,6 +21,7 @@ from geobias.audits.decide.ranking import (
 )
 from geobias.audits.decide.records import CountryDecisions, CountryEstimate, ModelDecisions
 from geobias.audits.decide.result import DecideResult
+from geobias.audits.inputs import describe_copies
 from geobias.measures.crossed_variance import FEWEST_DRAWS
 from geobias.measures.estimates import Estimate
 from geobias.measures.uncertainty import ROUNDING
@@ -76,8 +77,8 @@ def _answer(result: DecideResult, entry: ModelDecisions) -> Finding:
         return _untested(
             result,
             entry,
-            f"{name}: {result.counts.cases} cases are too few to compare {result.counts.countries} countries; at least "
-            f"{FEWEST_CASES} are needed.",
+            f"{name}: {result.counts.cases} cases{describe_copies(result.counts.cases, result.counts.copies, 'case')} "
+            f"are too few to compare {result.counts.countries} countries; at least {FEWEST_CASES} are needed.",
             "Use more scenarios: all bundled ones, or your own with --scenarios FILE",
         )
     top = find_most_certain(entry)

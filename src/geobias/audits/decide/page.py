@@ -15,6 +15,7 @@ from geobias.audits.decide.ranking import (
 from geobias.audits.decide.records import ModelDecisions
 from geobias.audits.decide.result import DecideResult
 from geobias.audits.decide.terminal import list_notes
+from geobias.audits.inputs import describe_copies
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
 from geobias.report.page.blocks import Block, Chart, MapCountry, MapMeasure, Remark, Row, Section, Table, WorldMap
 from geobias.report.page.charts import Valence, dots, heat
@@ -40,8 +41,9 @@ def describe(result: DecideResult) -> str:
     """What was asked, in a sentence."""
     counts, settings = result.counts, result.settings
     names = listed([entry.model.name for entry in result.decisions])
+    copies = describe_copies(counts.cases, counts.copies, "case")
     return (
-        f"{names} decided {counts.scenarios:,} scenarios ({settings.scenarios.source}) about people of "
+        f"{names} decided {counts.scenarios:,} scenarios{copies} ({settings.scenarios.source}) about people of "
         f"{counts.countries:,} countries; origin is {' or '.join(settings.origin)}."
     )
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from geobias.audits.decide.answers import ModelAnswers
 from geobias.audits.decide.records import ModelDecisions
+from geobias.audits.inputs import describe_copies
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult
 from geobias.report.tables import listed
@@ -69,6 +70,8 @@ class DecideCounts:
     countries: int
     countries_left_out: list[str]
     """Those whose origin cannot be shown in every way that was asked for."""
+    copies: int = 0
+    """Cases left out because they repeat another one but for names, numbers and case."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -125,7 +128,8 @@ class DecideResult(AuditResult):
     def summarise(self) -> Iterator[str]:
         counts, names = self.counts, [entry.model.short_name for entry in self.decisions]
         yield (
-            f"{listed(names)} in {counts.scenarios:,} scenarios about people of {counts.countries:,} countries "
+            f"{listed(names)} in {counts.scenarios:,} scenarios"
+            f"{describe_copies(counts.cases, counts.copies, 'case')} about people of {counts.countries:,} countries "
             f"({', '.join(self.settings.origin)})"
         )
 

@@ -18,6 +18,7 @@ from geobias.audits.decide.ranking import (
 )
 from geobias.audits.decide.records import CountryDecisions, CountryEstimate, ModelDecisions
 from geobias.audits.decide.result import DecideResult
+from geobias.audits.inputs import list_copies
 from geobias.measures.crossed_variance import FEWEST_DRAWS
 from geobias.report.tables import (
     NOTHING,
@@ -174,6 +175,7 @@ def list_notes(result: DecideResult) -> Iterator[str]:
         f"helps, {counts.yes_harms:,} whose yes harms, {counts.numbers:,} numbers, {counts.choices:,} choices. Origin: "
         f"{', '.join(settings.origin)}."
     )
+    yield from list_copies(counts.copies, "case")
     other_way = choose_other_way(settings.origin)
     if (counts.numbers or counts.choices) and settings.origin != [other_way]:
         yield f"In numbers and choices, origin is shown in one way: {other_way}."

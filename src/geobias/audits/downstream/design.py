@@ -15,6 +15,7 @@ from geobias.audits.inputs import TextsSettings, load_texts, parse_city_count, s
 from geobias.checks import check_probability, check_size, describe_choices
 from geobias.errors import InputError
 from geobias.models.classifiers.prompted import Prompt, read_prompt_options
+from geobias.texts.copies import find_first_copies
 from geobias.texts.defaults import DEFAULT_PREFIX
 from geobias.texts.templates import REGION, PrefixedTexts, check_prefix, make_control_prefix
 from geobias.texts.user_texts import Texts
@@ -85,6 +86,7 @@ def design_downstream(options: DownstreamOptions, *, dissolved: bool = False) ->
     left_out = _list_left_out(tree, continents, countries)
     places, without_city = _places(tree, regions)
     texts = load_texts(options.texts, column=options.column, label=options.label, limit=options.limit, sample=SAMPLE)
+    texts = texts.drop_copies(find_first_copies(texts.texts, texts.spans))
     check_size(len(texts) * (len(places) + 1), "texts with a prefix", "Use fewer regions or texts (--limit)")
     prefixes = [control, *(prefix.replace(REGION, place.name) for place in places)]
     prompt = read_prompt_options(options.labels, options.prompt, options.calibrate)

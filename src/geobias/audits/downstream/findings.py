@@ -10,6 +10,7 @@ import numpy as np
 from geobias.audits.downstream.contrasts import ClassifierContrasts, Contrast
 from geobias.audits.downstream.gate_and_card import place_name
 from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
+from geobias.audits.inputs import describe_copies
 from geobias.measures.change import predict_classes
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, Estimate
 from geobias.report.findings import MOST_EXAMPLES, Evidence, ExampleText, Finding, Size, format_p, grade_evidence
@@ -105,8 +106,8 @@ class _Writer:
     def _too_little(self, needed: int) -> Finding:
         return self._finding(
             "overall",
-            sentence=f"{self.name}: {self.texts} texts are too few to single out one of {self._tested}; at least "
-            f"{needed} are needed.",
+            sentence=f"{self.name}: {self.texts} texts{describe_copies(self.texts, self.result.counts.copies)} are too "
+            f"few to single out one of {self._tested}; at least {needed} are needed.",
             limit="Nothing can be said about the size of a difference.",
             next_step=f"Use at least {max(needed, 30)} texts: {self._command}",
         )

@@ -38,6 +38,7 @@ def measure_downstream(design: DownstreamDesign, predictions: tuple[Predictions,
         counts=DownstreamCounts(
             texts=len(design.texts),
             rows_without_text=design.texts.left_out,
+            copies=design.texts.copies,
             regions=len(design.places),
             countries_without_city=list(design.without_city),
             dissolved_countries=list(design.dissolved),

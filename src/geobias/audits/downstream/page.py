@@ -8,6 +8,7 @@ from dataclasses import replace
 from geobias.audits.downstream.contrasts import ClassifierContrasts, Contrast
 from geobias.audits.downstream.gate_and_card import describe_dissolved, place_name
 from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
+from geobias.audits.inputs import describe_copies, list_copies
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
 from geobias.measures.estimates import Estimate
 from geobias.report.page.blocks import Block, Chart, MapCountry, MapMeasure, Row, Section, Table, WorldMap
@@ -31,8 +32,9 @@ def describe(result: DownstreamResult) -> str:
     """What was scored, in a sentence."""
     counts, settings = result.counts, result.settings
     judges = listed([entry.model.name for entry in result.classifiers])
+    copies = describe_copies(counts.texts, counts.copies)
     return (
-        f"“{settings.prefix}” was put before {counts.texts:,} texts ({settings.texts.source}) for "
+        f"“{settings.prefix}” was put before {counts.texts:,} texts{copies} ({settings.texts.source}) for "
         f"{counts.regions:,} {'countries' if result.is_mapped else 'cities'}, and {judges} judged every version."
     )
 
@@ -92,6 +94,7 @@ def _notes(result: DownstreamResult) -> Iterator[str]:
     counts = result.counts
     if counts.rows_without_text:
         yield f"{counts.rows_without_text:,} rows without a text."
+    yield from list_copies(counts.copies)
     if counts.countries_without_city:
         yield f"Countries of which no city is known, left out: {', '.join(counts.countries_without_city)}."
     yield from describe_dissolved(counts.dissolved_countries)

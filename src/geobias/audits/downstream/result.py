@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from geobias.audits.inputs import TextsSettings
+from geobias.audits.inputs import TextsSettings, describe_copies
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, NO_ESTIMATE, Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult
@@ -59,6 +59,8 @@ class DownstreamCounts:
     countries_without_city: list[str]
     dissolved_countries: list[str] = field(default_factory=list)
     """Left out: they no longer exist, and the user did not name them."""
+    copies: int = 0
+    """Rows left out because they repeat another text but for names, numbers and case."""
 
 
 @dataclass(frozen=True)
@@ -300,8 +302,8 @@ class DownstreamResult(AuditResult):
     def summarise(self) -> Iterator[str]:
         counts, names = self.counts, [entry.model.short_name for entry in self.classifiers]
         yield (
-            f"{listed(names)} on {counts.texts:,} texts after “{self.settings.prefix}” with {counts.regions:,} "
-            f"{self.place_noun}"
+            f"{listed(names)} on {counts.texts:,} texts{describe_copies(counts.texts, counts.copies)} after "
+            f"“{self.settings.prefix}” with {counts.regions:,} {self.place_noun}"
         )
 
     def list_tidy_rows(self) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from rich.text import Text
 from geobias.audits.downstream.contrasts import ClassifierContrasts, Contrast
 from geobias.audits.downstream.gate_and_card import describe_dissolved
 from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
+from geobias.audits.inputs import describe_copies, list_copies
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
 from geobias.report.tables import NOTHING, TOO_FEW, add_columns, add_ends, interval, signed, titled_table
 
@@ -130,12 +131,14 @@ def _place_name(result: DownstreamResult, place: PlaceShift) -> str:
 def notes(result: DownstreamResult) -> Iterator[str]:
     """What was scored, how good the classifiers are, and what was left out or cut, in words."""
     counts, settings = result.counts, result.settings
+    copies = describe_copies(counts.texts, counts.copies)
     yield (
-        f"Texts: {counts.texts:,} ({settings.texts.source}); regions: {counts.regions:,}; the control: "
+        f"Texts: {counts.texts:,}{copies} ({settings.texts.source}); regions: {counts.regions:,}; the control: "
         f"“{settings.control}”"
     )
     if counts.rows_without_text:
         yield f"Rows without a text, left out: {counts.rows_without_text:,}."
+    yield from list_copies(counts.copies)
     without_city = counts.countries_without_city
     if without_city:
         more = f" and {len(without_city) - ENDS_SHOWN} more" if len(without_city) > ENDS_SHOWN else ""

@@ -16,6 +16,7 @@ from geobias.audits.renaming import MOST_DRAWS, choose_countries, digest_mention
 from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
 from geobias.models.entity_finders import EMBEDDED_FINDER, Span
+from geobias.texts.copies import find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Mention, find_people
 from geobias.texts.user_texts import Texts
@@ -133,6 +134,7 @@ def design_find(options: FindOptions, finders: Sequence[str]) -> FindDesign:
         codes, short = _keep_long_lists(gazetteer, codes, options.countries)
         left_out += short
     texts = _load_marked_texts(options, held_out)
+    texts = texts.drop_copies(find_first_copies(texts.texts, texts.spans))
     assert texts.spans is not None
     people = [find_people(text, spans, gazetteer) for text, spans in zip(texts.texts, texts.spans, strict=True)]
     named, counterfactuals = rename_people(texts, people, gazetteer, codes, draws=options.draws, seed=options.seed)

@@ -9,6 +9,7 @@ import numpy as np
 
 from geobias.audits.find.answers import Outcome
 from geobias.audits.find.result import CountryRecall, FactorLevel, FinderMeasures, FindResult
+from geobias.audits.inputs import describe_copies
 from geobias.measures.estimates import Estimate
 from geobias.models.entity_finders import EMBEDDED_FINDER
 from geobias.report.findings import MOST_EXAMPLES, ExampleText, Finding, Role, Size, format_p, grade_evidence
@@ -52,6 +53,7 @@ class _Writer:
     def __init__(self, result: FindResult, entry: FinderMeasures) -> None:
         self.result, self.entry, self.name = result, entry, entry.model.short_name
         self.texts = result.counts.texts_with_names
+        self.copies = describe_copies(result.counts.texts, result.counts.copies)
         self.has_enough = result.has_enough_texts
         self.marked = sorted(entry.standing_out, key=_rank)
 
@@ -64,7 +66,8 @@ class _Writer:
         if not self.has_enough:
             return self._overall(
                 None,
-                f"{self.name}: {self.texts} texts with names are too few to compare countries: use at least 30.",
+                f"{self.name}: {self.texts} texts with names{self.copies} are too few to compare countries: use at "
+                "least 30.",
                 "Nothing can be said about recall.",
             )
         start = f"{self.name} finds {_percent(self.entry.recall)} of names"

@@ -53,6 +53,7 @@ def _count(design: FindDesign) -> FindCounts:
     return FindCounts(
         texts=len(design.texts),
         rows_without_text=design.texts.left_out,
+        copies=design.texts.copies,
         texts_with_names=len(design.named),
         people=sum(map(len, counterfactuals.people)),
         mentions=len(design.mentions),

@@ -8,6 +8,7 @@ from functools import partial
 
 from geobias.audits.find.gate_and_card import count_marked, describe_omissions
 from geobias.audits.find.result import CountryRecall, FinderMeasures, FindResult, Share
+from geobias.audits.inputs import describe_copies
 from geobias.measures.estimates import Estimate
 from geobias.report.findings import Finding
 from geobias.report.page.blocks import Block, Chart, MapCountry, MapMeasure, Row, Section, Table, WorldMap
@@ -27,8 +28,9 @@ def describe(result: FindResult) -> str:
     """What was scored, in a sentence."""
     counts = result.counts
     finders = listed([entry.model.name for entry in result.finders])
+    copies = describe_copies(counts.texts, counts.copies)
     return (
-        f"The people in {counts.texts_with_names:,} texts ({result.settings.texts.source}) got common names of "
+        f"The people in {counts.texts_with_names:,} texts{copies} ({result.settings.texts.source}) got common names of "
         f"{counts.countries} countries, {counts.draws} times each, and {finders} had to recognise them."
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from geobias.audits.find.answers import FinderAnswers
-from geobias.audits.inputs import TextsSettings
+from geobias.audits.inputs import TextsSettings, describe_copies
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, NO_ESTIMATE, Estimate, find_standing_out
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult, Interval, Number
@@ -66,6 +66,8 @@ class FindCounts:
     countries: int
     countries_left_out: list[str]
     """Countries with too few names."""
+    copies: int = 0
+    """Rows left out because they repeat another text but for names, numbers and case."""
 
 
 @dataclass(frozen=True)
@@ -271,8 +273,8 @@ class FindResult(AuditResult):
     def summarise(self) -> Iterator[str]:
         counts, names = self.counts, [entry.model.short_name for entry in self.finders]
         yield (
-            f"{listed(names)} on {counts.texts_with_names:,} texts with names of {counts.countries} countries, "
-            f"{counts.draws} draws each"
+            f"{listed(names)} on {counts.texts_with_names:,} texts{describe_copies(counts.texts, counts.copies)} with "
+            f"names of {counts.countries} countries, {counts.draws} draws each"
         )
 
     def list_tidy_rows(self) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from geobias.audits.find.gate_and_card import count_marked, describe_omissions, describe_power
 from geobias.audits.find.result import CountryRecall, FactorLevel, FinderMeasures, FindResult
+from geobias.audits.inputs import describe_copies
 from geobias.report.results import HasInterval, Number
 from geobias.report.tables import NOTHING, TOO_FEW, add_columns, add_ends, marked, signed, titled_table
 
@@ -123,9 +124,10 @@ def _factor_cells(level: FactorLevel) -> Iterator[str]:
 def notes(result: FindResult) -> list[str]:
     """What was read, precision on the original texts, and the names that are recognised least."""
     counts = result.counts
+    copies = describe_copies(counts.texts, counts.copies)
     lines = [
-        f"{counts.texts:,} texts with {counts.mentions:,} mentions of {counts.people:,} people; {counts.countries} "
-        f"countries x {counts.draws} draws ({counts.recased_draws} for case, which changes the names only)."
+        f"{counts.texts:,} texts{copies} with {counts.mentions:,} mentions of {counts.people:,} people; "
+        f"{counts.countries} countries x {counts.draws} draws ({counts.recased_draws} for case, which changes the names only)."
     ]
     for entry in result.finders:
         lines.append(_describe_originals(entry))

@@ -114,7 +114,7 @@ def design_finetune(options: FinetuneOptions) -> FinetuneDesign:
     counts = FinetuneCounts(
         training_texts=len(train),
         validation_texts=len(validation),
-        test_texts=len(test_texts),
+        test_texts=len(downstream.texts),
         regions=len(downstream.places),
         rows_without_text=source.left_out + (0 if test is None else test_texts.left_out),
         test_texts_of_training=seen,

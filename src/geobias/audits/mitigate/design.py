@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.finetune.design import distinct_texts, split_by_class, text_classes
+from geobias.audits.finetune.design import split_by_class, text_classes
 from geobias.audits.inputs import TextsSettings, load_texts, split_list
 from geobias.audits.mitigate.methods import DEFAULT_METHODS, NEEDS_LABELS, Method, parse_methods
 from geobias.audits.mitigate.result import MitigateCounts, MitigateSettings
@@ -19,6 +19,7 @@ from geobias.errors import InputError
 from geobias.models.entity_finders import EMBEDDED_FINDER
 from geobias.models.mitigated.people_reader import PeopleReader
 from geobias.models.mitigated.wrappers import PLACEHOLDER
+from geobias.texts.copies import copy_key, find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person, find_people
 from geobias.texts.user_texts import Texts
@@ -98,6 +99,7 @@ class MitigateDesign:
             texts_with_names=len(self.rows_with_names),
             training_texts=0 if self.train is None else len(self.train),
             rows_without_text=self.texts.left_out,
+            copies=self.texts.copies,
             countries=len(counterfactuals.countries),
             draws=counterfactuals.draws,
             held_out_names=len(counterfactuals.name_index[2]),
@@ -175,19 +177,19 @@ def choose_held_out_names(
 
 
 def _load_texts(source: Any, options: MitigateOptions) -> Texts:
-    return load_texts(source, column=options.column, spans=options.spans, label=options.label, limit=options.limit)
+    texts = load_texts(source, column=options.column, spans=options.spans, label=options.label, limit=options.limit)
+    return texts.drop_copies(find_first_copies(texts.texts, texts.spans))
 
 
 def _split_texts(texts: Texts, options: MitigateOptions) -> tuple[Texts, Texts]:
     """The texts to test with and those to train on; no text is in both."""
     if options.train is not None:
-        train = distinct_texts(_load_texts(options.train, options))
-        test_set = set(texts.texts)
-        train = train.take(row for row, text in enumerate(train.texts) if text not in test_set)
+        train = _load_texts(options.train, options)
+        tested = {copy_key(text) for text in texts.texts}
+        train = train.take(row for row, text in enumerate(train.texts) if copy_key(text) not in tested)
         if not len(train):
             raise InputError(f"Every text of {train.source} is also in --texts. Train on other texts.")
         return texts, train
-    texts = distinct_texts(texts)
     if texts.labels is None:
         rows = np.random.default_rng(options.seed).permutation(len(texts))
         count = round(TRAINING_SHARE * len(texts))

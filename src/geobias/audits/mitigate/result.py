@@ -54,6 +54,8 @@ class MitigateCounts:
     countries_left_out: list[str]
     held_out_words: int = 0
     """Descriptions that a language model was tested with, and not trained on."""
+    copies: int = 0
+    """Rows left out because they repeat another text but for names, numbers and case."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.table import Table
 
+from geobias.audits.inputs import list_copies
 from geobias.audits.mitigate.result import MethodComparison, MitigateResult, ModelMeasures
 from geobias.report.results import HasInterval
 from geobias.report.tables import NOTHING, format_places, interval, marked, signed, titled_table
@@ -157,6 +158,7 @@ def list_notes(result: MitigateResult) -> Iterator[str]:
         yield f"Methods were trained on {counts.training_texts:,} other texts."
     if counts.rows_without_text:
         yield f"Rows without a text in the files, left out: {counts.rows_without_text:,}."
+    yield from list_copies(counts.copies)
     if counts.countries_left_out:
         names = ", ".join(counts.countries_left_out)
         yield f"Countries with too few held-out names, left out: {len(counts.countries_left_out)} ({names})."

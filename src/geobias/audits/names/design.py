@@ -23,9 +23,10 @@ from geobias.models.entity_finders import EMBEDDED_FINDER, load_finder
 from geobias.models.functions import function_name
 from geobias.models.scorer import Scorer
 from geobias.models.transformers_pipelines import read_model_object
+from geobias.texts.copies import find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person, find_people, find_places
-from geobias.texts.user_texts import Texts
+from geobias.texts.user_texts import Spans, Texts
 from geobias.world.gazetteer import Gazetteer, load_city_gazetteer, load_gazetteer, read_gazetteer
 
 
@@ -71,6 +72,7 @@ class NamesDesign:
 
     options: NamesOptions = field(repr=False)
     texts: Texts = field(repr=False)
+    rows: Sequence[int] = field(repr=False)  # of the texts among those that were read, copies included
     named: np.ndarray = field(repr=False)  # positions of the texts that name somebody
     counterfactuals: Counterfactuals = field(repr=False)
     countries_left_out: tuple[str, ...]  # codes of those with too few names
@@ -129,7 +131,13 @@ def design_names(options: NamesOptions, device: str = "auto") -> NamesDesign:
     )
     if options.finder is not None and texts.spans is not None:
         raise InputError("The texts have their own spans. Remove --finder or --spans.")
-    people, finder_spans = _find_people(texts, options, gazetteer, device)
+    spans = texts.spans
+    if spans is None:
+        find = load_finder(options.finder or EMBEDDED_FINDER, entity=entity, device=device)
+        spans = tuple(map(tuple, find(texts.texts)))
+    rows = find_first_copies(texts.texts, spans)
+    texts, spans = texts.drop_copies(rows), tuple(spans[row] for row in rows)
+    people, finder_spans = _find_people(texts, spans, options, gazetteer)
     named, counterfactuals = rename_people(texts, people, gazetteer, codes, draws=options.draws, seed=options.seed)
     if not len(named):
         raise NobodyNamedError(
@@ -143,6 +151,7 @@ def design_names(options: NamesOptions, device: str = "auto") -> NamesDesign:
     return NamesDesign(
         options,
         texts,
+        rows,
         named,
         counterfactuals,
         countries_left_out=left_out,
@@ -182,20 +191,16 @@ def _check_options(options: NamesOptions) -> None:
 
 
 def _find_people(
-    texts: Texts, options: NamesOptions, gazetteer: Gazetteer, device: str
+    texts: Texts, spans: Sequence[Spans], options: NamesOptions, gazetteer: Gazetteer
 ) -> tuple[list[tuple[Person, ...]], SortedSpans | None]:
-    """The people (or places) of every text, by the spans that the texts bring or by the finder.
+    """The people (or places) of every text, by its spans.
 
     The second value has the finder's spans of people; spans that the user gave are never doubtful.
     """
-    spans, finder_spans = texts.spans, None
-    if spans is None:
-        find = load_finder(options.finder or EMBEDDED_FINDER, entity=options.entity, device=device)
-        spans = tuple(map(tuple, find(texts.texts)))
-        if options.entity == "person":
-            finder_spans = SortedSpans.sort(texts.texts, spans, gazetteer)
-            kept = finder_spans.clear if options.doubtful == "drop" else finder_spans.merge()
-            spans = tuple(map(tuple, kept))
+    finder_spans = None
+    if texts.spans is None and options.entity == "person":
+        finder_spans = SortedSpans.sort(texts.texts, spans, gazetteer)
+        spans = [tuple(row) for row in (finder_spans.clear if options.doubtful == "drop" else finder_spans.merge())]
     if options.entity == "place":
         return [find_places(text, row) for text, row in zip(texts.texts, spans, strict=True)], None
     return [find_people(text, row, gazetteer) for text, row in zip(texts.texts, spans, strict=True)], finder_spans

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
+from geobias.audits.inputs import describe_copies
 from geobias.audits.labels import is_emotion, label_tone
 from geobias.audits.limits_and_sources import BUNDLED_TEXTS
 from geobias.audits.names.result import ClassifierMeasures, CountryChange, NamesResult
@@ -197,7 +198,8 @@ def explain_missing_test(result: NamesResult, entry: ClassifierMeasures) -> Miss
     missing = explain_missing_data(counts.texts_with_names, counts.countries, counts.draws, names_fixed=names_fixed)
     if missing is not None:
         command = rerun(result, entry, missing.options)
-        return MissingTest(missing.reason, f"{missing.remedy}: {command}{missing.alternative}")
+        reason = missing.reason + describe_copies(counts.texts, counts.copies)
+        return MissingTest(reason, f"{missing.remedy}: {command}{missing.alternative}")
     changes = "its answers to" if has_delta(entry) else "its predictions of"
     return MissingTest(
         f"names change {changes} fewer than {FEWEST_EFFECTIVE_TEXTS} texts or so",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from geobias.audits.inputs import list_copies
 from geobias.audits.names.finder_spans import DOUBTFUL_SUBSET, describe_spans
 from geobias.audits.names.result import ClassifierMeasures, FarthestCountry, NamesResult, TextsMeasures
 from geobias.measures.estimates import Estimate, find_standing_out
@@ -75,6 +76,7 @@ def describe_omissions(result: NamesResult) -> Iterator[str]:
         yield from (line for entry in result.classifiers for line in _describe_doubtful_effect(entry))
     if counts.rows_without_text:
         yield f"Rows without a text in the files, left out: {counts.rows_without_text:,}."
+    yield from list_copies(counts.copies)
     if counts.countries_left_out:
         names = ", ".join(counts.countries_left_out)
         yield f"Countries with too few names in this script, left out: {len(counts.countries_left_out)} ({names})."

@@ -95,6 +95,7 @@ def _count(design: NamesDesign) -> NamesCounts:
     return NamesCounts(
         texts=len(design.texts),
         rows_without_text=design.texts.left_out,
+        copies=design.texts.copies,
         texts_with_names=len(design.named),
         people=len(persons),
         mentions=sum(len(person.mentions) for person in persons),

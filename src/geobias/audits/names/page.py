@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from geobias.audits.inputs import describe_copies
 from geobias.audits.names.gaps import (
     has_delta,
     has_emotions,
@@ -59,8 +60,9 @@ def describe(result: NamesResult) -> str:
     """What was scored, in a sentence."""
     counts, wording = result.counts, Wording.choose(result.settings)
     classifiers = listed([entry.model.name for entry in result.classifiers])
+    copies = describe_copies(counts.texts, counts.copies)
     return (
-        f"In {counts.texts_with_names:,} texts ({result.settings.texts.source}) the {wording.people} were "
+        f"In {counts.texts_with_names:,} texts{copies} ({result.settings.texts.source}) the {wording.people} were "
         f"given {wording.new_names} of {counts.countries} countries, {counts.draws} times each, and {classifiers} "
         "judged every version."
     )

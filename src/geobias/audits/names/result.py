@@ -78,6 +78,8 @@ class NamesCounts:
     """Countries with too few names."""
     finder_spans: FinderSpans | None = None
     """What the finder marked; null for places, and where the texts came with spans."""
+    copies: int = 0
+    """Rows left out because they repeat another text but for names, numbers and case."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from geobias.audits.inputs import describe_copies
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.finder_spans import SortedSpans, count_spans, describe_spans
 from geobias.audits.names.full_tables import list_tables
@@ -140,8 +141,9 @@ def _format_p(gap: Gap) -> str:
 def list_notes(result: NamesResult) -> list[str]:
     """What was scored, and what was left out or could not be compared, in words."""
     counts = result.counts
+    copies = describe_copies(counts.texts, counts.copies)
     lines = [
-        f"{counts.texts:,} texts, {counts.texts_with_names:,} of them with names: {counts.people:,} in "
+        f"{counts.texts:,} texts{copies}, {counts.texts_with_names:,} of them with names: {counts.people:,} in "
         f"all, in {counts.mentions:,} mentions; {counts.countries} countries x {counts.draws} draws."
     ]
     lines += describe_omissions(result)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from geobias.audits.inputs import describe_copies
 from geobias.report.tables import listed
 from geobias.report.tidy import tidy_row
 
@@ -17,9 +18,10 @@ AGAINST_MEAN, AGAINST_ORIGINALS = "mean of countries", "originals"
 def summarise(result: NamesResult) -> Iterator[str]:
     """What was audited; the findings say the rest."""
     counts, names = result.counts, [entry.model.short_name for entry in result.classifiers]
+    copies = describe_copies(counts.texts, counts.copies)
     yield (
-        f"{listed(names)} on {counts.texts_with_names:,} texts with names of {counts.countries} countries, "
-        f"{counts.draws} draws each"
+        f"{listed(names)} on {counts.texts_with_names:,} texts{copies} with names "
+        f"of {counts.countries} countries, {counts.draws} draws each"
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from geobias.audits.downstream.audit import DownstreamStudy
 from geobias.audits.downstream.design import DownstreamOptions, design_downstream
+from geobias.audits.inputs import describe_copies
 from geobias.audits.names.design import NamesDesign, NamesOptions, NobodyNamedError, design_names
 from geobias.audits.names.study import NamesStudy
 from geobias.audits.regions.audit import RegionsStudy
@@ -24,6 +25,7 @@ from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, PROBE, AnyL
 from geobias.models.sources import PICKLES, SKOPS, is_function_name, locate_weights
 from geobias.models.transformers_pipelines import is_bare_model, read_model_object
 from geobias.report.runs import slug
+from geobias.texts.user_texts import Texts
 
 # The options of each audit; all others have their defaults.
 REGIONS: dict[str, Any] = {"cities": 0, "paraphrases": 1}  # a first look: each paraphrase adds a minute on two cores
@@ -86,7 +88,8 @@ def design_overview(options: OverviewOptions, run_options: RunOptions) -> Overvi
         # Of the bundled classifiers only the first: all four together would take longer than a first look should.
         studies["downstream"] = DownstreamStudy(placed, classifiers if models else classifiers[:1], run_options)
         scope.append(
-            f"Downstream: the first {len(placed.texts)} texts, each with a prefix for {len(placed.places)} countries."
+            f"Downstream: the first {len(placed.texts)} texts{_describe_copies(placed.texts)}, each with a prefix for "
+            f"{len(placed.places)} countries."
         )
     may_take_long = any(not str(model).startswith("embedded/") for model in models)
     return OverviewDesign(studies, scope, may_take_long and not any(map(_is_function, models)))
@@ -139,12 +142,19 @@ def _design_names(options: OverviewOptions, device: str) -> NamesDesign:
     if options.texts is None:
         return design(NAMED_TWEETS)
     names = design(TEXTS_READ)
-    return names if len(names.named) <= NAMED_TEXTS else design(int(names.named[NAMED_TEXTS - 1]) + 1)
+    return names if len(names.named) <= NAMED_TEXTS else design(names.rows[names.named[NAMED_TEXTS - 1]] + 1)
 
 
 def _describe_names(names: NamesDesign) -> str:
     texts, countries, draws = names.counterfactuals.shape
-    return f"Names: {texts} of the first {len(names.texts):,} texts name people; {countries} countries, {draws} draws."
+    return (
+        f"Names: {texts} of the first {len(names.texts):,} texts{_describe_copies(names.texts)} name people; "
+        f"{countries} countries, {draws} draws."
+    )
+
+
+def _describe_copies(texts: Texts) -> str:
+    return describe_copies(len(texts), texts.copies)
 
 
 def _choose_paths(folder: str, names: Sequence[str]) -> list[str]:
