@@ -127,7 +127,8 @@ def notes(result: FindResult) -> list[str]:
     copies = describe_copies(counts.texts, counts.copies)
     lines = [
         f"{counts.texts:,} texts{copies} with {counts.mentions:,} mentions of {counts.people:,} people; "
-        f"{counts.countries} countries x {counts.draws} draws ({counts.recased_draws} for case, which changes the names only)."
+        f"{counts.countries} countries x {counts.draws} draws ({counts.recased_draws} for case, which changes the "
+        "names only)."
     ]
     for entry in result.finders:
         lines.append(_describe_originals(entry))
