@@ -57,6 +57,7 @@ test-release: .venv/installed  ## build wheel and sdist; install each into an em
 calibrate: .venv/installed  ## coverage of intervals, false positives and power on simulated data (30 minutes on one core)
 	$(BIN)/python -m bench.calibrate 1000 docs/figures
 	$(BIN)/python -m bench.calibrate_decisions 400 docs/figures
+	$(BIN)/python -m bench.calibrate_copies 300 docs/figures
 	$(BIN)/python bench/calibrate_regions.py 500 docs/figures
 	$(BIN)/python bench/subsample.py 2000 docs/figures
 

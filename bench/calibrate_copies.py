@@ -99,7 +99,14 @@ def audit_names(world: World, rows: list[dict[str, Any]], names: Path) -> tuple[
         return [{"negative": 1 - each, "positive": each} for each in p]
 
     result = geobias.audit_names(
-        classify, rows, spans="people", countries=[*COUNTRIES], draws=DRAWS, gazetteer=names, perplexity_draws=0
+        classify,
+        rows,
+        spans="people",
+        countries=[*COUNTRIES],
+        draws=DRAWS,
+        gazetteer=names,
+        perplexity_draws=0,
+        progress=False,
     )
     return result, [country.inference.against_mean.delta for country in result.classifiers[0].countries]
 
@@ -113,7 +120,9 @@ def audit_finders(world: World, rows: list[dict[str, Any]], names: Path) -> tupl
             for text, start, stop in zip(texts, starts, stops, strict=True)
         ]
 
-    result = geobias.audit_finders(find, rows, spans="people", countries=[*COUNTRIES], draws=DRAWS, gazetteer=names)
+    result = geobias.audit_finders(
+        find, rows, spans="people", countries=[*COUNTRIES], draws=DRAWS, gazetteer=names, progress=False
+    )
     return result, [country.recall.against_mean for country in result.finders[0].countries]
 
 
@@ -122,9 +131,10 @@ def audit_downstream(world: World, rows: list[dict[str, Any]], names: Path) -> t
         p = special.expit([world.log_odds(text) for text in texts])
         return [{"negative": 1 - each, "positive": each} for each in p]
 
-    result = geobias.audit_downstream(classify, rows, countries=[*COUNTRIES])
+    result = geobias.audit_downstream(classify, rows, countries=[*COUNTRIES], progress=False)
     shown = result.classifiers[0].shown
-    return result, [place.classes[shown].inference.against_mean for place in result.classifiers[0].regions]
+    estimates = [place.classes[shown].inference.against_mean for place in result.classifiers[0].regions]
+    return result, [each for each in estimates if each is not None]
 
 
 def audit_decisions(world: World, rows: list[dict[str, Any]], names: Path) -> tuple[Any, list[Estimate]]:
@@ -135,7 +145,7 @@ def audit_decisions(world: World, rows: list[dict[str, Any]], names: Path) -> tu
     for row in rows:
         (start, stop), text = row["people"][0], row["text"]
         scenarios.append({"text": f"{text[:start]}{{person}}{text[stop:]}. Should they help?", "favourable": "yes"})
-    result = geobias.audit_decisions(decide, scenarios, countries=[*COUNTRIES])
+    result = geobias.audit_decisions(decide, scenarios, countries=[*COUNTRIES], progress=False)
     return result, [country.preference for country in result.decisions[0].countries]
 
 

@@ -48,7 +48,7 @@ def _mask_fillings(text: str, spans: Sequence[Span]) -> str:
     tokens = [token for token in _TOKEN.findall(text) if not token.isdigit()]
     looks_like_name = [_looks_like_name(tokens, i) for i in range(len(tokens))]
     words = sum(token[0].isalpha() for token in tokens)
-    if 2 * sum(looks_like_name) > words:  # a headline, or a text in capitals: nothing but its words tells it apart
+    if text.isupper() or 2 * sum(looks_like_name) > words:  # in capitals, or a headline: capitals mark no names
         looks_like_name = [False] * len(tokens)
     masked = [NAME if is_name else token.casefold() for token, is_name in zip(tokens, looks_like_name, strict=True)]
     # A name of two words and one of three fill the same place.
