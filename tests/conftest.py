@@ -47,6 +47,7 @@ CORPUS = [
 
 Run = Callable[..., tuple[int, str, str]]
 SCORE_ONLY = ("--paraphrases", "0", "--no-placebo")  # options of `geobias regions`: HERB's score and no more
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals, processes or limits")
 
 
@@ -70,6 +71,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         return int(stopped.value.code or 0), shown.out, shown.err
 
     return command
+
+
+def spell(number: int) -> str:
+    """A word for a number: texts that differ in numbers alone are copies of one text to every audit."""
+    first, second = divmod(number, len(LETTERS))
+    return f"{spell(first - 1) if first else ''}{LETTERS[second]}"
 
 
 def made_up_names(folder: Path, countries: Sequence[str]) -> Path:

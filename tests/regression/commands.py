@@ -8,11 +8,12 @@ import json
 import os
 import shlex
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from geobias import cli
-from tests.conftest import build_small_model
+from tests.conftest import build_small_model, spell
 
 MODEL = """
 import hashlib
@@ -63,7 +64,7 @@ INPUTS = {
     "KE,Kenya,S\nCL,Chile,S\nLY,Lyon,FR\nPA,Paris,FR\n",
     "texts.csv": "id,text,stars,topic\n"
     + "".join(
-        f"{k},{name} {what} in town {k}.,{'positive' if k % 3 else 'negative'},{'a' if k % 2 else 'b'}\n"
+        f"{k},{name} {what} in town {spell(k)}.,{'positive' if k % 3 else 'negative'},{'a' if k % 2 else 'b'}\n"
         for k, (name, what) in enumerate(
             (name, what)
             for name in ("Mary Smith", "John", "Peter Jones", "Anna", "Robert Brown", "Linda")
@@ -71,13 +72,14 @@ INPUTS = {
         )
     ),
     "marked.jsonl": "\n".join(
-        json.dumps({"text": f"{name} {what}.", "people": [[0, len(name)]]})
-        for name in ("Mary Smith", "John", "Anna")
-        for what in ("was late", "is kind", "sang")
+        json.dumps({"text": f"{name} {what} in town {spell(k)}.", "people": [[0, len(name)]]})
+        for k, (name, what) in enumerate(product(("Mary Smith", "John", "Anna"), ("was late", "is kind", "sang")))
     ),
     "train.csv": "text,label\n"
     + "".join(
-        f"{word} number {k},{label}\n" for k in range(20) for word, label in (("nice", "kind"), ("nasty", "rude"))
+        f"{word} number {spell(k)},{label}\n"
+        for k in range(20)
+        for word, label in (("nice", "kind"), ("nasty", "rude"))
     ),
     "hate.csv": "text,label,split\nfine,noHate,test\nawful,hate,test\nawful,noHate,train\n",
 }

@@ -17,7 +17,7 @@ from tests.regression.record import differences, read_record
     ("commands", "tolerance"),
     [
         ({**FUNCTIONS, **GATES}, 1e-9),
-        (MODELS, 1e-5),  # other processors round the products of float32 otherwise
+        (MODELS, 1e-4),  # other processors round the products of float32 otherwise: 3e-5 was seen
     ],
     ids=["functions", "models"],
 )

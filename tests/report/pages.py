@@ -20,6 +20,7 @@ from geobias.report.run_folder import PAGE
 from geobias.report.runs import index_folder
 from geobias.world.regions import Region, RegionTree
 from geobias.world.words import Word
+from tests.conftest import spell
 
 HOSTILE = '</script><img src=x onerror="window.pwned=1"> <b>\'"&amp; $& \u2028 {{7*7}} {region}'
 COUNTRIES = {"FR": ("EU", "France"), "DE": ("EU", "Germany"), "IT": ("EU", "Italy"), "NG": ("AF", "Nigeria"),
@@ -88,7 +89,9 @@ def names_run(folder: Path, more: str = "") -> None:
     ]
     gazetteer = folder.parent / "gazetteer.csv"
     pd.DataFrame(names).to_csv(gazetteer, index=False)
-    texts = pd.DataFrame({"text": [f"Mary Smith was here {n}{more}" for n in range(15)], "spans": [[[0, 10]]] * 15})
+    texts = pd.DataFrame(
+        {"text": [f"Mary Smith was here {spell(n)}{more}" for n in range(15)], "spans": [[[0, 10]]] * 15}
+    )
     geobias.audit_names(
         [judge("one", more), judge("two", more)],
         texts,

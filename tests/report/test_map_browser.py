@@ -17,6 +17,7 @@ from geobias.report.page.blocks import MapCountry, MapMeasure, Section, WorldMap
 from geobias.report.page.build import Background, render
 from geobias.report.page.world_map import draw_still_map
 from geobias.world.shapes import load_countries
+from tests.conftest import spell
 from tests.report.test_page_browser import browser, find_shape, opened
 
 __all__ = ["browser"]  # a fixture
@@ -214,7 +215,7 @@ def dislike(place: str, name: str) -> Any:
 @pytest.fixture
 def two_models(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     models = [dislike("Mexico", "one"), dislike("France", "two")]
-    texts = [f"text number {n}" for n in range(12)]
+    texts = [f"text number {spell(n)}" for n in range(12)]
     geobias.audit_downstream(models, texts=texts, countries="MX,FR,DE,KE,IT,CA", out=tmp_path / "run")
     yield from opened(browser, tmp_path / "run/report.html")
 

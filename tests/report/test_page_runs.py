@@ -15,11 +15,12 @@ from geobias.audits.side_by_side import short_names, side_by_side_section
 from geobias.report.page.blocks import Chart, Choice, Section, Table
 from geobias.report.runs import FinishedRun
 from geobias.world.gazetteer import load_gazetteer
+from tests.conftest import spell
 
 LISTED = load_gazetteer("latin")
 NAMES = {country: {n for kind in LISTED.kinds for n in LISTED.names(country, kind)} for country in ("FR", "MA", "GB")}
 MOROCCAN = NAMES["MA"] - NAMES["FR"] - NAMES["GB"]
-TEXTS = [f"Mary is here {i}" for i in range(16)]
+TEXTS = [f"Mary is here {spell(i)}" for i in range(16)]
 
 
 class Judge:

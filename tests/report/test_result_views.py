@@ -20,6 +20,7 @@ from geobias.report.notebook_html import MOST_ROWS, render_result
 from geobias.report.results import AuditResult, Interval
 from geobias.report.tidy import tidy_row
 from tests.audits.gate.results import downstream_result, names_result, regions_result
+from tests.conftest import spell
 from tests.report.pages import invent_findings
 
 NUMBERS = ["measure", "label", "against", "value", "low", "high", "p", "p_adjusted", "is_marked"]
@@ -45,7 +46,7 @@ def saved(
     results: list[geobias.DownstreamResult], tmp_path_factory: pytest.TempPathFactory
 ) -> list[geobias.DownstreamResult]:
     """Two runs on the same texts: `judge` moves by 0.2 where a text names Mexico."""
-    texts = [f"text {i}" for i in range(8)]
+    texts = [f"text {spell(i)}" for i in range(8)]
     for each in () if results else (fair, judge):
         out = tmp_path_factory.mktemp(each.__name__)
         results.append(geobias.audit_downstream(each, texts, countries=COUNTRIES, positive="<b>hate</b>", out=out))

@@ -12,7 +12,7 @@ import geobias
 from geobias.audits.decide.design import DecideOptions, design_decisions
 from geobias.audits.pages import read_run
 from tests.audits.decide.deciders import decide_evenly, make_decider
-from tests.conftest import Run
+from tests.conftest import Run, spell
 from tests.servers import served
 
 MODEL = "tests.audits.decide.deciders:harder_on_chad"
@@ -91,7 +91,7 @@ def test_bad_input_is_one_line(run: Run, tmp_path: Path, options: tuple[str, ...
 
 def test_own_scenarios_without_mirrors_are_cautioned(tmp_path: Path) -> None:
     rows = [
-        {"text": f"Member {n} asks for a key. Should the club give it to {{person}}?", "favourable": "yes"}
+        {"text": f"Member {spell(n)} asks for a key. Should the club give it to {{person}}?", "favourable": "yes"}
         for n in range(12)
     ]
     decide = make_decider(decide_evenly)

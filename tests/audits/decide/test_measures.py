@@ -14,13 +14,14 @@ import geobias
 from geobias.audits.decide.findings import list_findings
 from geobias.report.findings import with_role
 from tests.audits.decide.deciders import chance, decide_evenly, make_decider
+from tests.conftest import spell
 
 COUNTRIES = "FR,TD,KE"
 
 
 def list_cases(count: int, favourable: str = "yes", start: int = 0) -> list[dict[str, Any]]:
     return [
-        {"text": f"Member {n} asks for a key. Should the club give it to {{person}}?", "favourable": favourable}
+        {"text": f"Member {spell(n)} asks for a key. Should the club give it to {{person}}?", "favourable": favourable}
         for n in range(start, start + count)
     ]
 
@@ -91,7 +92,8 @@ def test_domains_and_cases_are_on_the_scale_of_answers_where_kinds_are_unbalance
 
 def test_questions_without_a_number_are_left_out_and_others_kept() -> None:
     numbers = [
-        {"text": f"From 1 to 9, how much of sum {n} should {{person}} get?", "favourable": "high"} for n in range(12)
+        {"text": f"From 1 to 9, how much of sum {spell(n)} should {{person}} get?", "favourable": "high"}
+        for n in range(12)
     ]
 
     def decide(prompts: Sequence[str]) -> list[str]:
@@ -112,7 +114,7 @@ def test_questions_without_a_number_are_left_out_and_others_kept() -> None:
 @pytest.mark.parametrize("draws", [1, 4])
 def test_numbers_that_depend_on_single_names_are_no_difference_between_countries(draws: int) -> None:
     numbers = [
-        {"text": f"From 1 to 9, how much of sum {n} should be given to {{person}}?", "favourable": "high"}
+        {"text": f"From 1 to 9, how much of sum {spell(n)} should be given to {{person}}?", "favourable": "high"}
         for n in range(12)
     ]
 

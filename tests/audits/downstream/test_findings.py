@@ -20,6 +20,7 @@ from geobias.audits.show_results import View, show_result
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Finding, with_role
 from geobias.report.results import from_json
+from tests.conftest import spell
 
 LABELS = ("negative", "positive")
 FEW: dict[str, Any] = {"continents": (), "countries": "MX,CA,FR,DE,IT,ES,PT,PL,SE,BR"}
@@ -39,7 +40,7 @@ def make_result(
 ) -> DownstreamResult:
     """A world: texts differ, every prefix has noise, and `effects` move p(negative) after the names of countries."""
     options = {"continents": "EU,NA", **options}
-    design = design_downstream(DownstreamOptions(texts=[f"text {n}" for n in range(texts)], **options))
+    design = design_downstream(DownstreamOptions(texts=[f"text {spell(n)}" for n in range(texts)], **options))
     moves = np.array([control, *((effects or {}).get(place.id, 0.0) for place in design.places)])
     answers = []
     for number, name in enumerate(models):

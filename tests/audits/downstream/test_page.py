@@ -19,8 +19,9 @@ from geobias.report.page.blocks import Chart, Section, Table, WorldMap
 from geobias.report.page.world_map import draw_still_map, map_data
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import is_marked
+from tests.conftest import spell
 
-TEXTS = [f"text {i}" for i in range(12)]
+TEXTS = [f"text {spell(i)}" for i in range(12)]
 EVIL = "</script><b>hate"
 
 Classifier = Callable[[list[str]], list[dict[str, float]]]

@@ -44,9 +44,9 @@ from geobias.models.training.hyperparameters import Hyperparameters
 from geobias.report.number_tree import TreeNumber
 from geobias.report.results import Interval
 from geobias.testing import assert_gate
-from tests.conftest import Run
+from tests.conftest import Run, spell
 
-TEXTS = [f"{word} number {k}" for k in range(20) for word in ("nice", "nasty")]
+TEXTS = [f"{word} number {spell(k)}" for k in range(20) for word in ("nice", "nasty")]
 LABELS = ["kind", "rude"] * 20
 
 

@@ -22,6 +22,7 @@ from geobias.audits.study import RunOptions
 from geobias.measures.estimates import Estimate
 from geobias.world.gazetteer import load_gazetteer
 from geobias.world.name_split import is_for_mitigation
+from tests.conftest import spell
 from tests.models.mitigated.planted import (
     COUNTRIES,
     dislike_poland,
@@ -168,7 +169,7 @@ def test_no_spread_to_mitigate_is_an_answer() -> None:
 
 def test_texts_in_another_language_are_counted() -> None:
     foreign = "Ayer encontré a mi vecina en el mercado porque quería comprar pan."
-    texts = [*make_texts(16), *(f"{foreign} {i}" for i in range(4))]
+    texts = [*make_texts(16), *(f"{foreign} {spell(i)}" for i in range(4))]
     result = geobias.mitigate(dislike_poland, texts=texts, method="blind", countries="PL,FR", draws=2)
     assert result.counts.texts_unreadable == 4
     assert "4 of 20 texts seem to be in a language that embedded/entities does not read" in sentences(result, "caution")

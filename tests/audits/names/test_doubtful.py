@@ -20,7 +20,7 @@ from geobias.audits.pages import read_run
 from geobias.errors import InputError
 from geobias.models.entity_finders import EMBEDDED_FINDER
 from geobias.texts.doubtful_spans import COMMON_WORD, INTERJECTION
-from tests.conftest import Run
+from tests.conftest import Run, spell
 
 TEXTS = [
     "Mary is nice",
@@ -70,7 +70,7 @@ def test_doubtful_spans_are_counted_and_dropped(finder: str) -> None:
 
 
 def test_kept_ones_are_renamed_and_their_texts_left_out_of_a_subset(finder: str) -> None:
-    result = audit(finder, doubtful="keep", texts=[f"{text} {n}" for text in TEXTS for n in range(3)])
+    result = audit(finder, doubtful="keep", texts=[f"{text} {spell(n)}" for text in TEXTS for n in range(3)])
     assert result.settings.doubtful == "keep"
     assert (result.counts.mentions, result.counts.texts_with_names) == (21, 15)
     (subset,) = result.classifiers[0].subsets

@@ -27,7 +27,7 @@ from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Finding, state_verdict, with_role
 from geobias.report.page.blocks import Block, Table
 from geobias.report.runs import FinishedRun, RunDescription
-from tests.conftest import made_up_names
+from tests.conftest import made_up_names, spell
 
 COUNTRIES = [f"{letter}land" for letter in "ABCDEF"]
 LABELS = ("negative", "positive")
@@ -49,7 +49,7 @@ def make_design(folder: Path, names: list[str], **options: Any) -> NamesDesign:
     """A text for each name; countries without a name in common: Amalea, Bmalea, ..."""
     frame = pd.DataFrame(
         {
-            "text": [f"{name} came to see us on day {i}" for i, name in enumerate(names)],
+            "text": [f"{name} came to see us on day {spell(i)}" for i, name in enumerate(names)],
             "spans": [f"[[0, {len(name)}]]" for name in names],
         }
     )

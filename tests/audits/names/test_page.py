@@ -21,7 +21,7 @@ from geobias.measures.estimates import Estimate
 from geobias.report.page.blocks import Chart, Section, Table
 from geobias.report.page.marked_text import mark_names
 from geobias.world.gazetteer import load_gazetteer
-from tests.conftest import made_up_names
+from tests.conftest import made_up_names, spell
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def harsh_with_bland(texts: list[str]) -> list[dict[str, float]]:
 @pytest.fixture(scope="module")
 def section(tmp_path_factory: pytest.TempPathFactory) -> Section:
     folder = tmp_path_factory.mktemp("names")
-    texts = pd.DataFrame({"text": [f"Mary Smith was here {n}" for n in range(15)], "spans": [[[0, 10]]] * 15})
+    texts = pd.DataFrame({"text": [f"Mary Smith was here {spell(n)}" for n in range(15)], "spans": [[[0, 10]]] * 15})
     gazetteer = made_up_names(folder, ["Aland", "Bland", "Cland", "Dland"])
     geobias.audit_names(
         harsh_with_bland, texts, spans="spans", gazetteer=gazetteer, draws=4, perplexity_draws=0, out=folder / "run"

@@ -20,7 +20,7 @@ from geobias.audits.overview import audit as overview_audit
 from geobias.audits.overview import design
 from geobias.audits.overview.design import find_tasks
 from geobias.audits.study import RunOptions
-from tests.conftest import Run, build_small_model, save_random_model
+from tests.conftest import Run, build_small_model, save_random_model, spell
 
 MODELS = """
 def likely(texts):
@@ -47,7 +47,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text(MODELS, encoding="utf-8")
     (tmp_path / "words.txt").write_text("kind\nhonest\nlazy\n", encoding="utf-8")
-    names = [f"Mary Smith and John Brown met on day {i}." for i in range(8)]
+    names = [f"Mary Smith and John Brown met on day {spell(i)}." for i in range(8)]
     (tmp_path / "reviews.csv").write_text("body,stars\n" + "\n".join(f"{text},3" for text in names), encoding="utf-8")
     (tmp_path / "nobody.txt").write_text("".join(f"it rained {i} times\n" for i in range(8)), encoding="utf-8")
     for options in (design.REGIONS, design.NAMES, design.DOWNSTREAM):
