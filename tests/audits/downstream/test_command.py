@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run
+from tests.conftest import Run, spell
 
 PLAIN = ("--countries", "FR,MX,Uganda")
 
@@ -22,8 +22,10 @@ def dislikes(texts):
 """,
         encoding="utf-8",
     )
+    rows = "".join(f"they are awful {spell(n)},hate,no\n" for n in range(8))
     (tmp_path / "texts.csv").write_text(
-        'text,truth,other\n"[bold]hi[/bold], all",no,maybe\n' + "they are awful,hate,no\n" * 8, encoding="utf-8"
+        'text,truth,other\n"[bold]hi[/bold], all",no,maybe\n' + rows,
+        encoding="utf-8",
     )
     (tmp_path / "two.csv").write_text("text\nhi\nthey are awful\n", encoding="utf-8")
     (tmp_path / "blank.csv").write_text('text\n" "\n', encoding="utf-8")

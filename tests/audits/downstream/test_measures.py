@@ -16,6 +16,7 @@ import geobias
 from geobias.audits.downstream.design import DownstreamOptions, design_downstream
 from geobias.audits.downstream.terminal import notes
 from geobias.audits.labels import find_main_label
+from tests.conftest import spell
 
 TEXTS = ["a fine day", "terrible day", "late again", "thanks"]
 ENOUGH_TEXTS = [*TEXTS, "see you"]  # for a map
@@ -146,7 +147,9 @@ def test_countries_without_a_city_are_counted() -> None:
 def test_all_regions_are_the_world_and_texts_are_made_when_looked_at() -> None:
     design = design_downstream(DownstreamOptions(texts=TEXTS))
     assert len(design.places) == 245 and len({place.name for place in design.places}) == 245
-    design = design_downstream(DownstreamOptions(texts=TEXTS * 250, regions="cities", cities="all"))
+    design = design_downstream(
+        DownstreamOptions(texts=[f"text {spell(n)}" for n in range(1000)], regions="cities", cities="all")
+    )
     assert design.prefixed.shape == (1000, 1 + len(design.places), 1) and len(design.prefixed) > 30_000_000
     assert design.prefixed.at(999, 1, 0).endswith(". thanks")
 

@@ -60,7 +60,7 @@ def test_the_map_the_dots_and_the_verdicts(tmp_path: Path) -> None:
     assert moved.rows[0]["low"] <= moved.rows[0]["value"] <= moved.rows[0]["high"]
     (row,) = verdicts.rows
     assert row["the place\nwith most"] == "Mexico 12/0" and "accuracy" not in " ".join(row)
-    assert "naming Mexico makes hate likelier" in moved.title and "From Mexico +0.101 to" in moved.alt
+    assert "naming Mexico makes hate likelier" in moved.title and "From Mexico +0.10" in moved.alt
     mexico, *others = places.rows
     assert mexico["place"] == "Mexico" and mexico["evidence"] == "clear: hate likelier" and mexico["texts"] == "12"
     assert {row["evidence"] for row in others} == {"no evidence"}
@@ -96,7 +96,7 @@ def test_a_place_between_the_control_and_the_mean_does_not_stand_out(tmp_path: P
     mexico, *others = table.rows
     assert mexico["adjusted p,\nboth tests"] == "< 0.001" and mexico["against the\nmean of places"].startswith("+0.03")
     for row in others:
-        assert row["p(hate) against\nthe control"].startswith("+0.05")
+        assert row["p(hate) against\nthe control"].startswith(("+0.05", "+0.06"))
         assert row["against the\nmean of places"].startswith("-0.01")
         assert (row["adjusted p,\nboth tests"], row["evidence"]) == ("1", "no evidence")
     page = render_page([run])
@@ -105,7 +105,10 @@ def test_a_place_between_the_control_and_the_mean_does_not_stand_out(tmp_path: P
 
 def test_true_labels_tell_how_good_the_verdicts_are(tmp_path: Path) -> None:
     texts = tmp_path / "texts.csv"
-    texts.write_text("text,truth\n" + "bad,hate\ngood,fine\n" * 3, encoding="utf-8")
+    texts.write_text(
+        "text,truth\n" + "".join(f"bad {end},hate\ngood {end},fine\n" for end in ("day", "night", "year")),
+        encoding="utf-8",
+    )
     run = finished(dislikes_mexico, tmp_path / "here", texts=texts, label="truth")
     verdicts = only_section(run).blocks[-1]
     assert isinstance(verdicts, Table)
@@ -124,7 +127,9 @@ def test_of_many_regions_both_ends_are_shown_and_cities_have_no_map(tmp_path: Pa
 
 def test_fewer_than_five_texts_have_no_chart_no_map_and_no_number(tmp_path: Path) -> None:
     texts = tmp_path / "texts.csv"
-    texts.write_text("text,truth\n" + "bad,hate\ngood,fine\n" * 2, encoding="utf-8")
+    texts.write_text(
+        "text,truth\n" + "".join(f"bad {end},hate\ngood {end},fine\n" for end in ("day", "night")), encoding="utf-8"
+    )
     run = finished(dislikes_mexico, tmp_path / "here", texts=texts, label="truth")
     places, verdicts = only_section(run).blocks
     assert isinstance(places, Table) and isinstance(verdicts, Table)

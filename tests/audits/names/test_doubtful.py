@@ -138,8 +138,12 @@ def test_the_short_line_counts_the_two_most_frequent_reasons() -> None:
 
 
 def test_kept_ones_are_compared_with_the_texts_without_any(finder: str) -> None:
-    endings = ("today", "again", "in May", "at noon", "in town")
-    people = [f"I met {name} {ending}" for name in ("Mary", "John", "Peter") for ending in endings]
+    endings = ("today", "again", "in winter", "at noon", "in town")
+    people = [
+        f"I {verb} {name} {end}"
+        for verb, name in (("met", "Mary"), ("saw", "John"), ("hit", "Peter"))
+        for end in endings
+    ]
     result = audit(finder, doubtful="keep", texts=[*people, *TEXTS], draws=8)
     (line,) = (line for line in describe_omissions(result) if "over all spans" in line)
     entry = result.classifiers[0]

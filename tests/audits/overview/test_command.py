@@ -49,7 +49,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "words.txt").write_text("kind\nhonest\nlazy\n", encoding="utf-8")
     names = [f"Mary Smith and John Brown met on day {spell(i)}." for i in range(8)]
     (tmp_path / "reviews.csv").write_text("body,stars\n" + "\n".join(f"{text},3" for text in names), encoding="utf-8")
-    (tmp_path / "nobody.txt").write_text("".join(f"it rained {i} times\n" for i in range(8)), encoding="utf-8")
+    (tmp_path / "nobody.txt").write_text(
+        "".join(f"it rained on the {spell(i)} side\n" for i in range(8)), encoding="utf-8"
+    )
     for options in (design.REGIONS, design.NAMES, design.DOWNSTREAM):
         monkeypatch.setitem(options, "countries", "FR,DE,NG,KE")
     monkeypatch.setitem(design.REGIONS, "words", "words.txt")

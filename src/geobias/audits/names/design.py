@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.inputs import TextsSettings, load_texts, split_list
+from geobias.audits.inputs import TextsSettings, describe_copies, load_texts, split_list
 from geobias.audits.names.finder_spans import SortedSpans
 from geobias.audits.names.result import NamesSettings
 from geobias.audits.renaming import MOST_DRAWS, choose_countries, digest_mentions, rename_people
@@ -140,8 +140,9 @@ def design_names(options: NamesOptions, device: str = "auto") -> NamesDesign:
     people, finder_spans = _find_people(texts, spans, options, gazetteer)
     named, counterfactuals = rename_people(texts, people, gazetteer, codes, draws=options.draws, seed=options.seed)
     if not len(named):
+        copies = describe_copies(len(texts), texts.copies)
         raise NobodyNamedError(
-            f"None of the {len(texts)} texts of {texts.source} names a {entity}."
+            f"None of the {len(texts)} texts{copies} of {texts.source} names a {entity}."
             + (
                 " All spans are doubtful: check them with --preview and --doubtful keep."
                 if _has_doubtful(finder_spans)
