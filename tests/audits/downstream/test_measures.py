@@ -151,7 +151,7 @@ def test_all_regions_are_the_world_and_texts_are_made_when_looked_at() -> None:
         DownstreamOptions(texts=[f"text {spell(n)}" for n in range(1000)], regions="cities", cities="all")
     )
     assert design.prefixed.shape == (1000, 1 + len(design.places), 1) and len(design.prefixed) > 30_000_000
-    assert design.prefixed.at(999, 1, 0).endswith(". thanks")
+    assert design.prefixed.at(999, 1, 0).endswith(". text all")
 
 
 def test_countries_that_no_longer_exist_are_left_out_unless_named() -> None:
