@@ -18,7 +18,7 @@ from geobias.audits.limits_and_sources import list_citations, list_limits, list_
 from geobias.audits.registry import AUDITS, get_audit
 from geobias.audits.side_by_side import short_names, side_by_side_section
 from geobias.checks import shorten
-from geobias.errors import GeobiasError, InputError
+from geobias.errors import InputError
 from geobias.files import hash_file, save_file
 from geobias.report.findings import cap_details
 from geobias.report.page import build
@@ -95,11 +95,13 @@ def blame(files: Sequence[Path]) -> Iterator[None]:
     try:
         yield
     except UNFORESEEN as error:
-        if not files or isinstance(error, GeobiasError):
+        existing = [str(file) for file in files if file.exists()]  # copies of a bundle that failed are gone
+        if not existing:
             raise
         what = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
-        names = " or ".join(map(str, files))
-        raise InputError(f"{names} is damaged ({shorten(what, LONGEST_REASON)}). Run the audit again.") from error
+        raise InputError(
+            f"{' or '.join(existing)} is damaged ({shorten(what, LONGEST_REASON)}). Run the audit again."
+        ) from error
 
 
 def reads_runs(function: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
