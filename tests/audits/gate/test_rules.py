@@ -13,6 +13,7 @@ from geobias.audits.gate.audit import judge_runs
 from geobias.audits.gate.rules import judge, parse_rule, read_rules
 from geobias.audits.gate.terminal import gate_text
 from geobias.errors import InputError
+from geobias.report.number_tree import join_path
 from geobias.testing import assert_gate
 from tests.audits.gate.results import WORST, downstream_result, estimate, names_result, regions_result
 
@@ -186,6 +187,13 @@ def test_the_rule_that_a_message_prints_works(path: str) -> None:
         judge(runs, [parse_rule(f"{path} < 3")])
     (rule,) = find_rules(refused.value)
     assert judge(runs, [parse_rule(rule)])[0].passed
+
+
+@pytest.mark.parametrize("name", ["my/model.v2", "it's", 'a "good" one', "a<b", "p>=0.5", " model", FUNCTION])
+def test_every_name_can_be_written_in_a_path(name: str) -> None:
+    rule = parse_rule(f"{join_path(['names', name, 'delta', 'worst'])} < 3")
+    assert rule.parts == ["names", name, "delta", "worst"]
+    assert judge({"n": names_result([name])}, [rule])[0].passed
 
 
 def test_a_rule_about_a_model_is_judged_in_the_runs_that_have_it() -> None:
