@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import hashlib
 import json
 import os
 import re
@@ -77,6 +78,14 @@ def spell(number: int) -> str:
     """A word for a number: texts that differ in numbers alone are copies of one text to every audit."""
     first, second = divmod(number, len(LETTERS))
     return f"{spell(first - 1) if first else ''}{LETTERS[second]}"
+
+
+def sign_results(folder: Path) -> None:
+    """Let run.json fit the results.json that a test edited, as a forger would."""
+    path = folder / "run.json"
+    digest = hashlib.sha256((folder / "results.json").read_bytes()).hexdigest()
+    content = json.loads(path.read_text(encoding="utf-8")) | {"results_sha256": digest}
+    path.write_text(json.dumps(content), encoding="utf-8")
 
 
 def made_up_names(folder: Path, countries: Sequence[str]) -> Path:

@@ -14,7 +14,7 @@ import typer
 import yaml
 
 from geobias import cli
-from tests.audits.gate.results import save_names_run
+from tests.audits.gate.results import names_result, save_run
 from tests.conftest import posix_only
 
 PROJECT = Path(__file__).parents[1]
@@ -90,7 +90,7 @@ def test_the_steps_run(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("kind\nhonest\nlazy\nloyal\n")
     values = {f"inputs.{name}": str(each.get("default", "")) for name, each in ACTION["inputs"].items()}
     values |= {"inputs.command": COMMAND, "inputs.run": "runs/mine\n", "inputs.token": "t"}
-    values["inputs.rule"] = "findings.clear <= 0\nregions.Earth.c_w.balanced > 99\n"
+    values["inputs.rule"] = "findings.clear <= 0\nregions.Earth.c_w.balanced > 3\n"
     values |= {"runner.temp": f"{tmp_path}/temp", "github.repository": "me/mine"}
     values |= {"github.event.pull_request.number": "3", "steps.gate.outputs.passed": "false"}
 
@@ -111,7 +111,7 @@ def test_the_steps_run(tmp_path: Path) -> None:
     assert "No file of rules was given to `geobias evidence`." in readme
     assert "--method PATCH repos/me/mine/issues/comments/7" in (tmp_path / "gh.txt").read_text()
 
-    save_names_run(tmp_path / "runs/names")
+    save_run(tmp_path / "runs/names", names_result())
     gate, evidence, last = steps[1], steps[2], steps[-1]
     values |= {"inputs.run": "runs/names", "inputs.rule": "\nnames.sentiment.delta.worst < 3\n"}
     assert run_step(gate, values, tmp_path).returncode == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from geobias import pytest_plugin
-from tests.audits.gate.results import save_names_run
+from tests.audits.gate.results import names_result, save_run
 
 pytest_plugins = ["pytester"]
 HOLDS, FAILS = "names.sentiment.delta.worst < 3", "names.sentiment.delta.worst < 2.0"
@@ -22,7 +22,7 @@ OPTIONS = ["-p", "no:cacheprovider", "--strict-markers", *([] if IS_INSTALLED el
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
     """A project with a finished run in runs/names, and a folder of tests from which pytest is started."""
-    save_names_run(pytester.path / "runs/names")
+    save_run(pytester.path / "runs/names", names_result())
     (pytester.path / "gate.toml").write_text(f'rules = ["{FAILS}"]\n')
     pytester.makeini("[pytest]\n")
     return pytester

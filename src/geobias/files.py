@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -49,6 +50,12 @@ def read_bytes(path: Path, title: str) -> bytes:
         raise InputError(f"{title} does not exist. Check the path.") from None
     except OSError as error:
         raise InputError(f"{title} cannot be read: {error.strerror or error}.") from None
+
+
+def hash_file(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_kind(path: Path, title: str) -> None:

@@ -74,7 +74,7 @@ def check_gate(item: pytest.Item, run: AuditResult | str | Path, rules: Sequence
         outcome = "passed" if judgement.passed else f"failed: {judgement.explain()}"
         item.user_properties.append((f"geobias: {judgement.rule}", outcome))
     if not report.passed:
-        pytest.fail(gate_text(report.judgements), pytrace=False)
+        pytest.fail(gate_text(report), pytrace=False)
 
 
 def _read_marker(marker: pytest.Mark) -> dict[str, Any]:

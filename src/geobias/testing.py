@@ -39,4 +39,4 @@ def assert_gate(run: AuditResult | str | Path, *rules: str) -> None:
     """
     report = gate(run, rules)
     if not report.passed:
-        raise AssertionError("\n" + gate_text(report.judgements))
+        raise AssertionError("\n" + gate_text(report))

@@ -11,6 +11,7 @@ import pytest
 import geobias
 from geobias.audits.pages import read_run
 from geobias.report.results import SCHEMA_VERSION
+from tests.conftest import sign_results
 
 
 def even(texts: list[str]) -> list[dict[str, float]]:
@@ -26,6 +27,7 @@ def folder(tmp_path: Path) -> Path:
 def change(folder: Path, **fields: Any) -> None:
     path = folder / "results.json"
     path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | fields), encoding="utf-8")
+    sign_results(folder)
 
 
 def test_a_run_is_read_as_it_was_measured(folder: Path) -> None:

@@ -15,7 +15,7 @@ import geobias
 from geobias.audits.run_numbers import list_summary_numbers
 from geobias.integrations.every_eval_ever import export_run
 from geobias.texts.user_texts import read_texts
-from tests.conftest import Run, build_small_model
+from tests.conftest import Run, build_small_model, sign_results
 from tests.integrations.runs import COUNTRIES, DRAWS, LABELS, REGIONS, TEXTS, judge, save_names, save_regions
 
 pytestmark = pytest.mark.integrations
@@ -179,6 +179,7 @@ def test_mlflow_gets_no_texts(mlflow: Any, tmp_path: Path) -> None:
     description = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     description["files"].append("tables/secrets.csv")
     (folder / "run.json").write_text(json.dumps(description), encoding="utf-8")
+    sign_results(folder)
     place = Path(mlflow.artifacts.download_artifacts(run_id=log_run(folder), artifact_path="geobias/names"))
     files = {path.name: path.read_bytes() for path in place.rglob("*") if path.is_file()}
     assert {"results.json", "report.html"} <= set(files) and "secrets.csv" not in files

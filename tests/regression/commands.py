@@ -140,7 +140,7 @@ MODELS = {
 GATES = {
     "gate-names": """gate names --rule 'names."model:judge".delta.worst < 30'
         --rule 'names."model:judge".change.negative.worst < 90'""",
-    "gate-regions": "gate regions-tree --rule 'regions.Earth.c_w.balanced < 9' "
+    "gate-regions": "gate regions-tree --rule 'regions.Earth.c_w.balanced < 3.9' "
     "--rule 'regions.North.c_w.balanced < 0.001' --rule 'regions.\"model:likelihood\".association.ratio < 9'",
     "gate-decide": """gate decide --rule 'decide."model:decide".impact_ratio.worst > 0.1'""",
     "gate-downstream": """gate downstream --rule 'downstream."model:judge".negative.worst < 0.9'""",

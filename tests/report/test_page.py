@@ -179,7 +179,7 @@ def test_a_run_without_its_answers_is_refused_in_a_line(run: Run, runs: Path, fi
 def test_what_is_no_run_and_no_page_is_refused(run: Run, runs: Path) -> None:
     (runs / "regions/results.json").write_text("{", encoding="utf-8")
     for given, said in (
-        (("report", runs), "results.json is damaged"),
+        (("report", runs), "results.json was changed after the run"),
         (("report", "nowhere"), "nowhere has no finished run"),
         (("report", runs / "names", "--out", "folder"), "--out must be an HTML file, such as folder/report.html"),
         (("open", "nowhere"), "nowhere has no finished run"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from geobias.audits.hub_metadata import is_hub_metadata, render_eval_results, render_model_index
 from geobias.audits.model_card import is_card, render_card
-from geobias.audits.pages import find_run_folder, read_runs, save_figures, write_page
+from geobias.audits.pages import find_run_folder, read_runs, reads_runs, save_figures, write_page
 from geobias.audits.registry import audits_with
 from geobias.checks import describe_choices
 from geobias.errors import InputError
@@ -54,6 +54,7 @@ def write_report(runs: Run | Sequence[Run], *, out: str | Path | None = None) ->
     return write_page_and_figures(several, None if out is None else Path(out))[0]
 
 
+@reads_runs
 def write_page_and_figures(runs: Sequence[Run], page: Path | None) -> tuple[Path, list[str]]:
     """The page of these runs, and the names of its charts."""
     folders = list(dict.fromkeys(map(find_run_folder, runs)))
@@ -82,6 +83,7 @@ def figures_folder(page: Path) -> Path:
     return page.parent / ("figures" if page.name == PAGE else f"{page.stem}-figures")
 
 
+@reads_runs
 def card(run: Run, *, out: str | Path | None = None, format: str = "markdown", benchmark: str | None = None) -> str:
     """Describe a finished run for a model card: what was audited, the numbers and their limits.
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
+from datetime import datetime
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
 from geobias.audits.registry import AUDITS, get_audit
 from geobias.audits.side_by_side import short_names, side_by_side_section
+from geobias.checks import shorten
 from geobias.errors import InputError
-from geobias.files import save_file
+from geobias.files import hash_file, save_file
 from geobias.report.findings import cap_details
 from geobias.report.page import build
 from geobias.report.page.blocks import Section, WorldMap
@@ -23,6 +29,12 @@ from geobias.report.runs import FinishedRun, RunDescription, runs_in
 
 log = logging.getLogger("geobias")
 Result = TypeVar("Result", bound=AuditResult)
+Arguments = ParamSpec("Arguments")
+Value = TypeVar("Value")
+LONGEST_REASON = 200  # characters of an error that another one repeats
+# Not OSError, MemoryError or RuntimeError: those are of the machine.
+UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RecursionError, StopIteration, TypeError, ValueError)
+_files_read: ContextVar[list[Path]] = ContextVar("_files_read")  # by the function that is called
 
 
 def find_run_folder(run: str | Path | AuditResult) -> Path:
@@ -44,6 +56,8 @@ def read_run(folder: Path, audits: Iterable[str] = ()) -> FinishedRun[Any]:
         raise InputError(f"{folder} has several runs. Choose one: {paths}.")
     if not (folder / RUN).is_file():
         raise InputError(f"{folder} has no finished run. Pass the output folder of {needed}.")
+    record = read_json(folder / RUN)
+    check_results_unchanged(folder, record)
     results = read_json(folder / RESULTS)
     if results.get("audit") not in names:
         raise InputError(f"{folder} is a run of `geobias {results.get('audit')}`. Pass a run of {needed}.")
@@ -53,12 +67,60 @@ def read_run(folder: Path, audits: Iterable[str] = ()) -> FinishedRun[Any]:
             f"{folder} has results of version {version}; this geobias reads version {SCHEMA_VERSION}. Run the audit "
             "again with another --out."
         )
-    try:
+    if record.get("results_sha256") is None:
+        raise InputError(f"{folder} was written by an earlier version of geobias. Run the audit again.")
+    with blame([folder / RUN]):
+        description = from_json(RunDescription, record)
+        shlex.split(description.command or "")
+        if datetime.fromisoformat(description.finished).tzinfo is None:
+            raise ValueError(f"finished: {description.finished} has no time zone")
+    _files_read.get([]).append(folder / RESULTS)
+    with blame([folder / RESULTS]):
         result = replace(from_json(get_audit(results["audit"]).result_type, results), folder=folder)
         result = result if result.findings else add_findings(result)  # runs made before there were findings
-        return FinishedRun(folder, result, from_json(RunDescription, read_json(folder / RUN)))
-    except ValueError as error:
-        raise InputError(f"{folder / RESULTS} is damaged ({error}). Run the audit again.") from None
+    return FinishedRun(folder, result, description)
+
+
+def check_results_unchanged(folder: Path, record: Mapping[str, Any]) -> None:
+    """Refuse results.json unless it is the file that the run wrote. It stops accidents, not forgers."""
+    results, recorded = folder / RESULTS, record.get("results_sha256")
+    if recorded is not None and (not results.is_file() or hash_file(results) != recorded):
+        problem = "was changed after the run" if results.is_file() else "is missing"
+        raise InputError(f"{results} {problem}. Restore it, or run the audit again.")
+
+
+@contextmanager
+def blame(files: Sequence[Path]) -> Iterator[None]:
+    """The one place where content that nobody foresaw becomes an error that names its file; --debug shows where."""
+    try:
+        yield
+    except UNFORESEEN as error:
+        existing = [str(file) for file in files if file.exists()]  # copies of a bundle that failed are gone
+        if not existing:
+            raise
+        what = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+        raise InputError(
+            f"{' or '.join(existing)} is damaged ({shorten(what, LONGEST_REASON)}). Run the audit again."
+        ) from error
+
+
+def reads_runs(function: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
+    """A function that reads finished runs; where their content breaks it, the error names their files.
+
+    Every run was checked when it was read, but no type says that two of its lists have the same length.
+    """
+
+    @wraps(function)
+    def read(*arguments: Arguments.args, **options: Arguments.kwargs) -> Value:
+        files: list[Path] = []
+        token = _files_read.set(files)
+        try:
+            with blame(files):
+                return function(*arguments, **options)
+        finally:
+            _files_read.reset(token)
+
+    return read
 
 
 def read_runs(folder: Path, audits: Iterable[str] = ()) -> list[FinishedRun[Any]]:

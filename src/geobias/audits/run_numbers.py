@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from geobias.audits.registry import get_audit
 from geobias.models.scorer import ModelIdentity
-from geobias.report.number_tree import WORST, NumberTree, TreeNumber, model_names
+from geobias.report.number_tree import WORST, NumberTree, TreeNumber, join_path, model_names
 from geobias.report.results import AuditResult
 
 # The last parts of paths that sum up a model; the others are of single countries or regions.
@@ -32,8 +32,8 @@ class RunNumber:
 
     @property
     def path(self) -> str:
-        """The path in a rule of a gate: names.sentiment.delta.worst; a part with a dot is quoted."""
-        return ".".join(f'"{part}"' if "." in part else part for part in self.parts)
+        """The path in a rule of a gate: names.sentiment.delta.worst."""
+        return join_path(self.parts)
 
     @property
     def lower_is_better(self) -> bool:

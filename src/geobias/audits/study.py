@@ -18,6 +18,7 @@ from geobias.audits.pages import add_findings, read_runs, write_run_page
 from geobias.audits.registry import get_audit
 from geobias.audits.served_models import Served, Workload, agree, classification, served_classifier
 from geobias.engine.ask import compute_on
+from geobias.files import hash_file
 from geobias.models.classifiers.prompted import Prompt, require_prompt
 from geobias.models.load import load_classifier
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier, ModelIdentity
@@ -226,18 +227,19 @@ def output_folder(out: Path | None, audit: str, models: Sequence[str] | Served) 
 
 def save(folder: RunFolder, result: AuditResult, *, seconds: float, fast: dict[str, list[str]]) -> None:
     """Write the run's files and its page aside and move them into place, run.json last."""
-    description = RunDescription(
-        finished=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        seconds=round(seconds, 1),
-        work=result.work,
-        fast=fast,
-        command=typed_command(),
-    )
     results = result.to_dict()
     folder.check([model.fingerprint for model in result.model_identities])
     with folder.stage() as staging:
         (staging / "tables").mkdir()
         write_json(staging / RESULTS, results)
+        description = RunDescription(
+            finished=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+            seconds=round(seconds, 1),
+            work=result.work,
+            fast=fast,
+            command=typed_command(),
+            results_sha256=hash_file(staging / RESULTS),
+        )
         get_audit(result.audit).load("files", "write_files")(staging, result)
         folder.move_in(staging)
         write_run_page(staging / PAGE, folder.path, [FinishedRun(folder.path, result, description)])

@@ -44,15 +44,15 @@ def open_page(
 ) -> None:
     """Open the report page of the latest run, or of RUN, in the browser."""
     from geobias.report import browser
-    from geobias.report.run_folder import PAGE, add_to_run
+    from geobias.report.run_folder import PAGE, RESULTS, add_to_run
 
     folder = run or browser.find_latest_run(Path("runs"))
     page = folder / PAGE
     if not page.is_file():
-        from geobias.audits.pages import read_runs, write_page  # a second of imports, for a page that is missing
+        from geobias.audits.pages import blame, read_runs, write_page  # a second of imports, for a missing page
 
         finished = read_runs(folder)
-        with add_to_run(folder) as staging:
+        with blame([run.folder / RESULTS for run in finished]), add_to_run(folder) as staging:
             write_page(staging / PAGE, finished)
     browser.open_page(page)
     typer.echo(f"Opened {page}")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from geobias.audits.pages import find_run_folder, read_runs
+from geobias.audits.pages import find_run_folder, read_runs, reads_runs
 from geobias.audits.registry import audits_with, get_audit
 from geobias.audits.run_numbers import RunNumber, list_summary_numbers
 from geobias.checks import check_characters
@@ -30,6 +30,7 @@ SHARES = ("recall", "precision", "gap", "auc", "impact_ratio")  # parts of paths
 CONFIDENCE = 0.95
 
 
+@reads_runs
 def export_run(
     run: str | Path | AuditResult,
     out: str | Path,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from geobias.errors import InputError
-from geobias.report.run_folder import INDEX, RUN, read_json
+from geobias.report.run_folder import INDEX, RUN, read_json, read_run_paths
 
 
 def open_page(page: Path) -> None:
@@ -28,13 +28,6 @@ def find_latest_run(folder: Path) -> Path:
 
 def _list_times(folder: Path) -> Iterator[str]:
     """When the runs in a folder were finished, as run.json says; none for a folder of something else."""
-    if (folder / INDEX).is_file():
-        runs = read_json(folder / INDEX).get("runs")
-        paths = (
-            [folder / str(run.get("path")) for run in runs if isinstance(run, dict)] if isinstance(runs, list) else []
-        )
-    else:
-        paths = [folder]
-    for path in paths:
+    for path in read_run_paths(folder) if (folder / INDEX).is_file() else [folder]:
         if (path / RUN).is_file():
             yield str(read_json(path / RUN).get("finished", ""))

@@ -6,55 +6,106 @@ value counts, and so does its interval.
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from geobias.report.results import HasInterval
 
 WORST = "worst"
+_NEEDS_QUOTES = re.compile(r"""[."'<>=]|^\s|\s$""")
+
+
+class Range(NamedTuple):
+    """The values that a number can have. The ends of its interval may lie beyond: an estimate does not know them."""
+
+    lowest: float
+    highest: float
+
+    def __str__(self) -> str:
+        ends = f"{self.lowest:g}", f"{self.highest:g}"
+        if self.highest == inf:
+            return f"at least {ends[0]}"
+        return f"at most {ends[1]}" if self.lowest == -inf else f"between {' and '.join(ends)}"
+
+
+ANY_NUMBER = Range(-inf, inf)
+NOT_NEGATIVE = Range(0, inf)
+SHARE = Range(0, 1)
+PER_CENT = Range(0, 100)
+HERB_SCORE = Range(0, 4)  # a mean distance of vectors whose length is at most 2: measures/herb.py, Eq. 2, 7 and 8
 
 
 @dataclass(frozen=True)
 class TreeNumber:
-    """A number of a run with its interval; None where there is none."""
+    """A number of a run with its interval, None where there is none, and its range."""
 
     value: float | None
     low: float | None = None
     high: float | None = None
+    within: Range = ANY_NUMBER
 
     def absolute(self) -> TreeNumber:
         """The distance from 0; an interval that holds 0 begins there."""
         value = None if self.value is None else abs(self.value)
+        distances = Range(0, max(map(abs, self.within)))
         if self.low is None or self.high is None:
-            return TreeNumber(value)
+            return TreeNumber(value, within=distances)
         nearest = 0.0 if self.low <= 0 <= self.high else min(abs(self.low), abs(self.high))
-        return TreeNumber(value, nearest, max(abs(self.low), abs(self.high)))
+        return TreeNumber(value, nearest, max(abs(self.low), abs(self.high)), distances)
 
 
-def tree_number(estimate: HasInterval | None, value: float | None = None) -> TreeNumber:
+def tree_number(estimate: HasInterval | None, within: Range, *, value: float | None = None) -> TreeNumber:
     """An estimate as a number of the tree; where there is none, the bare value."""
-    return TreeNumber(value) if estimate is None else TreeNumber(estimate.value, estimate.low, estimate.high)
+    if estimate is None:
+        return TreeNumber(value, within=within)
+    return TreeNumber(estimate.value, estimate.low, estimate.high, within)
 
 
-def worst_number(bounds: HasInterval | None, numbers: Iterable[TreeNumber]) -> TreeNumber:
+def worst_number(bounds: HasInterval | None, numbers: Sequence[TreeNumber], within: Range) -> TreeNumber:
     """The largest of all with its simultaneous bounds; where the run has none, the number alone."""
     values = [number.value for number in numbers if number.value is not None]
-    return tree_number(bounds, max(values, default=None)).absolute()
+    return tree_number(bounds, within, value=max(values, default=None)).absolute()
 
 
 class NumberTree(dict[str, Any]):
-    """What lies below one part of a path. Names are case-insensitive; a name that two entries share finds neither."""
+    """What lies below one part of a path. Names are case-insensitive.
+
+    A name that several entries share finds none of them, unless it is the full name (the first) of one.
+    """
 
     def __init__(self, entries: Iterable[tuple[Sequence[str], NumberTree | TreeNumber]]) -> None:
         entries = list(entries)
         self.names = [names[0] for names, _ in entries]  # as they are listed to the user
-        pairs = [(key, below) for names, below in entries for key in dict.fromkeys(map(str.casefold, names))]
-        counts = Counter(key for key, _ in pairs)
-        super().__init__((key, below) for key, below in pairs if counts[key] == 1)
+        self.shared: dict[str, list[str]] = {}  # the full names of those that share a name
+        by_name: dict[str, list[tuple[str, NumberTree | TreeNumber]]] = defaultdict(list)
+        for names, below in entries:
+            for key in dict.fromkeys(map(str.casefold, names)):
+                by_name[key].append((names[0], below))
+        super().__init__()
+        for key, owners in by_name.items():
+            candidates = [owner for owner in owners if owner[0].casefold() == key] or owners
+            if len(candidates) == 1:
+                self[key] = candidates[0][1]
+            else:
+                self.shared[key] = [name for name, _ in candidates]
 
 
-def model_names(name: str) -> tuple[str, str]:
-    """A model goes by its full name or its last part: sentiment for embedded/sentiment."""
-    return name, name.rsplit("/", 1)[-1]
+def model_names(name: str) -> tuple[str, ...]:
+    """A model goes by its full name, the short one of tables and pages, or its last part: f for package.module:f."""
+    short, tail = "/".join(Path(name).parts[-2:]), name.rsplit("/", 1)[-1]
+    return tuple(dict.fromkeys(part for part in (name, short, tail, tail.rsplit(":", 1)[-1]) if part))
+
+
+def join_path(parts: Iterable[str]) -> str:
+    """The path of a rule, with quotes around the parts that need them."""
+    return ".".join(map(_quote, parts))
+
+
+def _quote(part: str) -> str:
+    mark = "'" if '"' in part else '"'
+    return f"{mark}{part}{mark}" if _NEEDS_QUOTES.search(part) else part

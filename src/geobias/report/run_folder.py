@@ -14,9 +14,11 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, cast
 
+from geobias.checks import shorten
 from geobias.errors import InputError
 from geobias.files import TEMPORARY_FILE, remove_temporary_files, write_whole, writing
 
@@ -34,6 +36,7 @@ IGNORED = {".DS_Store", "Thumbs.db", "desktop.ini", ".gitkeep"}  # what systems 
 MODEL, MODELS = "model", "models"  # what a study trained; the classifiers of `finetune` with their own runs
 ANSWERS = ("likelihoods.parquet", "counterfactuals.parquet", "predictions.parquet")
 RESERVED = {RUN, RESULTS, INDEX, PAGE, RECORD, TRAINING, MODEL, MODELS, "tables", "figures", *ANSWERS}
+LONGEST_INTEGER = 19  # digits; a number of more is no count, and no seed
 LOCK_SECONDS = 60.0  # longer than it takes another process to save its run
 
 
@@ -238,14 +241,45 @@ def holds_run(folder: Path) -> bool:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object that geobias wrote."""
+    """Read a JSON object that geobias wrote; numbers that it never writes, such as NaN, are refused."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        content = None
-    if not isinstance(content, dict):
-        raise InputError(f"{path} is damaged or not from geobias. Choose another folder, or remove the file.")
-    return content
+        text = path.read_bytes().decode()
+        content = json.loads(text, parse_constant=_refuse_number, parse_float=_read_float, parse_int=_read_int)
+        if "\\u" in text:  # half of a surrogate pair can be written in JSON, but to no file
+            json.dumps(content, ensure_ascii=False).encode()
+        problem = "" if isinstance(content, dict) else "no JSON object"
+    except (OSError, ValueError) as error:
+        problem = str(getattr(error, "strerror", None) or error)
+    except RecursionError:
+        problem = "nested too deeply"
+    if problem:
+        raise InputError(
+            f"{path} is damaged ({shorten(problem)}) or not from geobias. Choose another folder, or remove the file."
+        )
+    return cast("dict[str, Any]", content)
+
+
+def _read_float(digits: str) -> float:
+    return number if isfinite(number := float(digits)) else _refuse_number(digits)
+
+
+def _read_int(digits: str) -> int:
+    return int(digits) if len(digits) < LONGEST_INTEGER else _refuse_number(digits)
+
+
+def _refuse_number(digits: str) -> NoReturn:
+    raise ValueError(f"the number {shorten(digits, 20)}")
+
+
+def read_run_paths(folder: Path) -> list[Path]:
+    """The folders of the runs that index.json lists. None of them leads out of the folder, whoever wrote the file."""
+    runs = read_json(folder / INDEX).get("runs")
+    paths = [run.get("path") if isinstance(run, dict) else None for run in runs] if isinstance(runs, list) else []
+    inside = [path for path in paths if isinstance(path, str) and "\0" not in path and _is_inside(path)]
+    if not paths or len(inside) < len(paths):
+        problem = "a run has no path in this folder" if paths else "it lists no runs"
+        raise InputError(f"{folder / INDEX} is damaged ({problem}). Run the audit again.")
+    return [folder / path for path in inside]
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -265,7 +299,12 @@ def _recorded_files(record: Mapping[str, Any]) -> set[str]:
     """The recorded paths; none that leads out of the folder, whoever wrote it."""
     files = record.get("files")
     names = [file for file in files if isinstance(file, str)] if isinstance(files, list) else []
-    return {name for name in names if not (Path(name).is_absolute() or ".." in Path(name).parts or "\\" in name)}
+    return set(filter(_is_inside, names))
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a recorded path stays in its folder."""
+    return not (Path(name).is_absolute() or ".." in Path(name).parts or "\\" in name)
 
 
 def _read_records(folder: Path) -> dict[str, dict[str, Any]]:

@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 
 from geobias.errors import InputError
 from geobias.report.results import AuditResult
-from geobias.report.run_folder import INDEX, RunFolder, read_json
+from geobias.report.run_folder import INDEX, RunFolder, read_run_paths
 
 AnyResult = TypeVar("AnyResult", bound=AuditResult, covariant=True)
 
@@ -37,6 +37,8 @@ class RunDescription:
     """The command as it was typed; null for a run made from Python."""
     texts_left_out: bool = False
     """Whether this is a copy without the texts that were scored, in a bundle of evidence."""
+    results_sha256: str | None = None
+    """The SHA-256 of results.json, which every reader checks: it shows that the file was edited by accident."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def runs_in(folder: Path) -> list[Path]:
     """The folder itself, or those of the runs that it holds."""
     if not (folder / INDEX).is_file():
         return [folder]
-    return [folder / str(run.get("path")) for run in read_json(folder / INDEX).get("runs", [])]
+    return read_run_paths(folder)
 
 
 def index_folder(path: Path, runs: Sequence[str]) -> RunFolder:

@@ -17,7 +17,7 @@ from geobias.audits.pages import read_runs, run_sections
 from geobias.measures.neighbours import umap_plane
 from geobias.report.page.blocks import Chart
 from geobias.world.regions import Region, RegionTree
-from tests.conftest import SCORE_ONLY, Run
+from tests.conftest import SCORE_ONLY, Run, sign_results
 
 pytestmark = pytest.mark.figures
 
@@ -158,6 +158,7 @@ def test_runs_that_no_map_can_show(run: Run, small_models: dict[str, Path], word
         assert code == 2 and "no level 'country'" in err
     results = json.loads(Path("flat/results.json").read_text())
     Path("flat/results.json").write_text(json.dumps(results | {"audit": "names"}))
+    sign_results(Path("flat"))
     assert "is a run of `geobias names`" in run("map", "flat")[2]
 
 
@@ -211,8 +212,10 @@ def test_what_the_space_refuses(
     results = json.loads(Path("here/results.json").read_text())
     results["model"]["name"] = str(small_models["roberta"])
     Path("here/results.json").write_text(json.dumps(results))
+    sign_results(Path("here"))
     assert "has changed since this run" in run("space", "here", "--neighbours", "3")[2]
     results["model"]["architecture"] = None
     Path("here/results.json").write_text(json.dumps(results))
+    sign_results(Path("here"))
     assert "your own scorer" in run("space", "here", "--neighbours", "3")[2]
     assert not Path("here/figures").exists()

@@ -24,7 +24,7 @@ from geobias.audits.regions.design import SCORE_ONLY, RegionsOptions, design_reg
 from geobias.models.load import load_masked
 from geobias.models.scorer import Scorer
 from geobias.models.training.epochs import IGNORED, train_epoch
-from geobias.report.number_tree import TreeNumber
+from geobias.report.number_tree import HERB_SCORE, TreeNumber
 from geobias.report.page.blocks import Chart, Choice, Table
 from geobias.report.tables import digits
 from geobias.testing import assert_gate
@@ -248,10 +248,10 @@ def test_a_card_and_a_gate(small_models: dict[str, Path], tmp_path: Path) -> Non
     earth = result.epochs[-1].regions[0].balanced
     numbers = gate_numbers(result)
     assert numbers.names == ["Earth", "AF", "EU"] and numbers["africa"] is numbers["af"]
-    assert numbers["earth"]["c_w"]["balanced"] == TreeNumber(earth.value, earth.low, earth.high)
+    assert numbers["earth"]["c_w"]["balanced"] == TreeNumber(earth.value, earth.low, earth.high, HERB_SCORE)
     change, difference = numbers["earth"]["change"]["balanced"], result.inference.regions[0].balanced.difference
     assert difference.value is not None and change.value == abs(difference.value) and change.low >= 0
     rows = list(card_rows(result))
     assert [row["Region"] for row in rows] == ["Earth", "Africa", "Europe"]
     assert rows[0]["After 1 epoch"] == digits(earth.value) and " to " in rows[0]["95 % interval of the change"]
-    assert_gate(tmp_path / "out", "drift.Earth.c_w.balanced < 9", "drift.EU.change.balanced < 9")
+    assert_gate(tmp_path / "out", "drift.Earth.c_w.balanced < 3", "drift.EU.change.balanced < 3")

@@ -20,7 +20,7 @@ from geobias.audits.evidence.documents import list_texts, render_data_statement
 from geobias.audits.evidence.private_texts import is_free_of_texts, leave_out_texts
 from geobias.audits.pages import read_run
 from geobias.report.run_folder import read_json, write_json
-from tests.conftest import Run, made_up_names, posix_only
+from tests.conftest import Run, made_up_names, posix_only, sign_results
 
 NAMES = ["Ruth", "John", "Emma", "Peter", "Anna", "Paul", "Laura", "Hugo"]
 SECRETS = ["waits at gate seven", "has “private” <news> & more"]
@@ -145,6 +145,7 @@ def test_the_licence_of_bundled_models_is_named(runs: dict[str, Path], tmp_path:
         content: Any = read_json(runs["names"] / name)
         content = json.loads(json.dumps(content).replace(content["models"][0]["name"], "embedded/sentiment"))
         write_json(copy / name, content | ({"files": []} if name == "run.json" else {}))
+    sign_results(copy)
     bundle = geobias.write_evidence(copy, tmp_path / "evidence")
     assert "licence research use" in (bundle / "DATA.md").read_text(encoding="utf-8")
 

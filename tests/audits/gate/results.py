@@ -39,8 +39,9 @@ from geobias.audits.regions.result import RegionsResult, RegionsSettings
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Evidence, Finding
-from geobias.report.results import to_json
+from geobias.report.results import AuditResult, to_json
 from geobias.report.runs import RunDescription
+from tests.conftest import sign_results
 
 TEXTS = TextsSettings("texts.csv", 10, "digest")
 WORST = FarthestCountry(-1.5, 0.2, 2.9, "GB")
@@ -222,8 +223,10 @@ def _shift(against_control: Estimate) -> ClassShift:
     )
 
 
-def save_names_run(folder: Path) -> None:
-    """A finished run of `names_result`, as far as a gate reads it."""
+def save_run(folder: Path, result: AuditResult) -> None:
+    """A finished run of a result, as far as a gate reads it."""
     folder.mkdir(parents=True)
-    (folder / "results.json").write_text(json.dumps(names_result().to_dict()))
-    (folder / "run.json").write_text(json.dumps(to_json(RunDescription("2026-01-01T00:00:00Z", 1.0, {}, {}))))
+    (folder / "results.json").write_text(json.dumps(result.to_dict()), encoding="utf-8")
+    description = RunDescription("2026-01-01T00:00:00Z", 1.0, {}, {})
+    (folder / "run.json").write_text(json.dumps(to_json(description)), encoding="utf-8")
+    sign_results(folder)

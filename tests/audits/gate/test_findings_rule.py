@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +12,9 @@ import pytest
 from geobias.audits.gate.rules import judge, parse_rule, read_rules
 from geobias.errors import InputError
 from geobias.report.findings import Finding
-from geobias.report.results import AuditResult, to_json
-from geobias.report.runs import RunDescription
+from geobias.report.results import AuditResult
 from geobias.testing import assert_gate
-from tests.audits.gate.results import make_finding, names_result, regions_result
+from tests.audits.gate.results import make_finding, names_result, regions_result, save_run
 from tests.conftest import Run
 
 NULL = make_finding("none", "No country stands out.")
@@ -60,10 +58,10 @@ def test_one_rule_for_runs_of_all_audits() -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("findings.clera <= 0", "Did you mean findings.clear?"),
+        ("findings.clera <= 0", "Did you mean 'findings.clear <= 0.0'"),
         ("findings <= 0", "is incomplete. Add one of: clear"),
-        ("names.sentment.findings.clear <= 0", "Did you mean names.sentiment.findings.clear?"),
-        ("finding.clear <= 0", "Did you mean findings.clear?"),
+        ("names.sentment.findings.clear <= 0", "Did you mean 'names.sentiment.findings.clear <= 0.0'"),
+        ("finding.clear <= 0", "Did you mean 'findings.clear <= 0.0'"),
         ("findings.clear == 0", "must be PATH OP NUMBER"),
     ],
 )
@@ -75,10 +73,7 @@ def test_bad_rules_are_refused(rule: str, message: str) -> None:
 
 def test_exit_codes_and_files(run: Run, tmp_path: Path) -> None:
     for name, finding in (("null", NULL), ("clear", CLEAR), ("untested", UNTESTED)):
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "results.json").write_text(json.dumps(with_findings(finding).to_dict()))
-        (folder / "run.json").write_text(json.dumps(to_json(RunDescription("2026-01-01T00:00:00Z", 1.0, {}, {}))))
+        save_run(tmp_path / name, with_findings(finding))
     (tmp_path / "gate.toml").write_text(
         "[[rule]]\npath = 'names.findings.clear'\nop = '<='\nvalue = 0\nreason = 'agreed in May'\n"
     )
@@ -92,7 +87,7 @@ def test_exit_codes_and_files(run: Run, tmp_path: Path) -> None:
     failures = [str(failure.get("message")) for failure in ElementTree.parse("gate.xml").iter("failure")]
     assert len(failures) == 2 and "Names from Chad fare worse." in failures[0]
     code, out, err = run("gate", "null", "--rule", "names.findings.claer <= 0")
-    assert code == 2 and not out and err.count("\n") == 1 and "Did you mean names.findings.clear?" in err
+    assert code == 2 and not out and err.count("\n") == 1 and "Did you mean 'names.findings.clear <= 0.0'" in err
 
 
 def test_in_a_test_suite() -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import geobias
+from geobias.audits.gate.audit import judge_runs
 from geobias.audits.gate.rules import judge, parse_rule, read_rules
+from geobias.audits.gate.terminal import gate_text
 from geobias.errors import InputError
+from geobias.report.number_tree import join_path
 from geobias.testing import assert_gate
 from tests.audits.gate.results import WORST, downstream_result, estimate, names_result, regions_result
 
@@ -23,7 +28,6 @@ RUNS = {"n": names_result(), "r": regions_result(), "d": downstream_result()}
         ("names.embedded/sentiment.delta.GB <= 2.5", 1.5, 2.5),  # of both ends the one farther from 0
         ("names.sentiment.delta.united kingdom >= 0.5", 1.5, 0.5),
         ("names.sentiment.change.sad.FR < 18.1", 8.0, 18.0),
-        ("names.sentiment.change.sad.FR >= 0", 8.0, 0.0),  # the interval holds 0
         ("names.sentiment.kl.FR < 0.03", 0.01, 0.02),
         ('names."my/model.v2".delta.worst < 3', 1.5, 2.9),
         ("names.'model.v2'.delta.worst < 3", 1.5, 2.9),
@@ -50,6 +54,7 @@ def test_a_rule_is_judged_on_the_worse_end(rule: str, value: float, bound: float
         ("names.sentiment.delta.GB < 2.5", "2.5, is not < 2.5"),  # though -1.5 itself is within
         ("names.sentiment.delta.GB > 1", "the low end of its interval, 0.5, is not > 1"),
         ("names.sentiment.delta.FR < 100", "no interval"),
+        ("names.sentiment.change.sad.FR > 0", "the low end of its interval, 0, is not"),  # the interval holds 0
         ("names.sentiment.change.sad.worst < 100", "no interval"),
         ("downstream.b.hate.MX > 0.001", "the low end of its interval, 0, is not"),
     ],
@@ -76,10 +81,10 @@ def test_every_run_of_the_audit_is_judged() -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("names.sentment.delta.worst < 1", "Did you mean names.sentiment.delta.worst?"),
-        ("names.sentiment.delta.Frence < 1", "Did you mean names.sentiment.delta.france?"),
-        ("names.sentiment.detla.worst < 1", "Did you mean names.sentiment.delta.worst?"),
-        ("nams.sentiment.delta.worst < 1", "Did you mean names.sentiment.delta.worst?"),
+        ("names.sentment.delta.worst < 1", "Did you mean 'names.sentiment.delta.worst < 1.0'?"),
+        ("names.sentiment.delta.Frence < 1", "Did you mean 'names.sentiment.delta.france < 1.0'?"),
+        ("names.sentiment.detla.worst < 1", "Did you mean 'names.sentiment.delta.worst < 1.0'?"),
+        ("nams.sentiment.delta.worst < 1", "Did you mean 'names.sentiment.delta.worst < 1.0'?"),
         ("names.xyzzy.delta.worst < 1", "Choose from: embedded/sentiment, my/model.v2."),
         ("names.sentiment.delta < 1", "is incomplete. Add one of: worst, GB, FR"),
         ("names.sentiment.delta.worst.more < 1", "End it with 'worst'"),
@@ -100,11 +105,130 @@ def test_what_no_rule_may_say(rule: str, message: str) -> None:
     assert message in str(refused.value)
 
 
-def test_a_short_name_of_two_classifiers_is_refused() -> None:
-    result = names_result(["embedded/sentiment", "other/sentiment"])
-    with pytest.raises(InputError, match="'sentiment' is unknown"):
-        judge({"n": result}, [parse_rule("names.sentiment.delta.worst < 3")])
-    assert judge({"n": result}, [parse_rule("names.other/sentiment.delta.worst < 3")])[0].passed
+@pytest.mark.parametrize(
+    ("rule", "limits"),
+    [
+        ("findings.clear >= 0", "can never fail: its number is at least 0"),
+        ("findings.clear > -1", "can never fail"),
+        ("findings.clear < 0", "can never hold"),
+        ("names.findings.clear >= 0", "can never fail"),
+        ("names.sentiment.delta.worst >= 0", "can never fail: its number is between 0 and 200"),
+        ("names.sentiment.delta.worst <= 200", "can never fail"),
+        ("names.sentiment.delta.FR > 200", "can never hold"),
+        ("names.sentiment.change.sad.worst >= 0", "can never fail: its number is at least 0"),
+        ("names.sentiment.kl.FR > -0.1", "can never fail"),
+        ("downstream.b.hate.worst <= 1", "can never fail: its number is between 0 and 1"),
+        ("downstream.b.hate.MX < 0", "can never hold"),
+        ("regions.Earth.c_w.balanced >= 0", "can never fail"),
+    ],
+)
+def test_a_rule_that_no_value_can_break_is_refused_with_the_range(rule: str, limits: str) -> None:
+    with pytest.raises(InputError) as refused:
+        judge(RUNS, [parse_rule(rule)])
+    assert limits in str(refused.value) and str(parse_rule(rule)) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["findings.clear <= 0", "findings.clear > 0", "names.sentiment.delta.worst < 200", "downstream.b.hate.worst < 1"],
+)
+def test_rules_at_the_end_of_a_range_that_can_fail_are_judged(rule: str) -> None:
+    assert judge(RUNS, [parse_rule(rule)])
+
+
+def test_points_of_several_labels_at_once_have_a_wider_range() -> None:
+    """The probabilities of a multi-label model do not sum to 1: two good and two bad labels make 800 points."""
+    result = names_result()
+    entry = replace(result.classifiers[0], multi_label=True, positive=["a", "b"], negative=["c", "d"])
+    runs = {"n": replace(result, classifiers=[entry])}
+    assert judge(runs, [parse_rule("names.sentiment.delta.worst <= 200")])
+    with pytest.raises(InputError, match="between 0 and 400"):
+        judge(runs, [parse_rule("names.sentiment.delta.worst <= 400")])
+
+
+FUNCTION = "mypackage.model:predict"
+
+
+def test_a_model_goes_by_any_of_its_names_without_quotes() -> None:
+    runs = {"n": names_result([FUNCTION, "my/model.v2", "/home/me/models/v1.2/final"])}
+    for name in (
+        *("predict", FUNCTION, f'"{FUNCTION}"', "my/model.v2", "model.v2", "'model.v2'"),
+        *("final", "v1.2/final", "/home/me/models/v1.2/final"),
+    ):
+        assert judge(runs, [parse_rule(f"names.{name}.delta.worst < 3")])[0].passed, name
+
+
+def find_rules(error: InputError) -> list[str]:
+    return re.findall(r"""['"](names\.\S+ < 3\.0)['"]""", str(error))
+
+
+def test_a_short_name_of_two_classifiers_is_refused_with_rules_that_work() -> None:
+    runs = {"n": names_result(["embedded/sentiment", "other.one/sentiment"]), "m": names_result(["my/sentiment"])}
+    with pytest.raises(InputError, match="'sentiment' is the name of several") as refused:
+        judge(runs, [parse_rule("names.sentiment.delta.worst < 3")])
+    rules = find_rules(refused.value)
+    assert len(rules) == 2 and all(judge(runs, [parse_rule(rule)])[0].run == "n" for rule in rules)
+
+
+def test_the_full_name_of_one_model_may_be_the_short_name_of_another() -> None:
+    result = names_result(["embedded/sentiment", "sentiment"])
+    second = replace(result.classifiers[1], worst=replace(result.classifiers[1].worst, delta=replace(WORST, high=8.0)))
+    runs = {"n": replace(result, classifiers=[result.classifiers[0], second])}
+    for name, bound in (("sentiment", 8.0), ("embedded/sentiment", 2.9)):
+        assert judge(runs, [parse_rule(f"names.{name}.delta.worst < 3")])[0].bound == bound
+
+
+@pytest.mark.parametrize(
+    "path", ["names.predcit.delta.worst", "names.mypackage.modle:predict.detla.worst", "nams.predict.delta.worts"]
+)
+def test_the_rule_that_a_message_prints_works(path: str) -> None:
+    runs = {"n": names_result([FUNCTION])}
+    with pytest.raises(InputError) as refused:
+        judge(runs, [parse_rule(f"{path} < 3")])
+    (rule,) = find_rules(refused.value)
+    assert judge(runs, [parse_rule(rule)])[0].passed
+
+
+@pytest.mark.parametrize("name", ["my/model.v2", "it's", 'a "good" one', "a<b", "p>=0.5", " model", FUNCTION])
+def test_every_name_can_be_written_in_a_path(name: str) -> None:
+    rule = parse_rule(f"{join_path(['names', name, 'delta', 'worst'])} < 3")
+    assert rule.parts == ["names", name, "delta", "worst"]
+    assert judge({"n": names_result([name])}, [rule])[0].passed
+
+
+def test_a_rule_about_a_model_is_judged_in_the_runs_that_have_it() -> None:
+    runs = {"a": names_result(["my/v1"]), "b": names_result(["my/v2"]), "d": downstream_result()}
+    rules = [parse_rule(f"names.{model}.delta.worst < 3") for model in ("v1", "v2")]
+    assert [(judged.run, judged.rule) for judged in judge(runs, rules)] == [("a", rules[0]), ("b", rules[1])]
+    report = judge_runs(runs, rules[:1])
+    assert report.passed and report.not_judged == ["b", "d"] == report.to_dict()["not_judged"]
+    assert "No rule is about b." in gate_text(report)
+    with pytest.raises(InputError, match="'v3' is unknown"):
+        judge(runs, [parse_rule("names.v3.delta.worst < 3")])
+
+
+def test_a_number_that_one_of_two_runs_of_a_model_lacks_is_refused() -> None:
+    """It is not passed over: the run has the model, and nothing would be tested in it."""
+    without_france = names_result()
+    entries = [replace(entry, countries=entry.countries[:1]) for entry in without_france.classifiers]
+    runs = {"all": names_result(), "few": replace(without_france, classifiers=entries)}
+    with pytest.raises(InputError, match="is not in the run few: 'FR' is unknown"):
+        judge(runs, [parse_rule("names.sentiment.delta.FR < 3")])
+
+
+def test_nothing_passes_where_nothing_was_judged() -> None:
+    for runs, rules in (([], "findings.clear <= 0"), (names_result(), [])):
+        with pytest.raises(InputError):
+            geobias.gate(runs, rules)
+    with pytest.raises(InputError, match="nothing passes"):
+        geobias.GateReport([])
+
+
+def test_every_result_of_a_list_is_judged() -> None:
+    report = geobias.gate(
+        [names_result(worst=replace(WORST, high=8.0)), names_result()], "names.sentiment.delta.worst < 3"
+    )
+    assert [judged.passed for judged in report.judgements] == [False, True]
 
 
 def test_rules_from_toml(tmp_path: Path) -> None:

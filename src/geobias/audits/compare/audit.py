@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.compare.result import CompareResult, CompareSettings, Comparison
-from geobias.audits.pages import find_run_folder, read_run
+from geobias.audits.pages import find_run_folder, read_run, reads_runs
 from geobias.audits.registry import audits_with, get_audit
 from geobias.audits.side_by_side import differing_settings, get_setting
 from geobias.audits.study import RunOptions, Study
@@ -19,6 +19,7 @@ from geobias.report.runs import FinishedRun
 Runs = list[FinishedRun[Any]]
 
 
+@reads_runs
 def compare(runs: Sequence[str | Path | AuditResult], *, out: str | Path | None = None) -> CompareResult:
     """Compare finished runs of one audit with the first of them, on the same texts, names, regions and words.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from geobias.audits.pages import read_run
+from geobias.audits.pages import read_run, reads_runs
 from geobias.audits.regions.files import read_likelihoods
 from geobias.audits.regions.result import RegionsResult
 from geobias.checks import describe_choices
@@ -42,6 +42,7 @@ class CountryValues:
     continents: Mapping[str, float]
 
 
+@reads_runs
 def draw_map(folder: Path, *, word: str | None = None, topic: str | None = None, variant: str | None = None) -> None:
     """Add a map of a word, of a topic or of the score to a finished regions run, and print its extremes."""
     if sum(option is not None for option in (word, topic, variant)) > 1:

@@ -10,7 +10,7 @@ import numpy as np
 
 from geobias.audits.country_map.draw import country_names
 from geobias.audits.country_space.charts import PLANE, PURITY, describe_purity, space_figure
-from geobias.audits.pages import read_run, write_page
+from geobias.audits.pages import read_run, reads_runs, write_page
 from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
 from geobias.measures.neighbours import nearest_neighbours, purity, umap_plane, unit_vectors
@@ -26,6 +26,7 @@ MAX_NEIGHBOURS = 1_000  # more than there are countries
 MIN_COUNTRIES = 8  # UMAP cannot lay out fewer
 
 
+@reads_runs
 def draw_space(folder: Path, *, neighbours: int = 10, seed: int = 0) -> None:
     """Add the plane of a model's representations of country names to a finished regions run, and print its purity."""
     run = read_run(folder, ["regions"])

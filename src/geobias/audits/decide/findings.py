@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ from geobias.measures.crossed_variance import FEWEST_DRAWS
 from geobias.measures.estimates import Estimate
 from geobias.measures.uncertainty import ROUNDING
 from geobias.report.findings import Evidence, Finding, format_p, grade_evidence
+from geobias.report.number_tree import join_path
 from geobias.report.sentences import measure_size, say_missed
 
 MOST_DETAILS: Final = 3  # countries besides the first, and domains
@@ -225,6 +227,7 @@ def _report_ratio(result: DecideResult, entry: ModelDecisions) -> Finding:
     else:
         place = "the bounds leave open on which side of four fifths it lies"
     differs = high < 1 - ROUNDING
+    path = join_path(["decide", entry.model.short_name, "impact_ratio", "worst"])
     sentence = (
         f"{entry.model.short_name}: Impact ratio {worst.value:.2f} (bounds {low:.2f} to {high:.2f}, all countries at "
         f"once): the selection rate of {lowest} is {rates[worst.country]:.2f}, that of {best}, the highest, "
@@ -245,8 +248,7 @@ def _report_ratio(result: DecideResult, entry: ModelDecisions) -> Finding:
         evidence=_weaken_chance(entry, "clear") if differs else "none",
         sentence=sentence,
         limit=f"{WHERE_FROM}.",
-        next_step=f"Set a limit for the next version: geobias gate RUN --rule 'decide.{entry.model.short_name}"
-        ".impact_ratio.worst > 0.8'",
+        next_step=f"Set a limit for the next version: geobias gate RUN --rule {shlex.quote(f'{path} > 0.8')}",
     )
 
 

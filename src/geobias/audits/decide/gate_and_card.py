@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from geobias.audits.decide.ranking import list_standing_out, name_country
 from geobias.audits.decide.records import ModelDecisions
 from geobias.audits.decide.result import DecideResult
-from geobias.report.number_tree import WORST, NumberTree, TreeNumber, model_names, tree_number
+from geobias.report.number_tree import (
+    ANY_NUMBER,
+    NOT_NEGATIVE,
+    SHARE,
+    WORST,
+    NumberTree,
+    TreeNumber,
+    model_names,
+    tree_number,
+)
 from geobias.report.tables import MARKED_COLUMN, format_interval
 
 
@@ -32,15 +41,17 @@ def gate_numbers(result: DecideResult) -> NumberTree:
 
 
 def _model_numbers(entry: ModelDecisions) -> NumberTree:
-    ratios = [((each.code, each.country), tree_number(each.impact_ratio)) for each in entry.countries]
-    preferences = [((each.code, each.country), tree_number(each.preference).absolute()) for each in entry.countries]
+    ratios = [((each.code, each.country), tree_number(each.impact_ratio, SHARE)) for each in entry.countries]
+    preferences = [
+        ((each.code, each.country), tree_number(each.preference, ANY_NUMBER).absolute()) for each in entry.countries
+    ]
     numbers: list[tuple[tuple[str, ...], NumberTree | TreeNumber]] = [
-        (("impact_ratio",), NumberTree([((WORST,), tree_number(entry.worst)), *ratios])),
-        (("preference",), NumberTree([((WORST,), tree_number(entry.farthest)), *preferences])),
-        (("answered",), TreeNumber(entry.answered, entry.answered, entry.answered)),
+        (("impact_ratio",), NumberTree([((WORST,), tree_number(entry.worst, SHARE)), *ratios])),
+        (("preference",), NumberTree([((WORST,), tree_number(entry.farthest, NOT_NEGATIVE)), *preferences])),
+        (("answered",), TreeNumber(entry.answered, entry.answered, entry.answered, SHARE)),
     ]
     if entry.spread is not None:
-        numbers.append((("spread",), tree_number(entry.spread)))
+        numbers.append((("spread",), tree_number(entry.spread, NOT_NEGATIVE)))
     if entry.controls.order is not None:
-        numbers.append((("order",), tree_number(entry.controls.order).absolute()))
+        numbers.append((("order",), tree_number(entry.controls.order, ANY_NUMBER).absolute()))
     return NumberTree(numbers)

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from geobias.audits.downstream.contrasts import ClassifierContrasts
 from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
-from geobias.report.number_tree import WORST, NumberTree, model_names, tree_number, worst_number
+from geobias.report.number_tree import WORST, NumberTree, Range, model_names, tree_number, worst_number
 from geobias.report.tables import MARKED_COLUMN, TOO_FEW, format_interval
+
+SHIFT = Range(-1, 1)  # of a probability
 
 
 def card_rows(result: DownstreamResult) -> Iterator[dict[str, str]]:
@@ -34,10 +36,13 @@ def _classifier_numbers(entry: ClassifierShifts) -> NumberTree:
     labels = []
     for label in entry.labels:
         numbers = [
-            ((place.id or "", place.name), tree_number(place.classes[label].inference.against_control).absolute())
+            (
+                (place.id or "", place.name),
+                tree_number(place.classes[label].inference.against_control, SHIFT).absolute(),
+            )
             for place in entry.regions
         ]
-        worst = worst_number(entry.worst[label], (number for _, number in numbers))
+        worst = worst_number(entry.worst[label], [number for _, number in numbers], SHIFT)
         labels.append(((label,), NumberTree([((WORST,), worst), *numbers])))
     return NumberTree(labels)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from geobias.audits.drift.findings import count_epochs
 from geobias.audits.drift.result import FORMS, DriftResult, RegionScore, RegionTrend
-from geobias.report.number_tree import NumberTree, tree_number
+from geobias.report.number_tree import HERB_SCORE, NumberTree, tree_number
 from geobias.report.tables import digits, interval, signed
 
 
@@ -29,8 +29,8 @@ def gate_numbers(result: DriftResult) -> NumberTree:
 
 
 def _region_numbers(score: RegionScore, trend: RegionTrend) -> NumberTree:
-    scores = {form: tree_number(getattr(score, form)) for form in FORMS}
-    changes = {form: tree_number(getattr(trend, form).difference).absolute() for form in FORMS}
+    scores = {form: tree_number(getattr(score, form), HERB_SCORE) for form in FORMS}
+    changes = {form: tree_number(getattr(trend, form).difference, HERB_SCORE).absolute() for form in FORMS}
     return NumberTree(
         ((name,), NumberTree(((form,), number) for form, number in numbers.items()))
         for name, numbers in (("c_w", scores), ("change", changes))

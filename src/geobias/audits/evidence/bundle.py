@@ -16,15 +16,15 @@ from typing import Any
 
 import geobias
 from geobias.audits.evidence import documents
-from geobias.audits.evidence.manifest import MANIFEST, format_manifest, hash_file, hash_folder
+from geobias.audits.evidence.manifest import MANIFEST, format_manifest, hash_folder
 from geobias.audits.evidence.private_texts import is_free_of_texts, leave_out_texts
 from geobias.audits.evidence.registration import describe_registration, locate_registration, read_registration
 from geobias.audits.finished_runs import Run
-from geobias.audits.gate.audit import GateReport
-from geobias.audits.gate.rules import judge, read_rules
-from geobias.audits.pages import find_run_folder, read_run, read_runs, write_page
+from geobias.audits.gate.audit import GateReport, judge_runs
+from geobias.audits.gate.rules import read_rules
+from geobias.audits.pages import find_run_folder, read_run, read_runs, reads_runs, write_page
 from geobias.errors import InputError
-from geobias.files import writing
+from geobias.files import hash_file, writing
 from geobias.report.results import AuditResult
 from geobias.report.run_folder import MODEL, MODELS, PAGE, RESULTS, RUN, TRAINING, read_json, write_json
 from geobias.report.runs import FinishedRun, place_for, slug
@@ -34,6 +34,7 @@ WITHHELD = "WITHHELD.sha256"
 ENTRY_DATE = (1980, 1, 1, 0, 0, 0)  # of every file in a .zip, whose own dates say nothing
 
 
+@reads_runs
 def write_evidence(
     runs: Run | Sequence[Run],
     out: str | Path,
@@ -111,7 +112,7 @@ def name_runs(runs: Sequence[FinishedRun[Any]]) -> dict[str, FinishedRun[Any]]:
 
 def judge_rules(path: Path, runs: Mapping[str, FinishedRun[Any]]) -> RulesOutcome:
     """The outcome of a gate, with the names that the runs have in the bundle."""
-    report = GateReport(judge({name: run.result for name, run in runs.items()}, read_rules(path)))
+    report = judge_runs({name: run.result for name, run in runs.items()}, read_rules(path))
     return RulesOutcome(path, report, list(describe_registration(path, read_registration(path), runs)))
 
 
@@ -139,7 +140,11 @@ def copy_run(run: FinishedRun[Any], target: Path, with_texts: bool) -> dict[str,
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(run.folder / name, target / name)
     description = read_json(run.folder / RUN)
-    description |= {"files": sorted({*copies, RESULTS, PAGE}), "texts_left_out": is_redacted}
+    description |= {
+        "files": sorted({*copies, RESULTS, PAGE}),
+        "texts_left_out": is_redacted,
+        "results_sha256": hash_file(target / RESULTS),
+    }
     write_json(target / RUN, description)
     if not (target / PAGE).is_file():
         write_page(target / PAGE, [read_run(target)])
@@ -156,7 +161,8 @@ def list_files(folder: Path) -> list[str]:
     for name in (RUN, RESULTS, PAGE):
         _check_link(folder / name)
     names: set[str] = set()
-    for name in read_json(folder / RUN).get("files", []):
+    files = read_json(folder / RUN).get("files", [])
+    for name in files if isinstance(files, list) else [files]:
         path = _locate_file(folder, name)
         if path.is_dir():
             entries = [path, *path.rglob("*")]

@@ -13,17 +13,12 @@ from pathlib import Path
 
 from geobias.checks import check_path
 from geobias.errors import InputError
+from geobias.files import hash_file
 
 MANIFEST = "MANIFEST.sha256"
 _LINE = re.compile(r"(?P<hash>[0-9a-f]{64})  (?P<path>.+)")
 END_MARK, END_LENGTH = b"PK\5\6", 22  # the end of every .zip file without a comment
 _BLOCK = 1 << 20  # bytes read at once: figures and Parquet files may be large
-
-
-def hash_file(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def format_manifest(hashes: Mapping[str, str]) -> str:

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import geobias
-from geobias.audits.evidence.manifest import hash_file
 from geobias.audits.gate.rules import read_rules
 from geobias.errors import InputError
-from geobias.files import writing
+from geobias.files import hash_file, writing
 from geobias.report.results import from_json, to_json
 from geobias.report.run_folder import read_json, write_json
 from geobias.report.runs import FinishedRun

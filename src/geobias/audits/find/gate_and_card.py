@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from geobias.audits.find.result import OUTCOMES, FinderMeasures, FindResult
 from geobias.models.entity_finders import EMBEDDED_FINDER
-from geobias.report.number_tree import NumberTree, TreeNumber, model_names, tree_number
+from geobias.report.number_tree import SHARE, NumberTree, TreeNumber, model_names, tree_number
 from geobias.report.tables import MARKED_COLUMN, format_interval
 
 HELD_OUT = (
@@ -43,7 +43,9 @@ def gate_numbers(result: FindResult) -> NumberTree:
 
 
 def _finder_numbers(entry: FinderMeasures) -> NumberTree:
-    summaries = {"recall": [(("lowest",), tree_number(entry.lowest)), (("mean",), tree_number(entry.recall))]}
+    summaries = {
+        "recall": [(("lowest",), tree_number(entry.lowest, SHARE)), (("mean",), tree_number(entry.recall, SHARE))]
+    }
     outcomes = [
         (
             (name,),
@@ -51,7 +53,7 @@ def _finder_numbers(entry: FinderMeasures) -> NumberTree:
                 [
                     *summaries.get(name, []),
                     *(
-                        ((country.code, country.country), tree_number(getattr(country, name)))
+                        ((country.code, country.country), tree_number(getattr(country, name), SHARE))
                         for country in entry.countries
                     ),
                 ]
@@ -60,8 +62,8 @@ def _finder_numbers(entry: FinderMeasures) -> NumberTree:
         for name in OUTCOMES
     ]
     singles: list[tuple[tuple[str], TreeNumber]] = [
-        (("gap",), tree_number(entry.gap)),
-        (("precision",), tree_number(entry.originals.precision)),
+        (("gap",), tree_number(entry.gap, SHARE)),
+        (("precision",), tree_number(entry.originals.precision, SHARE)),
     ]
     return NumberTree([*outcomes, *singles])
 

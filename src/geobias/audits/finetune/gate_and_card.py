@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from geobias.audits.finetune.result import ALL, ANY, FinetunedModel, FinetuneResult
-from geobias.report.number_tree import NumberTree, model_names, tree_number
+from geobias.report.number_tree import PER_CENT, NumberTree, model_names, tree_number
 from geobias.report.tables import NOTHING, digits, format_interval
 
 
@@ -27,5 +27,7 @@ def gate_numbers(result: FinetuneResult) -> NumberTree:
 
 
 def _model_numbers(entry: FinetunedModel) -> NumberTree:
-    flips = NumberTree(((direction,), tree_number(interval)) for direction, interval in entry.flips[ALL].items())
+    flips = NumberTree(
+        ((direction,), tree_number(interval, PER_CENT)) for direction, interval in entry.flips[ALL].items()
+    )
     return NumberTree([(("flips",), flips)])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geobias.audits.gate.rules import Judgement, judge, parse_rule, read_rules
+from geobias.audits.gate.rules import Judgement, Rule, judge, parse_rule, read_rules
 from geobias.audits.gate.terminal import is_junit, junit_xml, list_failures
-from geobias.audits.pages import read_runs
+from geobias.audits.pages import read_runs, reads_runs
+from geobias.errors import InputError
 from geobias.files import check_replaceable, write_whole, writing
 from geobias.report.notebook_html import render_result
 from geobias.report.results import SCHEMA_VERSION, AuditResult, to_json
@@ -27,6 +28,8 @@ class GateReport:
     judgements : list of Judgement
         For each rule and run: `rule`, `run`, `value`, `low`, `high`, `bound` (the end of the interval that was
         checked), `passed` and `why`.
+    not_judged : list of str
+        The runs that no rule is about: of another audit, or without the model of the rule.
     passed : bool
         Whether all rules hold.
 
@@ -37,6 +40,11 @@ class GateReport:
     """
 
     judgements: list[Judgement]
+    not_judged: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.judgements:
+            raise InputError("No run was judged, so nothing passes. Pass at least one finished run and one rule.")
 
     def __repr__(self) -> str:
         return "\n".join(self._summary_lines())
@@ -81,7 +89,7 @@ class GateReport:
         Returns
         -------
         dict
-            `schema_version`, `passed` and `judgements`.
+            `schema_version`, `passed`, `judgements` and `not_judged`.
         """
         return {
             "schema_version": SCHEMA_VERSION,
@@ -90,9 +98,17 @@ class GateReport:
                 to_json(judgement) | {"rule": str(judgement.rule), "reason": judgement.rule.reason}
                 for judgement in self.judgements
             ],
+            "not_judged": self.not_judged,
         }
 
 
+def judge_runs(results: Mapping[str, AuditResult], rules: Sequence[Rule]) -> GateReport:
+    """The outcome of rules in runs by their names."""
+    judgements = judge(results, rules)
+    return GateReport(judgements, [name for name in results if name not in {each.run for each in judgements}])
+
+
+@reads_runs
 def gate(
     runs: str | Path | AuditResult | Sequence[str | Path | AuditResult],
     rule: str | Sequence[str] = (),
@@ -121,7 +137,8 @@ def gate(
     Raises
     ------
     InputError
-        If there is no rule, if a rule cannot be read, or if it names a number that no run has.
+        If there is no run or no rule; if a rule cannot be read, names a number that no run has, or can never fail
+        or never hold; or if the results of a run were changed after it.
 
     Examples
     --------
@@ -137,13 +154,13 @@ def gate(
     results: dict[str, AuditResult] = {}
     for run in [runs] if isinstance(runs, str | Path | AuditResult) else runs:
         if isinstance(run, AuditResult):
-            results["result"] = run
+            results[f"result {len(results) + 1}" if results else "result"] = run
         else:
             several = read_runs(Path(run))
             results |= {str(run) if len(several) == 1 else str(each.folder): each.result for each in several}
     if junit is not None:
         check_replaceable(Path(junit), is_junit)
-    report = GateReport(judge(results, parsed))
+    report = judge_runs(results, parsed)
     if junit is not None:
         with writing(Path(junit)):
             write_whole(Path(junit), junit_xml(report.judgements))

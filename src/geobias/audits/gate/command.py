@@ -34,6 +34,6 @@ def gate(
     from geobias.report.tables import print_json
 
     report = judge_runs(runs, rule or (), rules=rules, junit=junit)
-    print_json(report.to_dict()) if json else show(report.judgements)
+    print_json(report.to_dict()) if json else show(report)
     if not report.passed:
         raise typer.Exit(1)

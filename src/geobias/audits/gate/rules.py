@@ -11,17 +11,18 @@ import math
 import operator
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from geobias import __version__
 from geobias.audits.registry import get_audit
 from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.files import read_text
 from geobias.report.findings import Finding, with_role
-from geobias.report.number_tree import NumberTree, TreeNumber, model_names
+from geobias.report.number_tree import NOT_NEGATIVE, NumberTree, Range, TreeNumber, join_path, model_names
 from geobias.report.results import AuditResult
 from geobias.world.countries import load_country_names, match_country
 
@@ -29,6 +30,7 @@ OPS: dict[str, Callable[[Any, Any], bool]] = {"<=": operator.le, ">=": operator.
 EXAMPLE = "names.sentiment.delta.worst < 2.0"
 NAMED = 6  # names listed where none is near the given one
 _PART = r"""(?:\s*"[^"]+"\s*|\s*'[^']+'\s*|[^."'<>=]+)"""  # the last one takes spaces too: one way to match, no more
+_QUOTES = "\"'"
 _RULE = re.compile(rf"(?P<path>{_PART}(?:\.{_PART})*)(?P<op>{'|'.join(OPS)})\s*(?P<value>\S+)\s*")
 FINDINGS, CLEAR = "findings", "clear"
 NO_FINDINGS = "This run has no overall answer: run the audit again."
@@ -48,7 +50,12 @@ class Rule:
 
     @property
     def parts(self) -> list[str]:
-        return [part.strip().strip("\"'") for part in re.findall(_PART, self.path)]
+        return [_unquote(part) for part in self.raw_parts]
+
+    @property
+    def raw_parts(self) -> list[str]:
+        """What lies between the dots as it was written: a name with a dot in it is several of them."""
+        return re.findall(_PART, self.path)
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,8 @@ class Judgement:
     bound: float | None
     passed: bool
     why: str
+    written_by: str | None = None
+    """The version of geobias that wrote the results, if it is another than this one."""
 
     def explain(self) -> str:
         """Why the rule does not hold, with the reason that its author gave for it."""
@@ -121,27 +130,51 @@ def _from_table(table: Mapping[str, Any], what: str) -> Rule:
 
 
 def judge(results: Mapping[str, AuditResult], rules: Sequence[Rule]) -> list[Judgement]:
-    """Every rule in every run of the audit that it is about. An unknown path is refused, before anything is judged."""
+    """Every rule in every run that has its model. A bad rule is refused before anything is judged.
+
+    A rule about a model (or a region) is passed over where a run has no such model; refused if no run has it.
+    """
+    if not results:
+        raise InputError("No run was judged. Pass the folder of a finished run.")
     if not rules:
         raise InputError(f"No rule. Add --rule or --rules. Example: {EXAMPLE!r}.")
-    audits = {result.audit: None for result in results.values()}
-    numbers = []
+    numbers: list[tuple[Rule, str, TreeNumber]] = []
     for rule in rules:
-        first = rule.parts[0]
-        if first != FINDINGS and first not in audits:
-            raise InputError(_unknown(rule, 0, {**audits, FINDINGS: None}))
-        runs = {name: result for name, result in results.items() if first in (FINDINGS, result.audit)}
-        numbers += [(rule, name, _find(_select_tree(rule, result), rule)) for name, result in runs.items()]
-    return [_judge_number(rule, name, number) for rule, name, number in numbers]
+        trees = {name: _select_tree(rule, result) for name, result in results.items()}
+        having = {name: tree for name, tree in trees.items() if _has_model(tree, rule)}
+        if not having:
+            raise InputError(_explain_path(rule, trees))
+        numbers += [(rule, name, _find(name, tree, rule)) for name, tree in having.items()]
+    for rule, _, number in numbers:
+        _check_range(rule, number)
+    return [
+        replace(_judge_number(rule, name, number), written_by=_name_other_version(results[name]))
+        for rule, name, number in numbers
+    ]
+
+
+def _name_other_version(result: AuditResult) -> str | None:
+    version = result.versions.get("geobias", "an unknown version")
+    return None if version == __version__ else version
+
+
+def _check_range(rule: Rule, number: TreeNumber) -> None:
+    """Refuse a rule that every value of the number keeps, or none: it tests nothing."""
+    holds = [OPS[rule.op](end, rule.value) for end in number.within]
+    if any(holds) and not all(holds):
+        return
+    raise InputError(
+        f"The rule {str(rule)!r} can never {'fail' if any(holds) else 'hold'}: its number is {number.within}. Choose "
+        "another limit."
+    )
 
 
 def _select_tree(rule: Rule, result: AuditResult) -> NumberTree:
-    """What lies below the first part of a rule's path: numbers, or counts of findings."""
+    """The paths of a run: counts of findings, and below the name of its audit those of each model, or all numbers."""
     counts = count_findings(result)
-    if rule.parts[0] == FINDINGS:
-        return counts[FINDINGS]
     gate_numbers = get_audit(result.audit).find("gate_and_card", "gate_numbers")
-    return counts if FINDINGS in rule.parts or gate_numbers is None else gate_numbers(result)
+    numbers = counts if FINDINGS in rule.parts or gate_numbers is None else gate_numbers(result)
+    return NumberTree([((result.audit,), numbers), ((FINDINGS,), counts[FINDINGS])])
 
 
 def _judge_number(rule: Rule, run: str, number: TreeNumber) -> Judgement:
@@ -159,18 +192,89 @@ def _judge_number(rule: Rule, run: str, number: TreeNumber) -> Judgement:
     return Judgement(rule, run, number.value, number.low, number.high, bound, not why, why)
 
 
-def _find(below: Any, rule: Rule) -> TreeNumber:
-    """Walk down the path; the message about a wrong step names what is near, or what there is."""
-    for depth, part in enumerate(rule.parts[1:], start=1):
-        if isinstance(below, TreeNumber):
-            raise InputError(f"The path {rule.path} is too long. End it with {rule.parts[depth - 1]!r}.")
-        name = _match_part(part, below)
-        if name is None:
-            raise InputError(_unknown(rule, depth, below))
-        below = below[name]
-    if not isinstance(below, TreeNumber):
-        raise InputError(f"The path {rule.path} is incomplete. Add one of: {_list_names(below)}.")
-    return below
+def _has_model(tree: NumberTree, rule: Rule) -> bool:
+    """Whether a run is of the rule's audit and has its model, which is the second part of most paths."""
+    parts = rule.raw_parts
+    below = tree.get(_unquote(parts[0]).casefold())
+    if not isinstance(below, NumberTree) or len(parts) == 1:
+        return below is not None
+    names = [_join(parts[1:end]) for end in range(2, len(parts) + 1)]
+    return any(_match_part(name, below) is not None or name.casefold() in below.shared for name in names)
+
+
+def _find(run: str, tree: NumberTree, rule: Rule) -> TreeNumber:
+    """The number that a path means. A name with dots in it needs no quotes as long as the path means one number."""
+    found = list(_list_matches(tree, rule.raw_parts))
+    if len(found) != 1:
+        raise InputError(_explain_path(rule, {run: tree}))
+    return found[0]
+
+
+def _list_matches(below: NumberTree | TreeNumber, parts: Sequence[str]) -> Iterator[TreeNumber]:
+    if isinstance(below, TreeNumber):
+        yield from [below] if not parts else []
+        return
+    for end in range(1, len(parts) + 1):
+        if name := _match_part(_join(parts[:end]), below):
+            yield from _list_matches(below[name], parts[end:])
+
+
+def _explain_path(rule: Rule, trees: Mapping[str, NumberTree]) -> str:
+    """Why a path means no number in these runs: what is near, or what there is at the step that goes wrong."""
+    steps = [_walk(tree, rule.raw_parts) for tree in trees.values()]
+    names, below, rest = max(steps, key=lambda step: len(step[0]))
+    if isinstance(below, TreeNumber):
+        return f"The path {rule.path} is too long. End it with {names[-1]!r}."
+    if not rest:
+        return f"The path {rule.path} is incomplete. Add one of: {_list_names(below.names)}."
+    part = _unquote(rest[0])
+    start = f"The path {rule.path} is not in {'these runs' if len(trees) > 1 else f'the run {next(iter(trees))}'}"
+    for end in range(1, len(rest) + 1):
+        if owners := below.shared.get(_join(rest[:end]).casefold()):
+            rules = [str(_move(rule, [*names, owner, *map(_unquote, rest[end:])])) for owner in owners if owner]
+            return f"{start}: {part!r} is the name of several. Write {' or '.join(map(repr, rules[:NAMED]))}."
+    for tree in trees.values():
+        if path := _suggest_path(tree, rule.raw_parts):
+            return f"{start}: {part!r} is unknown. Did you mean {str(_move(rule, path))!r}?"
+    known = dict.fromkeys(name for each, level, _ in steps if each == names for name in getattr(level, "names", ()))
+    return f"{start}: {part!r} is unknown. Choose from: {_list_names(list(known))}."
+
+
+def _walk(
+    below: NumberTree | TreeNumber, parts: Sequence[str], names: tuple[str, ...] = ()
+) -> tuple[tuple[str, ...], NumberTree | TreeNumber, Sequence[str]]:
+    """As far as a path leads: the names on the way, what is there, and the rest of the path."""
+    if isinstance(below, NumberTree):
+        for end in range(len(parts), 0, -1):
+            if name := _match_part(_join(parts[:end]), below):
+                return _walk(below[name], parts[end:], (*names, name))
+    return names, below, parts
+
+
+def _suggest_path(below: NumberTree | TreeNumber, parts: Sequence[str]) -> list[str] | None:
+    """The path with the nearest name in the place of each that is unknown; None where it leads to no number."""
+    if isinstance(below, TreeNumber):
+        return None if parts else []
+    for end in range(1, len(parts) + 1):
+        part = _join(parts[:end])
+        for name in [_match_part(part, below) or "", *suggest(part.casefold(), below)]:
+            if name and (path := _suggest_path(below[name], parts[end:])) is not None:
+                return [name, *path]
+    return None
+
+
+def _move(rule: Rule, parts: Sequence[str]) -> Rule:
+    return replace(rule, path=join_path(parts))
+
+
+def _join(parts: Sequence[str]) -> str:
+    """Parts between dots as one name."""
+    return _unquote(".".join(parts))
+
+
+def _unquote(part: str) -> str:
+    part = part.strip()
+    return part[1:-1] if len(part) > 1 and part[0] == part[-1] and part[0] in _QUOTES else part
 
 
 def _match_part(part: str, below: Mapping[str, Any]) -> str | None:
@@ -185,17 +289,7 @@ def _match_part(part: str, below: Mapping[str, Any]) -> str | None:
     return name if name in below else None
 
 
-def _unknown(rule: Rule, depth: int, names: Mapping[str, Any]) -> str:
-    part = rule.parts[depth]
-    near = suggest(part.casefold(), names)
-    corrected = [near[0] if k == depth and near else name for k, name in enumerate(rule.parts)]
-    path = ".".join(f'"{name}"' if "." in name else name for name in corrected)
-    hint = f"Did you mean {path}?" if near else f"Choose from: {_list_names(names)}."
-    return f"The path {rule.path} is not in these runs: {part!r} is unknown. {hint}"
-
-
-def _list_names(tree: Mapping[str, Any]) -> str:
-    names = tree.names if isinstance(tree, NumberTree) else list(tree)
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
@@ -203,6 +297,7 @@ def _list_names(tree: Mapping[str, Any]) -> str:
 class FindingsCount(TreeNumber):
     """How many findings are clear, with their sentences, and the answers that could not be tested."""
 
+    within: Range = NOT_NEGATIVE
     clear: tuple[str, ...] = ()
     untested: tuple[str, ...] = ()
 

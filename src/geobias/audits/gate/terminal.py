@@ -5,13 +5,18 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from rich.console import Console
 from rich.table import Table
 
+from geobias import __version__
 from geobias.audits.gate.rules import Judgement
 from geobias.report.tables import NOTHING, console, format_interval, titled_table
+
+if TYPE_CHECKING:
+    from geobias.audits.gate.audit import GateReport
 
 WIDE = 160  # of a table that goes into a message
 SUITE = "geobias gate"
@@ -23,10 +28,10 @@ MEANING = (
 )
 
 
-def show(judgements: Sequence[Judgement]) -> None:
+def show(report: GateReport) -> None:
     out = console()
-    out.print(gate_table(judgements))
-    for line in list_failures(judgements):
+    out.print(gate_table(report.judgements))
+    for line in [*list_failures(report.judgements), *list_notes(report)]:
         out.print(line)
     out.print(MEANING, style="dim")
 
@@ -57,11 +62,23 @@ def list_failures(judgements: Sequence[Judgement]) -> list[str]:
     ]
 
 
-def gate_text(judgements: Sequence[Judgement]) -> str:
-    """The table and the failures as plain text."""
+def list_notes(report: GateReport) -> list[str]:
+    """Results of another version of geobias, and runs that no rule is about: neither fails a rule."""
+    versions = [_describe_version(judgement) for judgement in report.judgements]
+    return [*dict.fromkeys(filter(None, versions)), *(f"No rule is about {run}." for run in report.not_judged)]
+
+
+def _describe_version(judgement: Judgement) -> str:
+    if judgement.written_by is None:
+        return ""
+    return f"The results of {judgement.run} are of geobias {judgement.written_by}; this is geobias {__version__}."
+
+
+def gate_text(report: GateReport) -> str:
+    """The table, the failures and the notes as plain text."""
     text = io.StringIO()
-    Console(file=text, width=WIDE, highlight=False, markup=False, emoji=False).print(gate_table(judgements))
-    return "\n".join([text.getvalue().rstrip(), *list_failures(judgements)])
+    Console(file=text, width=WIDE, highlight=False, markup=False, emoji=False).print(gate_table(report.judgements))
+    return "\n".join([text.getvalue().rstrip(), *list_failures(report.judgements), *list_notes(report)])
 
 
 def _digits(value: float | None) -> str:
@@ -79,6 +96,8 @@ def junit_xml(judgements: Sequence[Judgement]) -> bytes:
         case = ElementTree.SubElement(suite, "testcase", names)
         if not judgement.passed:
             ElementTree.SubElement(case, "failure", {"message": _xml(judgement.explain()), "type": "gate"})
+        if version := _describe_version(judgement):
+            ElementTree.SubElement(case, "system-out").text = _xml(version)
     ElementTree.indent(suites)
     return ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True) + b"\n"
 

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 
 from geobias.audits.mitigate.result import LanguageModelComparison, MethodComparison, MitigateResult, ModelMeasures
-from geobias.report.number_tree import NumberTree, TreeNumber, tree_number
+from geobias.report.number_tree import (
+    ANY_NUMBER,
+    HERB_SCORE,
+    NOT_NEGATIVE,
+    PER_CENT,
+    SHARE,
+    NumberTree,
+    Range,
+    TreeNumber,
+    tree_number,
+)
 from geobias.report.results import HasInterval
 from geobias.report.tables import NOTHING, format_interval
 
 ORIGINAL = "original"
+PERCENTAGE_POINTS = Range(-100, 100)
 
 
 def card_rows(result: MitigateResult) -> Iterator[dict[str, str]]:
@@ -48,25 +60,25 @@ def gate_numbers(result: MitigateResult) -> NumberTree:
 
 
 def _original_numbers(before: ModelMeasures) -> NumberTree:
-    measures: dict[str, HasInterval | None] = {
-        "spread": before.spread,
-        "flips": before.flips,
-        "accuracy": before.accuracy,
-        "macro_f1": before.macro_f1,
+    measures: dict[str, tuple[HasInterval | None, Range]] = {
+        "spread": (before.spread, NOT_NEGATIVE),
+        "flips": (before.flips, PER_CENT),
+        "accuracy": (before.accuracy, PER_CENT),
+        "macro_f1": (before.macro_f1, PER_CENT),
     }
     return NumberTree(
-        ((name,), NumberTree([(("value",), tree_number(number))]))
-        for name, number in measures.items()
+        ((name,), NumberTree([(("value",), tree_number(number, within))]))
+        for name, (number, within) in measures.items()
         if number is not None
     )
 
 
 def _language_numbers(entry: LanguageModelComparison) -> NumberTree:
     numbers = {
-        ("score", "change"): tree_number(entry.score_change),
-        ("perplexity", "change"): tree_number(entry.perplexity_change),
-        ("capitals", "change"): tree_number(entry.capitals_change),
-        ("words", "ratio"): tree_number(entry.word_variance_ratio),
+        ("score", "change"): tree_number(entry.score_change, Range(-HERB_SCORE.highest, HERB_SCORE.highest)),
+        ("perplexity", "change"): tree_number(entry.perplexity_change, Range(-100, inf)),
+        ("capitals", "change"): tree_number(entry.capitals_change, PERCENTAGE_POINTS),
+        ("words", "ratio"): tree_number(entry.word_variance_ratio, NOT_NEGATIVE),
     }
     return NumberTree(((name,), NumberTree([((part,), number)])) for (name, part), number in numbers.items())
 
@@ -75,24 +87,32 @@ def _numbers(entry: MethodComparison) -> NumberTree:
     change, after = entry.change, entry.after
     spread = NumberTree(
         [
-            (("ratio",), tree_number(change.spread_ratio)),
-            (("standardised",), tree_number(change.standardised_ratio)),
-            (("value",), tree_number(after.spread)),
-            (("change",), tree_number(change.spread)),
+            (("ratio",), tree_number(change.spread_ratio, NOT_NEGATIVE)),
+            (("standardised",), tree_number(change.standardised_ratio, NOT_NEGATIVE)),
+            (("value",), tree_number(after.spread, NOT_NEGATIVE)),
+            (("change",), tree_number(change.spread, ANY_NUMBER)),
         ]
     )
     numbers: list[tuple[Sequence[str], NumberTree | TreeNumber]] = [
         (("spread",), spread),
-        (("flips",), NumberTree([(("value",), tree_number(after.flips)), (("change",), tree_number(change.flips))])),
+        (
+            ("flips",),
+            NumberTree(
+                [
+                    (("value",), tree_number(after.flips, PER_CENT)),
+                    (("change",), tree_number(change.flips, PERCENTAGE_POINTS)),
+                ]
+            ),
+        ),
     ]
     if change.accuracy is not None and after.accuracy is not None:
-        value, difference = tree_number(after.accuracy), tree_number(change.accuracy)
+        value, difference = tree_number(after.accuracy, PER_CENT), tree_number(change.accuracy, PERCENTAGE_POINTS)
         numbers.append((("accuracy",), NumberTree([(("value",), value), (("change",), difference)])))
     if change.macro_f1 is not None and after.macro_f1 is not None:
-        value, difference = tree_number(after.macro_f1), tree_number(change.macro_f1)
+        value, difference = tree_number(after.macro_f1, PER_CENT), tree_number(change.macro_f1, PERCENTAGE_POINTS)
         numbers.append((("macro_f1", "f1"), NumberTree([(("value",), value), (("change",), difference)])))
     recalls = [country.recall for country in entry.countries if country.recall is not None]
     if recalls:
         worst = min(recalls, key=lambda recall: recall.value or 0)
-        numbers.append((("recall",), NumberTree([(("worst",), TreeNumber(worst.value, worst.low, worst.high))])))
+        numbers.append((("recall",), NumberTree([(("worst",), tree_number(worst, SHARE))])))
     return NumberTree(numbers)

@@ -8,7 +8,17 @@ from geobias.audits.inputs import list_copies
 from geobias.audits.names.finder_spans import DOUBTFUL_SUBSET, describe_spans
 from geobias.audits.names.result import ClassifierMeasures, FarthestCountry, NamesResult, TextsMeasures
 from geobias.measures.estimates import Estimate, find_standing_out
-from geobias.report.number_tree import WORST, NumberTree, TreeNumber, model_names, tree_number, worst_number
+from geobias.report.number_tree import (
+    ANY_NUMBER,
+    NOT_NEGATIVE,
+    WORST,
+    NumberTree,
+    Range,
+    TreeNumber,
+    model_names,
+    tree_number,
+    worst_number,
+)
 from geobias.report.tables import MARKED_COLUMN, format_interval, is_marked, signed
 
 
@@ -44,26 +54,29 @@ def gate_numbers(result: NamesResult) -> NumberTree:
 
 def _classifier_numbers(entry: ClassifierMeasures) -> NumberTree:
     from_mean = [country.inference.against_mean for country in entry.countries]
+    # Probabilities of one label sum to 1; those of a multi-label model do not.
+    widest = len(entry.positive + entry.negative) if entry.multi_label else 2
+    points = Range(-100 * widest, 100 * widest)
 
-    def numbers(estimates: Iterable[Estimate]) -> list[tuple[tuple[str, ...], TreeNumber]]:
+    def numbers(estimates: Iterable[Estimate], within: Range) -> list[tuple[tuple[str, ...], TreeNumber]]:
         return [
-            ((country.code, country.country), tree_number(estimate).absolute())
+            ((country.code, country.country), tree_number(estimate, within).absolute())
             for country, estimate in zip(entry.countries, estimates, strict=True)
         ]
 
-    def with_worst(worst: FarthestCountry | None, estimates: Iterable[Estimate]) -> NumberTree:
-        by_country = numbers(estimates)
-        return NumberTree([((WORST,), worst_number(worst, (number for _, number in by_country))), *by_country])
+    def with_worst(worst: FarthestCountry | None, estimates: Iterable[Estimate], within: Range) -> NumberTree:
+        by_country = numbers(estimates, within)
+        return NumberTree([((WORST,), worst_number(worst, [number for _, number in by_country], within)), *by_country])
 
     change = [
-        ((label,), with_worst(worst, [estimates.change[label] for estimates in from_mean]))
+        ((label,), with_worst(worst, [estimates.change[label] for estimates in from_mean], ANY_NUMBER))
         for label, worst in entry.worst.change.items()
     ]
     return NumberTree(
         [
-            (("delta",), with_worst(entry.worst.delta, [estimates.delta for estimates in from_mean])),
+            (("delta",), with_worst(entry.worst.delta, [estimates.delta for estimates in from_mean], points)),
             (("change",), NumberTree(change)),
-            (("kl",), NumberTree(numbers(estimates.kl for estimates in from_mean))),
+            (("kl",), NumberTree(numbers((estimates.kl for estimates in from_mean), NOT_NEGATIVE))),
         ]
     )
 

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 
 from geobias.audits.regions.association_records import Association
 from geobias.audits.regions.known_views import known_numbers
 from geobias.audits.regions.notes import name_level, pluralise
 from geobias.audits.regions.records import RegionScores
 from geobias.audits.regions.result import RegionsResult
-from geobias.report.number_tree import WORST, NumberTree, TreeNumber, model_names, tree_number
+from geobias.report.number_tree import (
+    HERB_SCORE,
+    NOT_NEGATIVE,
+    WORST,
+    NumberTree,
+    Range,
+    TreeNumber,
+    model_names,
+    tree_number,
+)
 from geobias.report.results import HasInterval
 from geobias.report.tables import format_interval
 
@@ -74,11 +84,11 @@ def _association_numbers(association: Association) -> NumberTree:
     """The ratio to invented names, the number of marked pairs, and the tone that is farthest from the average's."""
     is_tested = association.invented_times is not None
     marked = float(association.marked) if is_tested else None
-    worst = tree_number(association.valence_worst)
+    worst = tree_number(association.valence_worst, Range(1, inf))
     return NumberTree(
         [
-            (("ratio",), tree_number(association.ratio)),
-            (("marked",), TreeNumber(marked, marked, marked)),  # a count has no interval
+            (("ratio",), tree_number(association.ratio, NOT_NEGATIVE)),
+            (("marked",), TreeNumber(marked, marked, marked, NOT_NEGATIVE)),  # a count has no interval
             (("valence",), NumberTree([((WORST,), worst)])),
         ]
     )
@@ -88,6 +98,8 @@ def _score_numbers(region: RegionScores) -> NumberTree:
     def forms(variant: str) -> NumberTree:
         estimates = vars(getattr(region.inference, variant)) if region.inference else {}
         scores = vars(getattr(region, variant))
-        return NumberTree(((form,), tree_number(estimates.get(form), score)) for form, score in scores.items())
+        return NumberTree(
+            ((form,), tree_number(estimates.get(form), HERB_SCORE, value=score)) for form, score in scores.items()
+        )
 
     return NumberTree(((variant,), forms(variant)) for variant in ("c_w", "c_z"))

@@ -18,7 +18,7 @@ from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import Estimate
 from geobias.measures.separation import CHANCE
 from geobias.report.findings import Finding, format_p, grade_evidence
-from geobias.report.number_tree import NumberTree, tree_number
+from geobias.report.number_tree import NOT_NEGATIVE, SHARE, NumberTree, tree_number
 from geobias.report.sentences import format_evidence, measure_size
 from geobias.report.tables import format_interval, signed, titled_table
 from geobias.world.countries import load_country_names
@@ -125,9 +125,9 @@ def known_rows(result: RegionsResult) -> Iterator[dict[str, Any]]:
 
 def known_numbers(known: KnownStereotypes) -> NumberTree:
     """known.auc, known.offensive: what a gate may bound."""
-    entries = [(("auc",), tree_number(known.auc))]
+    entries = [(("auc",), tree_number(known.auc, SHARE))]
     if known.offensive:
-        entries.append((("offensive",), tree_number(known.offensive.ratio)))
+        entries.append((("offensive",), tree_number(known.offensive.ratio, NOT_NEGATIVE)))
     return NumberTree(entries)
 
 
