@@ -19,6 +19,7 @@ from geobias.errors import InputError
 from geobias.models.classifiers.prompted import Prompt, PromptedClassifier
 from geobias.models.scorer import Classifier, probability_columns
 from geobias.models.served.chat_classifier import ServedClassifier
+from geobias.models.served.connection import warn_about_key
 from geobias.models.served.endpoint import Endpoint
 from geobias.models.served.likelihoods import NoLikelihoods
 from geobias.models.served.served_lm import ServedLM
@@ -112,6 +113,7 @@ def workload(
 def agree(served: Served, load: Workload) -> None:
     """Say what leaves this machine, and ask; with --yes only say it. Raises where the user does not agree."""
     where = served.endpoint().url
+    warn_about_key(where)
     limit = "" if served.max_calls is None else f" This run makes at most {served.max_calls:,} calls."
     print(f"This run sends texts to {where}, model {served.model}: {load}{limit}", file=sys.stderr)
     if served.yes:

@@ -23,7 +23,7 @@ import pyarrow as pa
 from geobias.disk_arrays import DiskArray
 from geobias.engine.store import ScoreStore, TextsOrKeys, text_keys
 from geobias.errors import GeobiasError, InputError
-from geobias.models.scorer import LARGEST_SHARE, ScoreBlock, Scorer
+from geobias.models.scorer import LARGEST_SHARE, ScoreBlock, Scorer, find_scored
 from geobias.progress import progress_bar
 from geobias.texts.lazy_texts import LazyTexts, TextSelection, select_texts
 
@@ -102,12 +102,12 @@ def ask(
         blocks = _join_blocks(score(scorer, texts, first_positions[missing]), 0.0 if scorer.paid else SECONDS_AT_RISK)
         with _close_after(blocks):
             for positions, rows in blocks:
-                is_number = np.isfinite(rows[:, 0].astype(np.float64))
-                scored = missing[positions[is_number]]
+                is_scored = find_scored(rows, scorer.columns)
+                scored = missing[positions[is_scored]]
                 if len(scored):
                     share = select_texts(texts, first_positions[scored]) if keys is None else keys.take(scored)
-                    writer.write(share, rows[is_number])
-                    scores[scored] = rows[is_number]
+                    writer.write(share, rows[is_scored])
+                    scores[scored] = rows[is_scored]
                 advance(len(positions))
     unscored = first_positions[np.isnan(scores[:, 0])]
     if len(unscored):

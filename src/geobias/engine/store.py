@@ -25,12 +25,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from geobias.engine.score_index import ScoreIndex
 from geobias.errors import InputError
 from geobias.files import cache_folder, write_whole, writing
+from geobias.models.scorer import find_scored
 
 KEY = "text_digest"
 KEY_BYTES = 16
@@ -158,7 +158,7 @@ def _read_tables(
 
 
 def _read_table(path: Path, columns: list[str] | None) -> pa.Table:
-    """Read the rows of a score file whose first column is finite. If `columns` is None, they may have any names."""
+    """Read the rows of a score file that are scores. If `columns` is None, they may have any names."""
     content = path.read_bytes()
     if _digest(content) != path.stem:
         raise ValueError("its content does not match its name")
@@ -167,8 +167,8 @@ def _read_table(path: Path, columns: list[str] | None) -> pa.Table:
     schema = pa.schema([(KEY, pa.binary(KEY_BYTES)), *((name, pa.float64()) for name in names)])
     if not names or not table.schema.equals(schema) or any(column.null_count for column in table.columns):
         raise ValueError("it is not a table of this scorer's scores")
-    finite = pc.is_finite(table.column(1))
-    return table if pc.all(finite).as_py() else table.filter(finite)
+    scored = find_scored(np.column_stack([column.to_numpy() for column in table.columns[1:]]), names)
+    return table if scored.all() else table.filter(pa.array(scored))  # earlier versions looked at one column only
 
 
 def _set_aside(

@@ -28,6 +28,7 @@ from geobias.texts.lazy_texts import select_texts
 
 LOG_LIKELIHOOD = "log_likelihood"
 LIKELIHOOD_COLUMNS = (LOG_LIKELIHOOD, "tokens", "unknown", "cut")
+LOG_P = "log_p("  # how the columns of a decider begin: log P of each answer
 PROBABILITIES = "probabilities"  # the score of every classifier
 UNREADABLE = "unreadable"  # the last column of a mitigated classifier: whether its finder cannot read the text
 METHODS = ("aul", "aula", "pll", "pll-word", "conditional", "mean", "sum")  # of any kind of language model
@@ -332,6 +333,13 @@ class MethodScorer(StreamingScorer):
 def probability_columns(labels: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of a classifier: a probability for each label, and the number of tokens cut off."""
     return (*(f"p({label})" for label in labels), "cut")
+
+
+def find_scored(rows: np.ndarray, columns: Sequence[str]) -> np.ndarray:
+    """Return which rows are scores: every number is finite, or log P = -inf of an answer that never comes."""
+    is_log_p = np.array([column.startswith(LOG_P) for column in columns])
+    rows = rows.astype(np.float64)
+    return np.asarray((np.isfinite(rows) | (is_log_p & (rows == -np.inf))).all(axis=1))
 
 
 def check_method(method: str) -> str:

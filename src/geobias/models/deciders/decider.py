@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.scorer import Scorer
+from geobias.models.scorer import LOG_P, Scorer
 from geobias.texts.scenarios import CHOICE, NUMBER, YES_NO
 
 SAMPLES, REFUSALS = "samples", "refusals"
@@ -46,7 +46,7 @@ class AnswerSet:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (SAMPLES, REFUSALS, *(f"log_p({word})" for word in self.words))
+        return (SAMPLES, REFUSALS, *(f"{LOG_P}{word})" for word in self.words))
 
     @property
     def template(self) -> str:
