@@ -58,7 +58,7 @@ def _shown(tokens: Sequence[bytes], *, whole: bool, broken: bool) -> list[str]:
 
 
 class Toy(ThreadingHTTPServer):
-    """`like` is one of: vllm, plain, llama-cpp-python, no-logprobs, no-echo, wrong, chat."""
+    """`like` is one of: vllm, plain, llama-cpp-python, no-logprobs, talk, no-echo, wrong, chat."""
 
     daemon_threads = True
 
@@ -173,7 +173,9 @@ class Toy(ThreadingHTTPServer):
 
     def _chat(self, body: dict[str, Any]) -> tuple[int, Any]:
         message = {"role": "assistant", "content": "?"}
-        if self.like == "no-logprobs":
+        if self.like == "talk":
+            message["content"] = f"{VOCABULARY[len(body['messages'][-1]['content']) % 2].decode()}, of course."
+        if self.like in ("no-logprobs", "talk"):
             return 200, {"choices": [{"index": 0, "message": message}]}
         if body["top_logprobs"] > self.allowed:
             return 400, {"error": {"message": f"top_logprobs must be at most {self.allowed}"}}

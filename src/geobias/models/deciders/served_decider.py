@@ -38,7 +38,6 @@ from geobias.models.served.server_identity import candidate_distance, known_mode
 
 CHAT = "chat/completions"
 CANDIDATES = (500, 20, 5)  # asked for; servers allow different numbers
-SPELLINGS_RULE = 2  # raise it when `sum_spellings` changes, so that stored scores of the old rule are not used
 SAMPLED = 0  # in place of a number of candidates
 DEFAULT_SAMPLES, FEWEST_SAMPLES = 20, 2  # one sample would say nothing about its own error
 ANSWER_TOKENS = 24  # enough to tell an answer from a refusal
@@ -51,6 +50,7 @@ Candidates = Sequence[tuple[str, float]]
 class ServedDecider(StreamingScorer, Decider):
     """A chat model behind an endpoint. It is probed at the first use: whether it returns log-probabilities."""
 
+    version = 2  # raised whenever a change of the code changes what is stored
     paid = True
 
     def __init__(
@@ -146,7 +146,7 @@ class ServedDecider(StreamingScorer, Decider):
     def _fingerprint(self, model_digest: str) -> str:
         samples = self.samples if self.candidates == SAMPLED else 0
         settings = json.dumps([self.answers.words, self.answers.instruction, self.system, samples])
-        return f"{model_digest}:{hashlib.sha256(settings.encode()).hexdigest()[:16]}:decider:served:{SPELLINGS_RULE}"
+        return f"{model_digest}:{hashlib.sha256(settings.encode()).hexdigest()[:16]}:decider:served:{self.version}"
 
 
 def _read_content(reply: Any) -> str:

@@ -50,6 +50,7 @@ class MitigatedClassifier(StreamingScorer, Classifier):
     """
 
     method: ClassVar[str]
+    version: ClassVar[int] = 1  # raised whenever a change of the code changes what the classifier reads
     takes_everything = True
 
     def __init__(
@@ -81,7 +82,7 @@ class MitigatedClassifier(StreamingScorer, Classifier):
         parts = (self.classifier.fingerprint, self.reader.finder.fingerprint)
         if None in parts:
             return None
-        content = repr((parts, sorted(self.settings.items())))
+        content = repr((parts, sorted(self.settings.items()), self.version))
         return f"mitigated:{hashlib.blake2b(content.encode(), digest_size=16).hexdigest()}"
 
     @property

@@ -85,6 +85,7 @@ class ServedClassifier(Classifier, StreamingScorer):
     >>> geobias.audit_names(classifier, "reviews.csv", out="runs/chat")  # doctest: +SKIP
     """
 
+    version = 1
     paid = True
     is_prompted = True
 
@@ -185,7 +186,7 @@ class ServedClassifier(Classifier, StreamingScorer):
 
     def _fingerprint(self, model_digest: str) -> str:
         words = hashlib.sha256(json.dumps(self.words).encode()).hexdigest()[:16]
-        return f"{model_digest}:{words}:words:served"
+        return f"{model_digest}:{words}:words:served:{self.version}"
 
     async def _classify(self, position: int, text: str, route: Route, connection: Connection) -> ScoreBlock:
         row = self._row(await self._get_candidates(text, route, connection, required=True), text)

@@ -102,13 +102,14 @@ class ServedLM(AnyLanguageModel):
 
 
 def make_fingerprint(model_digest: str, method: str) -> str:
-    return f"{model_digest}:{method}:served"
+    return f"{model_digest}:{method}:served:{ServedScorer.version}"
 
 
 class ServedScorer(MethodScorer):
     """One scoring method of a served model. The column `tokens` says how many tokens counted."""
 
     lm: ServedLM
+    version = 1  # raised whenever a change of the code changes the scores
     columns = (LOG_LIKELIHOOD, "tokens")
     paid = True
 
