@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 from geobias.engine.score_index import ScoreIndex
 from geobias.errors import InputError
 from geobias.files import cache_folder, write_whole, writing
-from geobias.models.scorer import find_scored
+from geobias.models.scorer import LOG_P
 
 KEY = "text_digest"
 KEY_BYTES = 16
@@ -57,6 +57,13 @@ def text_keys(texts: TextsOrKeys | Iterable[str]) -> pa.FixedSizeBinaryArray:
     digests = (blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts)
     raw = b"".join(iter(lambda: b"".join(itertools.islice(digests, KEYS_AT_ONCE)), b""))
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(KEY_BYTES), len(raw) // KEY_BYTES, [None, pa.py_buffer(raw)])
+
+
+def find_scored(rows: np.ndarray, columns: Sequence[str]) -> np.ndarray:
+    """Return which rows are scores: every number is finite, or log P = -inf of an answer that never comes."""
+    is_log_p = np.array([column.startswith(LOG_P) for column in columns])
+    rows = rows.astype(np.float64)
+    return np.asarray((np.isfinite(rows) | (is_log_p & (rows == -np.inf))).all(axis=1))
 
 
 class ScoreStore:

@@ -41,6 +41,7 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
     auto_class = transformers.AutoModelForSequenceClassification
     kind = "classifier"
     version = 1  # as of a `LanguageScorer`
+    has_digest = True
     takes_everything = True
 
     def __init__(

@@ -182,6 +182,7 @@ class LanguageScorer(MethodScorer):
     lm: LanguageModel
     version: ClassVar[int]  # raised whenever a change of the code changes the score; stored scores are of one version
     columns = LIKELIHOOD_COLUMNS
+    has_digest = True
     takes_everything = True
     needs_mask = False  # whether the model must have a mask token
     is_sum = False  # whether the score is the sum of log P over the tokens that count, and not their mean

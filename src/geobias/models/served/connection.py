@@ -65,10 +65,6 @@ class UnreadableAnswer(GeobiasError):
     """An answer is not what was asked for; the message goes on after "The server"."""
 
 
-class CallLimitReached(InputError):
-    """All calls that the user allows have been made."""
-
-
 class Connection:
     """An open connection to the server."""
 

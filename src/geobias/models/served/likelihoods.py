@@ -21,6 +21,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from geobias.errors import GeobiasError, InputError
+from geobias.models.scorer import CallLimitReached
 from geobias.models.served.completions import (
     GeneratedToken,
     ScoredToken,
@@ -32,7 +33,6 @@ from geobias.models.served.completions import (
 from geobias.models.served.connection import (
     UNREADABLE,
     CallFailed,
-    CallLimitReached,
     Connection,
     ServerFailed,
     UnreadableAnswer,
