@@ -22,8 +22,10 @@ CUT = "cut"  # a failure plan: the connection ends without an answer
 NONSENSE = "nonsense"
 SLOW = "slow"
 HELD = "held"  # answered only when the test says so
+DRIP = "drip"  # the right answer, but a byte at a time
 
-Failure = int | str | None | tuple[int, dict[str, str]] | tuple[int, dict[str, str], str]
+Spoil = Callable[[bytes], bytes]  # from the right answer to one that is sent in its place
+Failure = int | str | None | tuple[int, dict[str, str]] | tuple[int, dict[str, str], str] | Spoil
 
 
 def tokenise(text: str) -> list[bytes]:
@@ -56,7 +58,7 @@ def _shown(tokens: Sequence[bytes], *, whole: bool, broken: bool) -> list[str]:
 
 
 class Toy(ThreadingHTTPServer):
-    """`like` is one of: vllm, plain, llama-cpp-python, no-logprobs, no-echo, wrong, chat."""
+    """`like` is one of: vllm, plain, llama-cpp-python, no-logprobs, talk, no-echo, wrong, chat."""
 
     daemon_threads = True
 
@@ -171,7 +173,9 @@ class Toy(ThreadingHTTPServer):
 
     def _chat(self, body: dict[str, Any]) -> tuple[int, Any]:
         message = {"role": "assistant", "content": "?"}
-        if self.like == "no-logprobs":
+        if self.like == "talk":
+            message["content"] = f"{VOCABULARY[len(body['messages'][-1]['content']) % 2].decode()}, of course."
+        if self.like in ("no-logprobs", "talk"):
             return 200, {"choices": [{"index": 0, "message": message}]}
         if body["top_logprobs"] > self.allowed:
             return 400, {"error": {"message": f"top_logprobs must be at most {self.allowed}"}}
@@ -223,12 +227,34 @@ class _Handler(BaseHTTPRequestHandler):
             if failure == HELD:
                 toy.release.wait()
             status, content = toy.answer(self.path, body)
-            self._send(status, json.dumps(content).encode())
+            answer = json.dumps(content).encode()
+            if callable(failure):
+                answer = failure(answer)
+            headers = {"Content-Encoding": "gzip"} if answer[:2] == b"\x1f\x8b" else {}
+            if failure == DRIP:
+                self._drip(toy, answer)
+            else:
+                self._send(status, answer, headers)
 
-    def _send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
+    def _drip(self, toy: Toy, answer: bytes) -> None:
+        """A byte every 20 milliseconds, for two seconds at least, until nobody listens."""
+        answer = answer.rjust(100)
+        self._send(200, answer[:-100], length=len(answer))
+        for byte in answer[-100:]:
+            try:
+                self.wfile.write(bytes([byte]))
+                self.wfile.flush()
+            except OSError:  # the caller has hung up
+                self.close_connection = True
+                return
+            toy.release.wait(0.02)
+
+    def _send(
+        self, status: int, content: bytes, headers: dict[str, str] | None = None, length: int | None = None
+    ) -> None:
         try:
             self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Content-Length", str(len(content) if length is None else length))
             for name, value in (headers or {}).items():
                 self.send_header(name, value)
             self.end_headers()

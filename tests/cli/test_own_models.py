@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import skops.io
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
+import geobias
 from tests.conftest import Run
 
 REGIONS = ("--cities", "0", "--countries", "FR,DE,NG,KE", "--words", "words.txt")
@@ -28,6 +30,12 @@ def likely(texts):
 
 def judged(texts):
     return [{"good": 0.6, "bad": 0.4} for _ in texts]
+
+def changing(texts):
+    bad = float(open("harsher.txt").read())
+    return [{"good": 0.9 - bad * ("Morocco" in text), "bad": 0.1 + bad * ("Morocco" in text)} for text in texts]
+
+changing.fingerprint = "1"
 
 def broken(texts):
     return [float("nan") if "Kenya" in text else -1.0 for text in texts]
@@ -96,3 +104,43 @@ def test_what_cannot_be_is_said_in_one_sentence(run: Run, here: Path, arguments:
     code, _, err = run(*arguments)
     assert code == 2 and message in err and err.count("\n") == 1
     assert "Traceback" not in err
+
+
+def test_a_function_that_changed_under_its_fingerprint_is_refused_until_the_cache_is_cleared(
+    run: Run, here: Path
+) -> None:
+    command = ("downstream", "own_lm:changing", *TEXTS, "--out")
+    (here / "harsher.txt").write_text("0")
+    assert run(*command, "before")[0] == 0
+    (here / "harsher.txt").write_text("0.41")
+    code, _, err = run(*command, "after")
+    assert code == 2 and "own_lm:changing gives answers that differ from stored ones" in err and "0.41" in err
+    assert not (here / "after").exists()
+    assert run("cache", "--clear")[0] == 0
+    code, _, err = run(*command, "after")
+    assert code == 0, err
+    assert results(here / "after")["nondeterministic_models"] == []
+
+
+@pytest.mark.parametrize("is_random", [False, True])
+def test_findings_about_a_model_that_answers_at_random_are_suggestive_at_most(tmp_path: Path, is_random: bool) -> None:
+    rng = np.random.default_rng(1)
+
+    def judge(texts: list[str]) -> list[dict[str, float]]:
+        noise = rng.uniform(-0.05, 0.05, len(texts)) * is_random
+        bad = [0.3 + 0.4 * ("Morocco" in text) + part for text, part in zip(texts, noise, strict=True)]
+        return [{"good": 1 - p, "bad": p} for p in bad]
+
+    texts = [f"Film number {k} was {'good' if k % 2 else 'long'}." for k in range(40)]
+    result = geobias.audit_downstream(judge, texts, countries=["FR", "MA", "GB"], out=tmp_path / "run")
+    saved = results(tmp_path / "run")
+    evidence = [finding["evidence"] for finding in saved["findings"] if finding["role"] == "overall"]
+    cautions = [finding for finding in result.findings if "Asked twice" in finding.sentence]
+    assert evidence == (["suggestive"] if is_random else ["clear"])
+    assert (saved["nondeterministic_models"] != []) is is_random and len(cautions) == is_random
+    if is_random:
+        (model,) = saved["nondeterministic_models"]
+        assert model["texts"] == 20 and 0.02 < model["largest_difference"] < 0.1
+        assert cautions[0].size is not None and cautions[0].size.value == model["largest_difference"]
+        assert "Asked twice" in (tmp_path / "run/report.html").read_text(encoding="utf-8")
+        assert all(finding.evidence != "clear" for finding in result.findings)

@@ -138,6 +138,33 @@ def test_wrong_answers_are_refused_and_not_kept(answer: np.ndarray, message: str
     assert fresh.scored_texts == ["a", "bb"]
 
 
+class Deciding(Scorer):
+    """Gives these rows, one to each text."""
+
+    fingerprint, columns = "deciding", ("samples", "log_p(yes)")
+
+    def __init__(self, *rows: list[float]) -> None:
+        self.rows, self.calls = np.array(rows), 0
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        self.calls += 1
+        return self.rows[: len(texts)]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_every_number_of_a_row_must_be_one_before_it_is_kept(wrong: float) -> None:
+    with pytest.raises(InputError, match=r"no score for 1 text.*'a'"):
+        ask(Deciding([0.0, wrong], [0.0, -1.0]), ["a", "bb"])
+    well_again = Deciding([0.0, -2.0])
+    np.testing.assert_array_equal(ask(well_again, ["a", "bb"]).scores, [[0.0, -2.0], [0.0, -1.0]])
+
+
+def test_an_answer_that_never_comes_is_kept() -> None:
+    for decider, calls in ((Deciding([1.0, -np.inf]), 1), (Deciding(), 0)):
+        np.testing.assert_array_equal(ask(decider, ["a"]).scores, [[1.0, -np.inf]])
+        assert decider.calls == calls
+
+
 class Partly(Lengths):
     """Streams answers in pairs, without a number for empty texts; a text "never" is not answered at all."""
 

@@ -68,11 +68,13 @@ def test_a_store_without_fingerprint_writes_nothing(own_store: Path) -> None:
     assert not own_store.exists()
 
 
-def test_rows_without_a_finite_first_column_are_not_stored() -> None:
-    store = ScoreStore("model:aul", ["value", "other"])
-    store.add(["a", "b", "c"], np.array([[np.nan, 1.0], [np.inf, 1.0], [3.0, np.nan]]))
-    reopened = ScoreStore("model:aul", ["value", "other"])
-    np.testing.assert_array_equal(reopened.lookup(["a", "b", "c"]), [[np.nan] * 2, [np.nan] * 2, [3.0, np.nan]])
+def test_rows_with_a_number_that_is_none_are_not_served() -> None:
+    """Those in another column than the first were stored by earlier versions."""
+    columns = ["value", "log_p(yes)"]
+    rows = [[np.nan, 1.0], [np.inf, 1.0], [3.0, np.nan], [3.0, np.inf], [3.0, -np.inf]]
+    ScoreStore("model:aul", columns).add(list("abcde"), np.array(rows))
+    reopened = ScoreStore("model:aul", columns)
+    np.testing.assert_array_equal(reopened.lookup(list("abcde")), [*[[np.nan] * 2] * 4, [3.0, -np.inf]])
 
 
 def test_a_score_is_found_whichever_file_has_a_row_without_one() -> None:

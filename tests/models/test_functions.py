@@ -201,7 +201,7 @@ def test_identity() -> None:
     assert found.identity() == ModelIdentity(
         name="mine:odd",
         score="probabilities",
-        fingerprint="mine:odd:7:function",
+        fingerprint="mine:odd:7:function:1",
     )
 
 
@@ -242,7 +242,7 @@ def test_a_function_is_found_by_name_in_the_current_folder(here: Path) -> None:
     assert isinstance(found, FunctionClassifier)
     assert found.name == "geobias_try.good:half" and found.labels == ("0", "1")
     same = load_classifier(import_function("geobias_try.good:half"))
-    assert same.fingerprint == found.fingerprint == "geobias_try.good:half:1:function"
+    assert same.fingerprint == found.fingerprint == "geobias_try.good:half:1:function:1"
 
 
 def test_a_method_is_found_by_its_path(here: Path) -> None:

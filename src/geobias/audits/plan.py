@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from geobias.audits.served_models import Workload
+from geobias.engine.answer_checks import count_checks
 from geobias.models.scorer import Scorer
 from geobias.report.tables import console, titled_table
 
@@ -35,8 +36,9 @@ class Step:
 def timed(what: str, scorer: Scorer, texts: Sequence[str], *, besides: int = 0) -> Step:
     """Time the scorer on neighbouring texts, ever more of them: many that are alike go through a model faster.
 
-    `besides` counts texts that will be scored too, and are no longer than these.
+    `besides` counts texts that will be scored too, and are no longer than these; so are those that are asked again.
     """
+    count = len(texts) + besides + count_checks(scorer, len(texts) + besides)
     start, size = 0, FIRST_PROBED
     scorer.score([texts[0]])  # what happens once (compiling, warming up) is no part of the rate
     while True:
@@ -46,7 +48,7 @@ def timed(what: str, scorer: Scorer, texts: Sequence[str], *, besides: int = 0) 
         seconds = time.perf_counter() - began
         start += len(batch)
         if seconds > SECONDS_PROBED or start >= len(texts):
-            return Step(what, len(texts) + besides, seconds / len(batch))
+            return Step(what, count, seconds / len(batch))
         size *= 2
 
 

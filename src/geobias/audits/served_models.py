@@ -8,17 +8,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from geobias.checks import check_number
+from geobias.engine.answer_checks import CHECKED_TEXTS
 from geobias.engine.ask import find_distinct
 from geobias.engine.store import ScoreStore
 from geobias.errors import InputError
 from geobias.models.classifiers.prompted import Prompt, PromptedClassifier
 from geobias.models.scorer import Classifier, probability_columns
 from geobias.models.served.chat_classifier import ServedClassifier
+from geobias.models.served.connection import warn_about_key
 from geobias.models.served.endpoint import Endpoint
 from geobias.models.served.likelihoods import NoLikelihoods
 from geobias.models.served.served_lm import ServedLM
@@ -82,16 +84,34 @@ class Workload:
     texts: int
     tokens: int
     known: int = 0
+    known_tokens: int = 0
+    again: int = 0
+    """Texts that are sent again, to check the answers (`engine.answer_checks`)."""
+    again_tokens: int = 0
 
     def __add__(self, other: Workload) -> Workload:
-        return Workload(self.texts + other.texts, self.tokens + other.tokens, self.known + other.known)
+        return Workload(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
+
+    def add_checks(self, calls: int = 1) -> Workload:
+        """Count what one scorer is asked again, and that it makes so many calls for each text."""
+        texts = self.texts + self.known
+        again = min(CHECKED_TEXTS, self.known) + min(CHECKED_TEXTS, texts)
+        again_tokens = round(again * (self.tokens + self.known_tokens) / max(texts, 1))
+        return replace(
+            self,
+            texts=self.texts * calls,
+            tokens=self.tokens * calls,
+            again=again * calls,
+            again_tokens=again_tokens * calls,
+        )
 
     def __str__(self) -> str:
         known = f" ({self.known:,} more are already stored)" if self.known else ""
+        again = f", {self.again:,} texts again, to check that the answers stay the same," if self.again else ","
         return (
-            f"{self.texts:,} texts with about {self.tokens:,} tokens in total{known}, and a few to probe the server: "
-            f"about {self.texts:,} calls at most. If the server must be called token by token, about {self.tokens:,} "
-            "calls, fewer where texts share a prefix."
+            f"{self.texts:,} texts with about {self.tokens:,} tokens in total{known}{again} and a few to probe the "
+            f"server: about {self.texts + self.again:,} calls at most. If the server must be called token by token, "
+            f"about {self.tokens + self.again_tokens:,} calls, fewer where texts share a prefix."
         )
 
 
@@ -105,13 +125,15 @@ def workload(
         known |= ~np.isnan(ScoreStore(fingerprint, columns, name=name).lookup(select_texts(texts, first))[:, 0])
     sample = [len(texts[i]) for i in range(0, len(texts), max(1, len(texts) // SAMPLE))]
     letters = sum(sample) / max(len(sample), 1) + each
-    missing = int((~known).sum())
-    return Workload(missing, round(missing * letters / LETTERS_A_TOKEN), int(known.sum()))
+    counts = int((~known).sum()), int(known.sum())
+    missing_tokens, known_tokens = (round(count * letters / LETTERS_A_TOKEN) for count in counts)
+    return Workload(counts[0], missing_tokens, counts[1], known_tokens)
 
 
 def agree(served: Served, load: Workload) -> None:
     """Say what leaves this machine, and ask; with --yes only say it. Raises where the user does not agree."""
     where = served.endpoint().url
+    warn_about_key(where)
     limit = "" if served.max_calls is None else f" This run makes at most {served.max_calls:,} calls."
     print(f"This run sends texts to {where}, model {served.model}: {load}{limit}", file=sys.stderr)
     if served.yes:
@@ -143,9 +165,7 @@ def classification(served: Served, prompt: Prompt, *blocks: Sequence[str]) -> Wo
     if not prompt.calibrate:
         with suppress(InputError):  # words that begin alike can still be scored as a whole
             known += ServedClassifier(endpoint, prompt.template, prompt.words).known_fingerprints()
-    load, labels = Workload(0, 0), len(prompt.labels)
+    load, columns = Workload(0, 0), probability_columns(prompt.labels)
     for texts in blocks:
-        columns = probability_columns(prompt.labels)
-        part = workload(texts, columns, known, name=served.model, each=len(prompt.template))
-        load += Workload(part.texts * labels, part.tokens * labels, part.known)
-    return load
+        load += workload(texts, columns, known, name=served.model, each=len(prompt.template))
+    return load.add_checks(calls=len(prompt.labels))

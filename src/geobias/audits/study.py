@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 from geobias.audits.pages import add_findings, read_runs, write_run_page
 from geobias.audits.registry import get_audit
 from geobias.audits.served_models import Served, Workload, agree, classification, served_classifier
+from geobias.engine.answer_checks import check_answers
 from geobias.engine.ask import compute_on
 from geobias.files import hash_file
 from geobias.models.classifiers.prompted import Prompt, require_prompt
@@ -107,10 +108,16 @@ class Study(ABC, Generic[Models, Answers, Result]):
     def run(self) -> Result:
         with self.open_folder() as folder:
             began = time.perf_counter()
-            with compute_on(self.options.ray, self.options.device, self.options.dtype) as (device, dtype):
+            with (
+                compute_on(self.options.ray, self.options.device, self.options.dtype) as (device, dtype),
+                check_answers(getattr(self.settings(), "seed", 0)) as checks,
+            ):
                 scorers = self.load(device, dtype)
                 answers = self.ask(scorers)
-            result = add_findings(self.measure(answers))
+                nondeterministic = checks.list_nondeterministic()
+            result = self.measure(answers)
+            nondeterministic = [*result.nondeterministic_models, *nondeterministic]
+            result = add_findings(replace(result, nondeterministic_models=nondeterministic))
             if folder is not None:
                 save(folder, result, seconds=time.perf_counter() - began, fast=self.fast_parts(scorers))
                 result = replace(result, folder=folder.path)

@@ -21,7 +21,8 @@ import numpy as np
 import pyarrow as pa
 
 from geobias.disk_arrays import DiskArray
-from geobias.engine.store import ScoreStore, TextsOrKeys, text_keys
+from geobias.engine.answer_checks import find_checks, without_checks
+from geobias.engine.store import ScoreStore, TextsOrKeys, find_scored, text_keys
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import LARGEST_SHARE, ScoreBlock, Scorer
 from geobias.progress import progress_bar
@@ -92,28 +93,35 @@ def ask(
         with StoreWriter(scorer, label) as writer:
             return ask(scorer, texts, label=label, progress=progress, writer=writer)
     first_positions, text_numbers, keys = distinct or _find_distinct(texts)
-    scores = writer.store.lookup(select_texts(texts, first_positions) if keys is None else keys)
-    missing = np.flatnonzero(np.isnan(scores[:, 0]))
-    if scorer.paid and len(missing):
-        scorer.prepare(lambda other, more: ask(other, more, label=label, progress=False).scores)
+    distinct_texts = select_texts(texts, first_positions)
+    scores = writer.store.lookup(distinct_texts if keys is None else keys)
+    is_missing, checks = np.isnan(scores[:, 0]), find_checks(scorer)
+    missing = np.flatnonzero(is_missing)
+    if scorer.paid and (len(missing) or checks is not None):
+        with without_checks():
+            scorer.prepare(lambda other, more: ask(other, more, label=label, progress=False).scores)
+    if checks is not None:  # before the store gets any answer of a changed model
+        checks.check_stored(scorer, distinct_texts, scores, np.flatnonzero(~is_missing))
     cluster = None if scorer.paid else _cluster.get()  # a server is always called from this process
     score = score_here if cluster is None else cluster.score
     with progress_bar(label, len(missing), progress) as advance:
         blocks = _join_blocks(score(scorer, texts, first_positions[missing]), 0.0 if scorer.paid else SECONDS_AT_RISK)
         with _close_after(blocks):
             for positions, rows in blocks:
-                is_number = np.isfinite(rows[:, 0].astype(np.float64))
-                scored = missing[positions[is_number]]
+                is_scored = find_scored(rows, scorer.columns)
+                scored = missing[positions[is_scored]]
                 if len(scored):
                     share = select_texts(texts, first_positions[scored]) if keys is None else keys.take(scored)
-                    writer.write(share, rows[is_number])
-                    scores[scored] = rows[is_number]
+                    writer.write(share, rows[is_scored])
+                    scores[scored] = rows[is_scored]
                 advance(len(positions))
     unscored = first_positions[np.isnan(scores[:, 0])]
     if len(unscored):
         text = texts[int(unscored[0])]
         raise InputError(f"The model returns no score for {len(unscored)} text(s), such as {text!r}. Remove them.")
-    scorer.check_scores(select_texts(texts, first_positions), scores)
+    scorer.check_scores(distinct_texts, scores)
+    if checks is not None:
+        checks.check_twice(scorer, distinct_texts, scores, missing)
     columns = list(scorer.columns)
     cut = int((scores[text_numbers, columns.index("cut")] > 0).sum()) if "cut" in columns else 0
     return Answers(scores[text_numbers], columns, len(first_positions), len(missing), cut)

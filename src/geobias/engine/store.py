@@ -25,12 +25,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from geobias.engine.score_index import ScoreIndex
 from geobias.errors import InputError
 from geobias.files import cache_folder, write_whole, writing
+from geobias.models.scorer import LOG_P
 
 KEY = "text_digest"
 KEY_BYTES = 16
@@ -57,6 +57,13 @@ def text_keys(texts: TextsOrKeys | Iterable[str]) -> pa.FixedSizeBinaryArray:
     digests = (blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in texts)
     raw = b"".join(iter(lambda: b"".join(itertools.islice(digests, KEYS_AT_ONCE)), b""))
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(KEY_BYTES), len(raw) // KEY_BYTES, [None, pa.py_buffer(raw)])
+
+
+def find_scored(rows: np.ndarray, columns: Sequence[str]) -> np.ndarray:
+    """Return which rows are scores: every number is finite, or log P = -inf of an answer that never comes."""
+    is_log_p = np.array([column.startswith(LOG_P) for column in columns])
+    rows = rows.astype(np.float64)
+    return np.asarray((np.isfinite(rows) | (is_log_p & (rows == -np.inf))).all(axis=1))
 
 
 class ScoreStore:
@@ -158,7 +165,7 @@ def _read_tables(
 
 
 def _read_table(path: Path, columns: list[str] | None) -> pa.Table:
-    """Read the rows of a score file whose first column is finite. If `columns` is None, they may have any names."""
+    """Read the rows of a score file that are scores. If `columns` is None, they may have any names."""
     content = path.read_bytes()
     if _digest(content) != path.stem:
         raise ValueError("its content does not match its name")
@@ -167,8 +174,8 @@ def _read_table(path: Path, columns: list[str] | None) -> pa.Table:
     schema = pa.schema([(KEY, pa.binary(KEY_BYTES)), *((name, pa.float64()) for name in names)])
     if not names or not table.schema.equals(schema) or any(column.null_count for column in table.columns):
         raise ValueError("it is not a table of this scorer's scores")
-    finite = pc.is_finite(table.column(1))
-    return table if pc.all(finite).as_py() else table.filter(finite)
+    scored = find_scored(np.column_stack([column.to_numpy() for column in table.columns[1:]]), names)
+    return table if scored.all() else table.filter(pa.array(scored))  # earlier versions looked at one column only
 
 
 def _set_aside(

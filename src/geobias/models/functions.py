@@ -58,6 +58,7 @@ class FunctionScorer(Scorer):
     """Calls a function and checks the form of its answer."""
 
     kind: ClassVar[str] = "function"
+    version: ClassVar[int] = 1  # of what is made of the answers; raised whenever that changes
     expected_answer: ClassVar[str]
     failure_hint: ClassVar[str] = ""
     fingerprint: str | None
@@ -69,7 +70,7 @@ class FunctionScorer(Scorer):
         version = getattr(function, "fingerprint", None)
         if not isinstance(version, str | None):
             raise InputError(f"{self.title} has a fingerprint that is not a string: {version!r}.")
-        self.fingerprint = None if version is None else f"{self.name}:{version}:function"
+        self.fingerprint = None if version is None else f"{self.name}:{version}:function:{self.version}"
 
     def _call(self, texts: Sequence[str]) -> list[Any]:
         """Return the function's answer as one row for each text."""

@@ -34,7 +34,7 @@ class PromptReader(StreamingScorer):
         self.lm, self.name = lm, lm.name
         self.template, self.system, self.continuations = template, system, continuations
         self.scorer = cast(Any, lm.scorer(lm.prompted_method))
-        self.paid = self.scorer.paid
+        self.paid, self.has_digest = self.scorer.paid, self.scorer.has_digest
         self.uses_chat_template = lm.tokenizer is not None and bool(lm.tokenizer.chat_template)
         if self.uses_chat_template:
             self.scorer.begin, self.scorer.has_special = [], True  # the template writes all special tokens

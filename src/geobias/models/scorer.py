@@ -28,6 +28,7 @@ from geobias.texts.lazy_texts import select_texts
 
 LOG_LIKELIHOOD = "log_likelihood"
 LIKELIHOOD_COLUMNS = (LOG_LIKELIHOOD, "tokens", "unknown", "cut")
+LOG_P, SAMPLES = "log_p(", "samples"  # columns of a decider: log P of each answer; how many answers were sampled
 PROBABILITIES = "probabilities"  # the score of every classifier
 UNREADABLE = "unreadable"  # the last column of a mitigated classifier: whether its finder cannot read the text
 METHODS = ("aul", "aula", "pll", "pll-word", "conditional", "mean", "sum")  # of any kind of language model
@@ -73,6 +74,10 @@ class ModelIdentity:
         return "/".join(Path(self.name).parts[-2:])
 
 
+class CallLimitReached(InputError):
+    """All calls of a paid scorer that the user allows have been made."""
+
+
 class Scorer(ABC):
     """Base class of all models: texts in, numbers out.
 
@@ -86,6 +91,9 @@ class Scorer(ABC):
     fingerprint : str or None
         Identifies everything that the scores depend on besides the text: weights, method, precision, maximum length.
         Scores are stored under it. With None, the default, they are not stored.
+    has_digest : bool
+        Whether the fingerprint is a digest of the model, so that a changed model has another one. Default: False; every
+        run then asks again for some texts, to check that the answers are those that are stored.
     name : str
         Name of the model in results. Default: the name of the class.
     takes_everything : bool
@@ -119,6 +127,7 @@ class Scorer(ABC):
     needs_mark: bool = False
     looks_back_only: bool = False
     paid: bool = False
+    has_digest: bool = False
     if TYPE_CHECKING:  # a subclass may have an attribute or, if it is computed, a property
 
         @property

@@ -13,11 +13,12 @@ stands out, then what may be an artefact. A finding is never stronger than its t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
+from geobias.engine.answer_checks import NondeterministicModel
 from geobias.measures.estimates import SIGNIFICANT
 
 Evidence = Literal["clear", "suggestive", "none", "not testable"]
@@ -193,6 +194,31 @@ def cap_details(findings: Iterable[Finding]) -> list[Finding]:
         else finding
         for finding in findings
     ]
+
+
+def doubt_repeats(findings: Sequence[Finding], audit: str, model: NondeterministicModel) -> list[Finding]:
+    """Add that a model gives other answers when it is asked again; findings about it are then at most suggestive."""
+    is_named = any(finding.model == model.name for finding in findings)  # else it is part of what they are about
+    caution = Finding(
+        role="caution",
+        audit=audit,
+        model=model.name,
+        question="Does the model give the same answers when it is asked again?",
+        size=Size(model.largest_difference, None, None, "between two answers"),
+        evidence="not testable",
+        sentence=f"{'/'.join(Path(model.name).parts[-2:])}: Asked twice, it gave other answers to {model.differing} of "
+        f"{model.texts} texts, by up to {model.largest_difference:.2g}. Findings about it are at most suggestive.",
+        limit="What differs from run to run may look like a difference between countries.",
+        next_step="Make its answers the same in every call (temperature 0, a fixed seed, no dropout), then rerun.",
+    )
+    findings = [
+        replace(finding, evidence="suggestive")
+        if finding.evidence == "clear" and (finding.model == model.name or not is_named)
+        else finding
+        for finding in findings
+    ]
+    cautions = with_role(findings, "caution")
+    return [*(finding for finding in findings if finding.role != "caution"), caution, *cautions]
 
 
 def format_p(p: float | None) -> str:

@@ -27,6 +27,7 @@ from pydantic import Field, GetPydanticSchema, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
+from geobias.engine.answer_checks import NondeterministicModel
 from geobias.errors import InputError
 from geobias.models.scorer import ModelIdentity
 from geobias.report.browser import open_page
@@ -94,6 +95,8 @@ class AuditResult:
     """Settings that identify a run; each audit has its own dataclass."""
     findings: list[Finding] = field(default_factory=list, repr=False)
     """What the audit concludes: the overall answer for each model first, then what stands out, then cautions."""
+    nondeterministic_models: list[NondeterministicModel] = field(default_factory=list, repr=False)
+    """Models that gave other answers to the same texts when they were asked twice; their findings are not clear."""
     versions: dict[str, str] = field(default_factory=package_versions, repr=False)
     """The versions of everything that can change a number."""
     work: Annotated[dict[str, int], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)

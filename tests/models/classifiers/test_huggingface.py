@@ -173,9 +173,9 @@ def test_kinds_of_tokens_reach_the_model(tmp_path: Path) -> None:
 
 def test_the_fingerprint_names_output_precision_and_length(folders: dict[str, Path], tmp_path: Path) -> None:
     full, again = classifier(folders["bert"]), classifier(folders["bert"])
-    assert full.fingerprint == again.fingerprint and full.fingerprint.endswith(":classifier:softmax:float32:40")
+    assert full.fingerprint == again.fingerprint and full.fingerprint.endswith(":classifier:softmax:1:float32:40")
     half = classifier(folders["bert"], dtype="bfloat16")
-    assert half.fingerprint.endswith(":classifier:softmax:bfloat16:40")
+    assert half.fingerprint.endswith(":classifier:softmax:1:bfloat16:40")
     np.testing.assert_allclose(half.score(TEXTS).sum(axis=1), 1, atol=1e-6)
     several = classifier(saved(tmp_path, problem_type="multi_label_classification"))
     assert ":classifier:sigmoid:" in several.fingerprint

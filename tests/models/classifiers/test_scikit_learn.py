@@ -104,7 +104,7 @@ def test_a_file_of_skops_is_that_classifier(file: Path) -> None:
 
 def test_its_answers_are_kept_under_the_content_of_the_file(file: Path) -> None:
     found = load_classifier(file)
-    assert found.fingerprint is not None and found.fingerprint.endswith(f":scikit-learn {__version__}")
+    assert found.fingerprint is not None and found.fingerprint.endswith(f":scikit-learn {__version__}:function:1")
     copy = file.with_name("copy.SKOPS")
     copy.write_bytes(file.read_bytes())
     assert ask(found, TEXTS).scored == len(TEXTS) and ask(load_classifier(str(copy)), TEXTS).scored == 0

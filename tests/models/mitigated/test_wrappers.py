@@ -13,6 +13,7 @@ import spacy
 import torch
 
 import geobias
+from geobias.models.functions import FunctionClassifier
 from geobias.models.mitigated.mitigated_classifier import UnreadableTextWarning
 from geobias.models.mitigated.people_reader import PeopleReader
 from geobias.models.mitigated.wrappers import AveragingClassifier, BlindClassifier
@@ -140,6 +141,16 @@ def test_a_wrapper_of_a_changed_model_is_refused(tmp_path: Path) -> None:
         geobias.load_classifier(f"mitigated:{folder}")
     with pytest.raises(geobias.InputError, match=r"has no mitigation.json\. Name a folder"):
         geobias.load_classifier(f"mitigated:{tmp_path}")
+
+
+def test_a_new_version_of_the_scores_is_no_other_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dislike_poland, "fingerprint", "1", raising=False)
+    folder = geobias.save_mitigated(BlindClassifier(dislike_poland_name(), find_everybody), tmp_path / "a")
+    monkeypatch.setattr(FunctionClassifier, "version", 2)
+    assert geobias.load_classifier(f"mitigated:{folder}").fingerprint
+    monkeypatch.setattr(dislike_poland, "fingerprint", "2")
+    with pytest.raises(geobias.InputError, match="dislike_poland has changed"):
+        geobias.load_classifier(f"mitigated:{folder}")
 
 
 @pytest.mark.parametrize("key", ["placeholder", "model", "finder"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import logging
 import traceback
 from datetime import UTC, datetime, timedelta
@@ -11,18 +12,17 @@ from typing import Any
 
 import pytest
 
-from geobias.errors import GeobiasError, InputError
-from geobias.models.served import endpoint as module
-from geobias.models.served.endpoint import (
+from geobias.errors import InputError
+from geobias.models.served import connection as module
+from geobias.models.served.connection import (
     KEY_VARIABLE,
     OPENAI_KEY_VARIABLE,
     CallRefused,
     Connection,
-    Endpoint,
-    Query,
     ServerFailed,
 )
-from tests.servers import CUT, HELD, NONSENSE, SLOW, Failure, served
+from geobias.models.served.endpoint import Endpoint, Query
+from tests.servers import CUT, DRIP, HELD, NONSENSE, SLOW, Failure, Spoil, served
 
 KEY = "sk-very-secret-0123456789"
 
@@ -113,8 +113,52 @@ def test_what_is_refused_is_told_at_once(status: int) -> None:
 def test_nonsense_is_told() -> None:
     with served() as toy:
         toy.failures = lambda number: NONSENSE
-        with pytest.raises(GeobiasError, match="something other than JSON: <html>busy"):
-            Endpoint(toy.url, "toy").ask(said("A fox"))
+        with pytest.raises(ServerFailed, match=r"something other than JSON: <html>busy.*3 times"):
+            Endpoint(toy.url, "toy", retries=2).ask(said("A fox"))
+        assert len(toy.calls) == 3
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda answer: answer[:-9],
+        lambda answer: b"[" * 100_000,
+        lambda answer: gzip.compress(answer)[:40],
+        lambda answer: b"\x1f\x8b" + answer,
+    ],
+    ids=["cut off", "nested too deeply", "gzip that is cut off", "damaged gzip"],
+)
+def test_an_answer_that_cannot_be_read_is_asked_for_again(spoil: Spoil) -> None:
+    with served() as toy:
+        toy.failures = lambda number: spoil if number <= 2 else None
+        assert Endpoint(toy.url, "toy").ask(said("A fox")).startswith("A fox")
+        assert len(toy.calls) == 3
+
+
+def test_a_compressed_answer_is_read() -> None:
+    with served() as toy:
+        toy.failures = lambda number: gzip.compress
+        assert Endpoint(toy.url, "toy").ask(said("A fox")).startswith("A fox")
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_no_more_is_read_than_an_answer_may_have(compress: Spoil, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blanks after the answer, which do not change it."""
+    monkeypatch.setattr(module, "MOST_BYTES", 2**20)
+    with served() as toy:
+        toy.failures = lambda number: lambda answer: compress(answer + b" " * 2**20)
+        with pytest.raises(ServerFailed, match="more than 1 MB"):
+            Endpoint(toy.url, "toy", retries=0).ask(said("A fox"))
+        toy.failures = lambda number: lambda answer: compress(answer + b" " * 2**19)
+        assert Endpoint(toy.url, "toy").ask(said("A fox")).startswith("A fox")
+
+
+def test_an_answer_that_drips_in_is_not_waited_for() -> None:
+    """Each byte comes in time, the whole answer does not."""
+    with served() as toy:
+        toy.failures = lambda number: DRIP
+        with pytest.raises(ServerFailed, match=r"did not answer within 0\.5 s"):
+            Endpoint(toy.url, "toy", retries=0, timeout=0.5).ask(said("A fox"))
 
 
 def test_answers_come_as_they_are_ready_and_few_are_asked_at_once() -> None:
@@ -222,6 +266,53 @@ def test_the_key_goes_into_the_header_and_nowhere_else(
     for error in (failed, refused):
         assert KEY not in "".join(traceback.format_exception(error.value))
     assert KEY not in repr(asked) + str(vars(asked)) + caplog.text
+
+
+def test_a_key_that_comes_back_as_an_answer_is_not_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    with served() as toy:
+        escaped = KEY.replace("-", "\\u002d").encode()  # JSON has several ways to write it
+        toy.failures = lambda number: lambda answer: answer.replace(b"A fox", escaped)
+        endpoint = Endpoint(toy.url, "toy", retries=0)
+        assert endpoint.ask(said("A fox")).startswith("***")
+
+        async def misread(line: Connection) -> Any:
+            return await line.post(
+                "completions", {"prompt": "A fox", "logprobs": 1, "echo": True}, lambda answer: {}[0]
+            )
+
+        with pytest.raises(ServerFailed, match=r"cannot be read.*\*\*\*") as failed:
+            endpoint.ask(misread)
+        toy.failures = lambda number: lambda answer: answer[:40].replace(b"A fox", KEY.encode())
+        with pytest.raises(ServerFailed, match="other than JSON") as not_json:
+            endpoint.ask(said("A fox"))
+    for error in (failed, not_json):
+        assert KEY not in "".join(traceback.format_exception(error.value))
+
+
+@pytest.mark.parametrize(
+    ("url", "warns"),
+    [
+        ("http://models.example.org/v1", True),
+        ("http://192.168.0.7:8000/v1", True),
+        ("https://models.example.org/v1", False),
+        ("http://localhost:8000/v1", False),
+        ("http://127.0.0.2/v1", False),
+        ("http://[::1]:8000/v1", False),
+    ],
+)
+def test_a_key_that_others_can_read_on_the_way_is_warned_of_once(
+    url: str, warns: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    module.warn_about_key.cache_clear()
+    Connection(Endpoint(url, "toy"))
+    assert caplog.text == ""  # there is no key
+    module.warn_about_key.cache_clear()
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    for _ in range(3):
+        Connection(Endpoint(url, "toy"))
+    assert len(caplog.records) == warns and KEY not in caplog.text
+    assert not warns or KEY_VARIABLE in caplog.text
 
 
 def test_a_missing_key_is_named() -> None:

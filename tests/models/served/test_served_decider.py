@@ -16,7 +16,8 @@ from geobias.models.deciders.decider import CHOICE_ANSWERS, YES_NO_ANSWERS, Answ
 from geobias.models.deciders.lm_decider import LMDecider
 from geobias.models.deciders.served_decider import ServedDecider, sum_spellings
 from geobias.models.load import load_decider
-from geobias.models.served.endpoint import CallRefused, Endpoint, ServerFailed
+from geobias.models.served.connection import CallRefused, ServerFailed
+from geobias.models.served.endpoint import Endpoint
 from tests.servers import Toy, served, tokenise
 
 DOGS = AnswerSet("yes_no", ("dog", "cat"), "Choose.")
@@ -71,7 +72,7 @@ def test_an_article_is_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     decider = ServedDecider(Endpoint("http://localhost:1/v1", "toy"), CHOICE_ANSWERS)
     decider.candidates = 20
 
-    async def get_candidates(*_: Any) -> Any:
+    async def get_candidates(*_: Any, required: bool) -> Any:
         return ranked
 
     monkeypatch.setattr(decider, "_get_candidates", get_candidates)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,15 +18,19 @@ import pytest
 from geobias.engine.ask import ask
 from geobias.errors import GeobiasError, InputError
 from geobias.models.classifiers.prompted import PromptedClassifier, make_prompt
+from geobias.models.deciders.decider import AnswerSet
+from geobias.models.deciders.served_decider import ServedDecider
 from geobias.models.scorer import ModelIdentity, Scorer
-from geobias.models.served import endpoint as calls
+from geobias.models.served import connection as calls
+from geobias.models.served.chat_classifier import ServedClassifier
 from geobias.models.served.completions import read_echo
-from geobias.models.served.endpoint import Endpoint, ServerFailed
+from geobias.models.served.connection import ServerFailed
+from geobias.models.served.endpoint import Endpoint
 from geobias.models.served.likelihoods import PROBES, NoLikelihoods
 from geobias.models.served.served_lm import ServedLM
 from geobias.texts.templates import mark
 from tests.conftest import posix_only
-from tests.servers import BEGIN, Toy, served, tokenise
+from tests.servers import BEGIN, Spoil, Toy, served, tokenise
 
 TEXTS = [
     "People in France are kind.",
@@ -142,6 +147,62 @@ def test_a_server_that_cannot_be_dictated_to_is_refused() -> None:
         toy.deaf = True
         with pytest.raises(NoLikelihoods, match="do not stand at their own tokens, and it cannot score them"):
             model(toy).scorer().score(TEXTS)
+
+
+def spoil_numbers(number: bytes) -> Spoil:
+    return lambda answer: re.sub(rb"-\d+\.\d+", number, answer)
+
+
+SPOILS: dict[str, Spoil] = {
+    "NaN": spoil_numbers(b"NaN"),
+    "minus infinity": spoil_numbers(b"-Infinity"),
+    "800": spoil_numbers(b"800"),
+    "many digits": spoil_numbers(b"-1" + b"0" * 400),
+    "cut off": lambda answer: answer[:-20],
+    "no choices": lambda answer: b'{"choices": []}',
+    "no numbers": lambda answer: answer.replace(b"logprob", b"other"),
+}
+
+
+def make_scorer(toy: Toy, use: str) -> Scorer:
+    endpoint = Endpoint(toy.url, "toy", retries=2, concurrency=1)
+    if use == "classifier":
+        words = {"good": "positive", "bad": "negative"}
+        return ServedClassifier(endpoint, "Is this positive or negative? {text}", words)
+    if use == "decider":
+        return ServedDecider(endpoint, AnswerSet("yes_no", ("dog", "cat"), "Choose."))
+    return ServedLM(endpoint).scorer()
+
+
+USES = [("plain", "likelihoods"), ("llama-cpp-python", "likelihoods"), ("chat", "classifier"), ("chat", "decider")]
+
+
+@pytest.mark.parametrize(("like", "use"), USES)
+@pytest.mark.parametrize("spoil", SPOILS.values(), ids=SPOILS)
+def test_what_cannot_be_read_is_asked_again_and_then_the_fault_of_the_server(
+    like: str, use: str, spoil: Spoil, own_store: Path
+) -> None:
+    """Nothing of it is kept, so that the same scorer works once the server is well again."""
+    with served(like) as toy:
+        expected, scorer = make_scorer(toy, use).score(TEXTS), make_scorer(toy, use)
+        assert scorer.fingerprint
+        before = len(toy.calls)
+        toy.failures = lambda number: spoil
+        with pytest.raises(ServerFailed, match=f"The server at {toy.url} returned.* 3 times") as failure:
+            ask(scorer, TEXTS)
+        assert len(toy.calls) - before >= 3 and "Remove" not in str(failure.value)
+        assert not list(own_store.rglob("*.parquet"))
+        toy.failures = lambda number: spoil if number % 2 else None
+        np.testing.assert_array_equal(ask(scorer, TEXTS).scores, expected)
+
+
+@pytest.mark.parametrize("spoil", [SPOILS["NaN"], SPOILS["cut off"]], ids=["NaN", "cut off"])
+@pytest.mark.parametrize(("like", "use"), USES)
+def test_a_probe_that_cannot_be_read_says_nothing_about_the_server(like: str, use: str, spoil: Spoil) -> None:
+    with served(like) as toy:
+        fingerprint = make_scorer(toy, use).fingerprint
+        toy.failures = lambda number: spoil if number % 2 else None
+        assert make_scorer(toy, use).fingerprint == fingerprint
 
 
 def test_numbers_that_are_none_are_refused() -> None:

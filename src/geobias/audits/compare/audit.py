@@ -80,6 +80,7 @@ class CompareStudy(Study[Scorer, Runs, CompareResult]):
             settings=self.settings(),
             models=list_compared_models(answers, comparisons),
             comparisons=comparisons,
+            nondeterministic_models=[model for run in answers for model in run.result.nondeterministic_models],
             work={"models_asked": 0},
         )
 

@@ -82,7 +82,7 @@ def _represent(identity: ModelIdentity, names: Sequence[str]) -> np.ndarray:
         raise InputError(
             f"{error} If the run used a relative path, change to the folder where it was started."
         ) from None
-    if model.scorer(identity.score).fingerprint != identity.fingerprint:
+    if model.fingerprint != (identity.fingerprint or "").split(":")[0]:  # of the weights, whatever their scores
         raise InputError(f"{identity.name} has changed since this run. Run `geobias regions` again.")
     points = model.representations(names)
     empty = [name for name, point in zip(names, points, strict=True) if np.isnan(point).any()]

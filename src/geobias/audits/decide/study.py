@@ -17,6 +17,7 @@ from geobias.audits.decide.result import DecideResult, DecideSettings
 from geobias.audits.plan import Plan, timed
 from geobias.audits.served_models import Served, Workload, agree, workload
 from geobias.audits.study import RunOptions, Study
+from geobias.engine.answer_checks import count_checks
 from geobias.errors import InputError
 from geobias.measures.crossed_variance import CrossedVariance
 from geobias.measures.decisions import average_situations, smallest_effect, summarise_countries
@@ -205,10 +206,12 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         models = self.load(self.options.device, self.options.dtype)
         design, blocks = self.design, [self.design.texts(way) for way in self.design.origin]
         others = sum(len(texts) for _, texts in self.design.list_questions()) - sum(map(len, blocks))
-        steps = [
-            timed(model.identity().name, model.deciders[YES_NO], blocks[0], besides=sum(map(len, blocks[1:])) + others)
-            for model in models
-        ]
+        others += sum(map(len, blocks[1:]))
+        steps = []
+        for model in models:
+            checks = sum(count_checks(each, others) for kind, each in model.deciders.items() if kind != YES_NO)
+            name, decider = model.identity().name, model.deciders[YES_NO]
+            steps.append(timed(name, decider, blocks[0], besides=others + checks))
         counts = design.count()
         about = (
             f"{counts.cases:,} cases with {counts.yes_helps + counts.yes_harms:,} yes/no questions, {counts.numbers:,} "
@@ -251,7 +254,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
             answers = ANSWER_SETS[kind]
             part = workload(texts, answers.columns, [], name=served.model, each=len(answers.message) + system)
             calls = max(self._samples, sum(len(answers.spellings(word)) for word in answers.words))
-            total += Workload(part.texts * calls, part.tokens * calls, part.known)
+            total += part.add_checks(calls)
         return total
 
 

@@ -66,8 +66,9 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
             lm = ServedLM(served.endpoint(), begin=served.begin)
             fingerprints = lm.known_fingerprints(options.perplexity or lm.perplexity_method)[:1]
             renamed = design.counterfactuals.part(range(len(design.named)), options.perplexity_draws)
-            for texts in (design.texts.texts, renamed):
-                load += workload(texts, (LOG_LIKELIHOOD, "tokens"), fingerprints, name=served.model)
+            texts = (design.texts.texts, renamed)
+            loads = [workload(each, (LOG_LIKELIHOOD, "tokens"), fingerprints, name=served.model) for each in texts]
+            load += (loads[0] + loads[1]).add_checks()
         return load
 
     def ask(self, scorers: Sequence[Classifier]) -> tuple[ClassifierAnswers, ...]:

@@ -233,7 +233,7 @@ class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):
         total = Workload(design.added_texts, design.added_texts * len(sentences[0]) // LETTERS_A_TOKEN)
         for texts in (sentences, mark_names(design.region_names, scorer)):
             total += workload(texts, scorer.columns, known, name=f"{lm.name} {scorer.method}")
-        return total
+        return total.add_checks()
 
 
 def connect(served: Served, total: Workload) -> ServedLM:

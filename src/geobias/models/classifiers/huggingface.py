@@ -40,6 +40,8 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
 
     auto_class = transformers.AutoModelForSequenceClassification
     kind = "classifier"
+    version = 1  # as of a `LanguageScorer`
+    has_digest = True
     takes_everything = True
 
     def __init__(
@@ -58,7 +60,8 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
             multi_label = config.problem_type == "multi_label_classification"
         self.multi_label = multi_label or len(self.labels) == 1
         output = "sigmoid" if self.multi_label else "softmax"
-        self.fingerprint = f"{fingerprint}:classifier:{output}:{self.dtype}:{self.max_length}{self.fast.identity}"
+        settings = f"{output}:{self.version}:{self.dtype}:{self.max_length}{self.fast.identity}"
+        self.fingerprint = f"{fingerprint}:classifier:{settings}"
         # XLNet and Funnel have token types of their own; other models assume zeros, or have none.
         self.has_token_types = any(self.encode([PROBE])[0][0].type_ids)
         # Causal models read the last token that is not padding, and refuse a batch if no padding token is set.

@@ -106,6 +106,7 @@ def require_prompt(prompt: Prompt | None, name: str) -> Prompt:
 class PromptedClassifier(PromptReader, Classifier):
     """A language model and a prompt. The column "cut" counts the tokens cut off the text inside the prompt."""
 
+    version = 1  # of what is made of the language model's scores, which have a version of their own
     is_prompted = True
     lm: AnyLanguageModel
 
@@ -144,7 +145,7 @@ class PromptedClassifier(PromptReader, Classifier):
 
     def _fingerprint(self, lm_fingerprint: str) -> str:
         settings = (self.uses_chat_template, self.before, self.after, dict(self.prompt.words), self.prompt.calibrate)
-        return f"{lm_fingerprint}:prompted:{hashlib.sha256(repr(settings).encode()).hexdigest()[:32]}"
+        return f"{lm_fingerprint}:prompted:{self.version}:{hashlib.sha256(repr(settings).encode()).hexdigest()[:32]}"
 
     def _split_prompt(self) -> tuple[str, str]:
         """Return the prompt before the text, and between the text and the label's word."""

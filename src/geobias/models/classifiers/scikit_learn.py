@@ -28,7 +28,8 @@ class EstimatorClassifier(FunctionClassifier):
     def __init__(self, estimator: Any, *, name: str | None = None, fingerprint: str | None = None) -> None:
         name = name or type(estimator).__name__
         super().__init__(_PredictProba(estimator, name), name=name)
-        self.fingerprint = fingerprint
+        self.has_digest = fingerprint is not None
+        self.fingerprint = None if fingerprint is None else f"{fingerprint}:function:{self.version}"
 
 
 class _PredictProba:

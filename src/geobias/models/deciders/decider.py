@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.scorer import Scorer
+from geobias.models.scorer import LOG_P, SAMPLES, Scorer
 from geobias.texts.scenarios import CHOICE, NUMBER, YES_NO
 
-SAMPLES, REFUSALS = "samples", "refusals"
+REFUSALS = "refusals"
 HALF_AN_ANSWER = 0.5  # added to each count, so that log-odds of counts are finite (Haldane 1956, Anscombe 1956)
 REFUSAL_LETTERS = 300  # where a refusal is looked for
 _REFUSAL = re.compile(
@@ -46,7 +46,7 @@ class AnswerSet:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (SAMPLES, REFUSALS, *(f"log_p({word})" for word in self.words))
+        return (SAMPLES, REFUSALS, *(f"{LOG_P}{word})" for word in self.words))
 
     @property
     def template(self) -> str:

@@ -20,6 +20,7 @@ class FunctionDecider(FunctionScorer, Decider):
     between two answers the probability of the first. Words count as one answer that never varies.
     """
 
+    version = 1
     expected_answer = "an answer for each text: words, a mapping from answers to probabilities, or p(first answer)"
 
     def __init__(

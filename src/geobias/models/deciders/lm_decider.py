@@ -31,6 +31,7 @@ ANSWER_METHOD = "answer"  # of encoder-decoders, which write the answer by itsel
 class LMDecider(PromptReader, Decider):
     """A language model and the answers to choose from."""
 
+    version = 1  # of what is made of the language model's scores, which have a version of their own
     lm: AnyLanguageModel
 
     def __init__(self, lm: AnyLanguageModel, answers: AnswerSet, *, system: str | None = None) -> None:
@@ -119,4 +120,4 @@ class LMDecider(PromptReader, Decider):
 
     def _fingerprint(self, lm_fingerprint: str) -> str:
         settings = (self.uses_chat_template, self.before, self.after, self.end, self.answers.words, self.continuations)
-        return f"{lm_fingerprint}:decider:{hashlib.sha256(repr(settings).encode()).hexdigest()[:32]}"
+        return f"{lm_fingerprint}:decider:{self.version}:{hashlib.sha256(repr(settings).encode()).hexdigest()[:32]}"

@@ -24,20 +24,20 @@ from typing import Any
 
 import numpy as np
 
-from geobias.errors import GeobiasError, InputError
+from geobias.errors import InputError
 from geobias.models.deciders.decider import AnswerSet, Decider, count_answers
 from geobias.models.deciders.lm_decider import LOG_ODDS, LMDecider
 from geobias.models.prompt_reader import TEXT
 from geobias.models.scorer import ModelIdentity, ScoreBlock, StreamingScorer
-from geobias.models.served.completions import read_choices, read_generated
-from geobias.models.served.endpoint import CallFailed, CallRefused, Connection, Endpoint
+from geobias.models.served.completions import read_choices, read_first_token
+from geobias.models.served.connection import CallFailed, CallRefused, Connection, UnreadableAnswer
+from geobias.models.served.endpoint import Endpoint
 from geobias.models.served.likelihoods import FAILED, REFUSED, NoLikelihoods
 from geobias.models.served.served_lm import ServedLM
 from geobias.models.served.server_identity import candidate_distance, known_models, recognise_model
 
 CHAT = "chat/completions"
 CANDIDATES = (500, 20, 5)  # asked for; servers allow different numbers
-SPELLINGS_RULE = 2  # raise it when `sum_spellings` changes, so that stored scores of the old rule are not used
 SAMPLED = 0  # in place of a number of candidates
 DEFAULT_SAMPLES, FEWEST_SAMPLES = 20, 2  # one sample would say nothing about its own error
 ANSWER_TOKENS = 24  # enough to tell an answer from a refusal
@@ -50,6 +50,7 @@ Candidates = Sequence[tuple[str, float]]
 class ServedDecider(StreamingScorer, Decider):
     """A chat model behind an endpoint. It is probed at the first use: whether it returns log-probabilities."""
 
+    version = 2  # raised whenever a change of the code changes what is stored
     paid = True
 
     def __init__(
@@ -110,38 +111,48 @@ class ServedDecider(StreamingScorer, Decider):
         return np.array([position]), np.array([await decide(text, connection)])
 
     async def _decide(self, text: str, connection: Connection) -> np.ndarray:
-        candidates = await self._get_candidates(text, self.candidates, connection)
-        if not candidates:
-            raise GeobiasError(f"The server at {self.endpoint.url} returned no log-probabilities this time. Try again.")
+        candidates = await self._get_candidates(text, self.candidates, connection, required=True) or ()
         log_p = [sum_spellings(candidates, self.answers.spellings(word)) for word in self.answers.words]
         return np.array([0, 0, *(candidates[-1][1] if number is None else number for number in log_p)])
 
     async def _sample(self, text: str, connection: Connection) -> np.ndarray:
         """Count sampled answers. Each is a call of its own: not every server returns several at once."""
         body = {"messages": self._messages(text), "max_tokens": ANSWER_TOKENS, "temperature": 1}
-        replies = await asyncio.gather(*(connection.post(CHAT, body) for _ in range(self.samples)))
-        return count_answers(self.answers, [self._read_content(reply) for reply in replies])
+        replies = (connection.post(CHAT, body, _read_content) for _ in range(self.samples))
+        return count_answers(self.answers, await asyncio.gather(*replies))
 
-    async def _get_candidates(self, text: str, count: int, connection: Connection) -> Candidates | None:
-        """Return the candidates for the first token of the answer; None if the server names none."""
+    async def _get_candidates(
+        self, text: str, count: int, connection: Connection, *, required: bool = False
+    ) -> Candidates | None:
+        """Return the candidates for the first token of the answer; None if the server names none.
+
+        If they are `required`, the server has named candidates before: an answer without them is asked for again.
+        """
+
+        def read(answer: Any) -> Candidates | None:
+            token = read_first_token(answer)
+            if required and not (token and token.candidates):
+                raise UnreadableAnswer("returned no log-probabilities this time")
+            return token.candidates or None if token else None
+
         options = {"logprobs": True, "top_logprobs": count, "max_tokens": 1, "temperature": 0}
-        reply = await connection.post(CHAT, {"messages": self._messages(text), **options})
-        generated = read_generated(read_choices(reply, 1)[0])
-        return generated[0].candidates or None if generated else None
+        candidates: Candidates | None = await connection.post(CHAT, {"messages": self._messages(text), **options}, read)
+        return candidates
 
     def _messages(self, text: str) -> list[dict[str, str]]:
         system = [{"role": "system", "content": self.system}] if self.system else []
         return [*system, {"role": "user", "content": self.answers.message.replace(TEXT, text)}]
 
-    def _read_content(self, reply: Any) -> str:
-        [choice] = read_choices(reply, 1)
-        message = choice.get("message") or {}
-        return str(message.get("content") or message.get("refusal") or "")
-
     def _fingerprint(self, model_digest: str) -> str:
         samples = self.samples if self.candidates == SAMPLED else 0
         settings = json.dumps([self.answers.words, self.answers.instruction, self.system, samples])
-        return f"{model_digest}:{hashlib.sha256(settings.encode()).hexdigest()[:16]}:decider:served:{SPELLINGS_RULE}"
+        return f"{model_digest}:{hashlib.sha256(settings.encode()).hexdigest()[:16]}:decider:served:{self.version}"
+
+
+def _read_content(reply: Any) -> str:
+    [choice] = read_choices(reply, 1)
+    message = choice.get("message") or {}
+    return str(message.get("content") or message.get("refusal") or "")
 
 
 def sum_spellings(candidates: Candidates, spellings: Sequence[str]) -> float | None:

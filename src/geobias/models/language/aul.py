@@ -24,6 +24,8 @@ class AULScorer(MaskedScorer):
     of HERB (Li et al. 2022).
     """
 
+    version = 1
+
     def _total(self, texts: EncodedTexts, batch: np.ndarray) -> np.ndarray:
         ids, counted = texts.ids.take(batch), texts.counted.take(batch)
         rows, positions = np.nonzero(counted)
@@ -41,6 +43,8 @@ class AULAScorer(MaskedScorer):
     where a_i is the mean attention to token i over all layers, heads and tokens of the sentence. Kaneko and Bollegala
     2022.
     """
+
+    version = 1
 
     def __init__(self, lm: MaskedLM, method: str) -> None:
         super().__init__(lm, method)

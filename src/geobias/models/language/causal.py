@@ -40,6 +40,7 @@ class CausalScorer(LanguageScorer):
     mean(S) = 1/|S| * sum_i log P(w_i | w_1 ... w_{i-1})
     """
 
+    version = 1
     lm: CausalLM
 
     def __init__(self, lm: CausalLM, method: str) -> None:
@@ -83,6 +84,7 @@ class CausalSumScorer(CausalScorer):
     sum(S) = sum_i log P(w_i | w_1 ... w_{i-1})
     """
 
+    version = 1
     is_sum = True
 
 
@@ -94,6 +96,7 @@ class CausalConditionalScorer(CausalScorer):
     What stands after the marked part changes nothing.
     """
 
+    version = 1
     needs_mark = True
     looks_back_only = True
 

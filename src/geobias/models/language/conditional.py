@@ -19,6 +19,7 @@ class MaskedConditionalScorer(PLLScorer):
     of reading, as in the pseudo-log-likelihood PLL-word of Kauf and Ivanova 2023, for any marked part.
     """
 
+    version = 1
     needs_mark = True
 
     def _mask_ends(self, tokens: Tokens, counted: np.ndarray) -> np.ndarray:

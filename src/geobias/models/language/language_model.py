@@ -180,7 +180,9 @@ class LanguageScorer(MethodScorer):
     """One score of one language model; columns: the score, tokens that count, unknown ones, tokens cut off."""
 
     lm: LanguageModel
+    version: ClassVar[int]  # raised whenever a change of the code changes the score; stored scores are of one version
     columns = LIKELIHOOD_COLUMNS
+    has_digest = True
     takes_everything = True
     needs_mask = False  # whether the model must have a mask token
     is_sum = False  # whether the score is the sum of log P over the tokens that count, and not their mean
@@ -196,7 +198,9 @@ class LanguageScorer(MethodScorer):
     def fingerprint(self) -> str | None:
         """What scores are stored under; None for a model that is being trained."""
         lm = self.lm
-        return None if lm.trained_on else f"{lm.fingerprint}:{self.method}:{lm.dtype}:{lm.max_length}{lm.fast.identity}"
+        if lm.trained_on:
+            return None
+        return f"{lm.fingerprint}:{self.method}:{self.version}:{lm.dtype}:{lm.max_length}{lm.fast.identity}"
 
     @property
     def fast_parts(self) -> tuple[str, ...]:

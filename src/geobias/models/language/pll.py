@@ -18,6 +18,7 @@ class PLLScorer(MaskedScorer):
     Salazar et al. 2020, "Masked Language Model Scoring" (there as a sum).
     """
 
+    version = 1
     needs_mask = True
 
     def _mask_ends(self, tokens: Tokens, counted: np.ndarray) -> np.ndarray:
@@ -59,6 +60,8 @@ class PLLWordScorer(PLLScorer):
 
     Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model Scoring" (there PLL-word-l2r, as a sum).
     """
+
+    version = 1
 
     def _mask_ends(self, tokens: Tokens, counted: np.ndarray) -> np.ndarray:
         place = tokens.ids.place

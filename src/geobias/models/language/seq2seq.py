@@ -46,6 +46,7 @@ class Seq2SeqScorer(LanguageScorer):
     This is what HERB (Li et al. 2022) computes for BART. Other scores differ in what is read, written and counted.
     """
 
+    version = 1
     lm: Seq2SeqLM
 
     def _exchange(self, encoding: Any, start: int, end: int) -> Exchange:
@@ -73,6 +74,7 @@ class Seq2SeqMeanScorer(Seq2SeqScorer):
     mean(S) = 1/|S| * sum_i log P(w_i | mask, w_1 ... w_{i-1})
     """
 
+    version = 1
     needs_mask = True
 
     def _exchange(self, encoding: Any, start: int, end: int) -> Exchange:
@@ -91,6 +93,7 @@ class Seq2SeqMeanScorer(Seq2SeqScorer):
 class Seq2SeqSumScorer(Seq2SeqMeanScorer):
     """The sum in place of the mean: log P of the whole sentence."""
 
+    version = 1
     is_sum = True
 
 
@@ -100,6 +103,7 @@ class Seq2SeqConditionalScorer(Seq2SeqMeanScorer):
     conditional(S) = 1/n * sum_i log P(d_i | S with D masked, what is written before d_i)
     """
 
+    version = 1
     needs_mark = True
 
 
@@ -109,6 +113,7 @@ class Seq2SeqAnswerScorer(Seq2SeqScorer):
     answer(S) = 1/n * sum_i log P(d_i | the text before D, d_1 ... d_{i-1})
     """
 
+    version = 1
     needs_mark = True
 
     def _prepare(self, texts: list[str]) -> ExchangedTexts:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from geobias.models.classifiers.any_classifier import make_classifier
-from geobias.models.entity_finders import EMBEDDED_FINDER
+from geobias.models.entity_finders import EMBEDDED_FINDER, FunctionFinder
 from geobias.models.mitigated.people_reader import PeopleReader
 from geobias.models.scorer import (
     UNREADABLE,
@@ -50,6 +50,7 @@ class MitigatedClassifier(StreamingScorer, Classifier):
     """
 
     method: ClassVar[str]
+    version: ClassVar[int] = 1  # raised whenever a change of the code changes what the classifier reads
     takes_everything = True
 
     def __init__(
@@ -63,6 +64,7 @@ class MitigatedClassifier(StreamingScorer, Classifier):
         self.name = name or f"{self.classifier.name} ({self.label})"
         self.multi_label, self.base, self.lm = self.classifier.multi_label, self.classifier.base, self.classifier.lm
         self.paid, self.is_prompted = self.classifier.paid, self.classifier.is_prompted
+        self.has_digest = self.classifier.has_digest and not isinstance(self.reader.finder, FunctionFinder)
         self.notes = (*self.classifier.notes, *self._describe_finder())
         self._read_labels()
 
@@ -81,7 +83,7 @@ class MitigatedClassifier(StreamingScorer, Classifier):
         parts = (self.classifier.fingerprint, self.reader.finder.fingerprint)
         if None in parts:
             return None
-        content = repr((parts, sorted(self.settings.items())))
+        content = repr((parts, sorted(self.settings.items()), self.version))
         return f"mitigated:{hashlib.blake2b(content.encode(), digest_size=16).hexdigest()}"
 
     @property

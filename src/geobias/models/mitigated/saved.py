@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -141,8 +142,9 @@ def _read_precision(classifier: Classifier) -> str | None:
 
 
 def _weights_digest(fingerprint: str | None) -> str | None:
-    """A fingerprint without the precision and the device, which may differ between machines."""
-    return None if fingerprint is None else fingerprint.split(":classifier:")[0]
+    """A fingerprint without precision, device and version of the scores, which may differ between machines."""
+    endings = r"(?<=^[0-9a-f]{32}):classifier:.*|:function(:\d+)?$"
+    return None if fingerprint is None else re.sub(endings, "", fingerprint)
 
 
 def _read_settings(folder: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +26,9 @@ from geobias.errors import InputError
 from geobias.models.classifiers.prompted import Prompt
 from geobias.models.prompt_reader import TEXT
 from geobias.models.scorer import Classifier, ModelIdentity, ScoreBlock, StreamingScorer, probability_columns
-from geobias.models.served.completions import read_choices, read_generated
-from geobias.models.served.endpoint import CallRefused, Connection, Endpoint
+from geobias.models.served.completions import read_first_token
+from geobias.models.served.connection import CallRefused, Connection, UnreadableAnswer
+from geobias.models.served.endpoint import Endpoint
 from geobias.models.served.likelihoods import REFUSED
 from geobias.models.served.server_identity import candidate_distance, known_models, recognise_model
 
@@ -83,6 +85,7 @@ class ServedClassifier(Classifier, StreamingScorer):
     >>> geobias.audit_names(classifier, "reviews.csv", out="runs/chat")  # doctest: +SKIP
     """
 
+    version = 1
     paid = True
     is_prompted = True
 
@@ -183,25 +186,36 @@ class ServedClassifier(Classifier, StreamingScorer):
 
     def _fingerprint(self, model_digest: str) -> str:
         words = hashlib.sha256(json.dumps(self.words).encode()).hexdigest()[:16]
-        return f"{model_digest}:{words}:words:served"
+        return f"{model_digest}:{words}:words:served:{self.version}"
 
     async def _classify(self, position: int, text: str, route: Route, connection: Connection) -> ScoreBlock:
-        row = self._row(await self._get_candidates(text, route, connection), text)
+        row = self._row(await self._get_candidates(text, route, connection, required=True), text)
         return np.array([position]), np.array([[*row, 0.0]])
 
-    async def _get_candidates(self, text: str, route: Route, connection: Connection) -> Candidates:
-        """Return the candidates for the first token of the answer."""
+    async def _get_candidates(
+        self, text: str, route: Route, connection: Connection, *, required: bool = False
+    ) -> Candidates:
+        """Return the candidates for the first token of the answer.
+
+        If they are `required`, the server has named candidates before: an answer without them is asked for again.
+        """
         path, count = route
         question = self.prompt.template.replace(TEXT, text)
         if path == CHAT:
             body = {"messages": [{"role": "user", "content": question}], "logprobs": True, "top_logprobs": count}
         else:
             body = {"prompt": question, "logprobs": count}
-        answer = await connection.post(path, {**body, "max_tokens": 1, "temperature": 0})
-        generated = read_generated(read_choices(answer, 1)[0])
-        if not generated or not generated[0].candidates:
+
+        def read(answer: Any) -> Candidates:
+            token = read_first_token(answer)
+            if token and token.candidates:
+                return token.candidates
+            if required:
+                raise UnreadableAnswer("returned no log-probabilities this time")
             raise NoCandidates(f"The server at {self.endpoint.url} returns no log-probabilities with {path}.")
-        return generated[0].candidates
+
+        candidates: Candidates = await connection.post(path, {**body, "max_tokens": 1, "temperature": 0}, read)
+        return candidates
 
     def _row(self, candidates: Candidates, text: str) -> np.ndarray:
         """Return p(label) for each label; zeros if none is among the candidates."""

@@ -2,6 +2,8 @@
 
 Servers show tokens differently: some put one before the text that was not sent (`<s>`), some leave out one that was
 sent, some generate one more. All of these are tried, and the one that spells the text is used.
+
+What is not an answer raises `UnreadableAnswer`, or the error that Python gives for it: `Connection.post` asks again.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from geobias.errors import GeobiasError
+from geobias.models.served.connection import UnreadableAnswer
 
 PARTIAL_CHARACTER = "\ufffd"  # what a server writes for a part of a character
 SPACE_MARK = "\u2581"  # how some tokenizers write a space
@@ -39,33 +41,42 @@ class GeneratedToken:
 
 def read_choices(answer: Any, count: int) -> list[dict[str, Any]]:
     """Return the answers to so many prompts, in the order of the prompts."""
-    try:
-        choices = sorted(answer["choices"], key=lambda choice: choice.get("index", 0))
-    except (TypeError, KeyError, AttributeError):
-        raise GeobiasError(f"The server's response has no choices ({str(answer)[:100]}).") from None
+    choices = sorted(answer["choices"], key=lambda choice: choice.get("index", 0))
     if len(choices) != count:
-        raise GeobiasError(f"The server returned {len(choices)} answers to {count} prompt(s).")
+        raise UnreadableAnswer(f"returned {len(choices)} answers to {count} prompt(s)")
     return choices
+
+
+def read_first_token(answer: Any) -> GeneratedToken | None:
+    """Return the first token of the answer to one prompt; None if it has no log-probabilities."""
+    return next(iter(read_generated(read_choices(answer, 1)[0])), None)
 
 
 def read_generated(choice: dict[str, Any]) -> list[GeneratedToken]:
     """Return the tokens that the server generated; an empty list if it gives no log-probabilities."""
     logprobs = choice.get("logprobs") or {}
-    try:
-        if chat := logprobs.get("content"):
-            tokens, numbers = [entry["token"] for entry in chat], [entry["logprob"] for entry in chat]
-            tops = [{top["token"]: top["logprob"] for top in entry.get("top_logprobs") or ()} for entry in chat]
-        else:
-            tokens, numbers = logprobs.get("tokens") or [], logprobs.get("token_logprobs") or []
-            tops = logprobs.get("top_logprobs") or [None] * len(tokens)
-        return [GeneratedToken(*entry) for entry in zip(tokens, map(float, numbers), map(_rank, tops), strict=True)]
-    except (TypeError, KeyError, ValueError, AttributeError):
-        raise GeobiasError(f"Cannot read the server's log-probabilities: {str(logprobs)[:100]}.") from None
+    if chat := logprobs.get("content"):
+        tokens, numbers = [entry["token"] for entry in chat], [entry["logprob"] for entry in chat]
+        tops = [{top["token"]: top["logprob"] for top in entry.get("top_logprobs") or ()} for entry in chat]
+    else:
+        tokens, numbers = logprobs.get("tokens") or [], logprobs.get("token_logprobs") or []
+        tops = logprobs.get("top_logprobs") or [None] * len(tokens)
+    entries = zip(tokens, map(read_log_p, numbers), map(_rank, tops), strict=True)
+    return [GeneratedToken(str(token), log_p, candidates) for token, log_p, candidates in entries]
 
 
 def _rank(candidates: dict[str, Any] | None) -> tuple[tuple[str, float], ...]:
-    pairs = [(text, float(log_p)) for text, log_p in (candidates or {}).items()]
+    pairs = [(str(text), read_log_p(log_p)) for text, log_p in (candidates or {}).items()]
+    if pairs and max(log_p for _, log_p in pairs) == -math.inf:
+        raise UnreadableAnswer("returned candidates that are all impossible")
     return tuple(sorted(pairs, key=lambda pair: -pair[1]))
+
+
+def read_log_p(number: Any) -> float:
+    """Return a log-probability: at most 0, and minus infinity for what is impossible."""
+    if not isinstance(number, int | float) or not number < ROUNDING:  # False for NaN
+        raise UnreadableAnswer(f"returned {str(number)[:40]} as a log-probability")
+    return float(number)
 
 
 def read_echo(choice: dict[str, Any], text: str, begin: int = 0) -> list[ScoredToken] | None:
@@ -84,7 +95,7 @@ def read_echo(choice: dict[str, Any], text: str, begin: int = 0) -> list[ScoredT
     for first, last, offset in product((0, 1), (len(tokens), len(tokens) - 1), (0, begin)):
         spans = _find_spans(tokens[first:last], text, offset)
         if spans is not None:
-            log_p = _check_log_p(numbers[first:last], text)
+            log_p = _check_log_p(numbers[first:last])
             scored = [ScoredToken(*span, number) for span, number in zip(spans, log_p, strict=True)]
             return [token for token in scored if token.start < len(text)]  # a generated one may show nothing
     return None
@@ -115,9 +126,11 @@ def _find_spans(tokens: Sequence[str], text: str, offset: int) -> list[tuple[int
     return [(start, max(end, start + 1)) for start, end in spans]  # a token that shows nothing is part of the next
 
 
-def _check_log_p(numbers: Sequence[Any], text: str) -> list[float | None]:
-    """Return log-probabilities; only the first token may have none."""
-    for number in numbers[1:] if numbers[0] is None else numbers:
-        if not isinstance(number, int | float) or not (math.isfinite(number) and number < ROUNDING):
-            raise GeobiasError(f"The server returned {number!r} as a log-probability in the text {text[:60]!r}.")
-    return list(numbers)
+def _check_log_p(numbers: Sequence[Any]) -> list[float | None]:
+    """Return log-probabilities of a text's tokens, which are finite; only the first may have none."""
+    log_p: list[float | None] = [
+        None if number is None and place == 0 else read_log_p(number) for place, number in enumerate(numbers)
+    ]
+    if -math.inf in log_p:
+        raise UnreadableAnswer("returned minus infinity as the log-probability of a token in a text")
+    return log_p

@@ -1,62 +1,24 @@
-"""An OpenAI-compatible server (vLLM, llama.cpp, Ollama, ...): concurrent calls, retries and limits.
+"""An OpenAI-compatible server (vLLM, llama.cpp, Ollama, ...): how often it may be called, and several calls at a time.
 
-At most `concurrency` calls run at the same time; answers are yielded as they come. A busy server (429), a failing one
-(5xx), a late answer and a cut connection are retried, each time after a longer pause. Whatever else the server refuses
-is reported at once, in its own words.
-
-The key comes from the environment (`GEOBIAS_API_KEY`) and goes into the header of the calls, nowhere else.
+At most `concurrency` calls run at the same time; answers are yielded as they come.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import random
 import time
-from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from functools import lru_cache
-from itertools import count, islice
+from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-import httpx
-
-from geobias.errors import GeobiasError, InputError
-
-KEY_VARIABLE = "GEOBIAS_API_KEY"
-OPENAI_HOST, OPENAI_KEY_VARIABLE = "api.openai.com", "OPENAI_API_KEY"
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds; doubled from try to try
-LONGEST_WAIT = 300.0  # seconds that a server may ask to wait; above it the run ends
-MESSAGE_LENGTH = 300  # characters of a server's message
+from geobias.errors import InputError
+from geobias.models.scorer import CallLimitReached
+from geobias.models.served.connection import KEY_VARIABLE, Connection
 
 T = TypeVar("T")
-Query: TypeAlias = "Callable[[Connection], Coroutine[Any, Any, T]]"  # one call, or several that build on each other
-pause = asyncio.sleep  # a module-level name, so that tests need not wait
-read_trusted_certificates = lru_cache(httpx.create_ssl_context)  # reading them takes longer than a call
-
-
-class CallFailed(GeobiasError):
-    """A call failed; `status` is that of the server's last answer, 0 without one."""
-
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-class CallRefused(CallFailed, InputError):
-    """The server refuses a call, and would refuse it again."""
-
-
-class ServerFailed(CallFailed):
-    """The server failed at every try."""
-
-
-class CallLimitReached(InputError):
-    """All calls that the user allows have been made."""
+Query: TypeAlias = Callable[[Connection], Coroutine[Any, Any, T]]  # one call, or several that build on each other
 
 
 class Endpoint:
@@ -78,7 +40,7 @@ class Endpoint:
     max_calls : int, optional
         Highest number of calls of this object, retries included. Default: no limit.
     timeout : float, default 60.0
-        Seconds to wait for an answer.
+        Seconds to wait for a whole answer.
     retries : int, default 5
         How often to repeat a call that fails.
 
@@ -199,13 +161,18 @@ class Endpoint:
             loop.run_until_complete(connection.close(pending))
             loop.close()
 
-    async def wait_for_turn(self, *, counts: bool = True) -> None:
-        """Wait until the next call may be made, and count it.
+    def take_turn(self, *, counts: bool = True) -> float | None:
+        """Count a call that is about to be made.
 
         Parameters
         ----------
         counts : bool, default True
             Whether the call counts towards `max_calls`.
+
+        Returns
+        -------
+        float or None
+            Seconds to wait before it; None without a rate.
         """
         if counts and self.max_calls is not None and self.calls >= self.max_calls:
             raise CallLimitReached(
@@ -213,110 +180,11 @@ class Endpoint:
                 "command to resume."
             )
         self.calls += counts
-        if self.rate is not None:
-            now = time.monotonic()
-            self._next_call = max(now, self._next_call) + 1 / self.rate
-            await pause(self._next_call - 1 / self.rate - now)
-
-
-class Connection:
-    """An open connection to the server."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint = endpoint
-        self.closing = False  # something failed: calls under way may end, nothing is retried
-        self._key_variable, self._key = read_key(endpoint.url)
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        limits = httpx.Limits(max_connections=endpoint.concurrency)
-        self._client = httpx.AsyncClient(
-            headers=headers, timeout=endpoint.timeout, limits=limits, verify=read_trusted_certificates()
-        )
-
-    async def post(self, path: str, body: dict[str, Any], *, final: Sequence[int] = ()) -> Any:
-        """Return the server's answer. A status in `final` is not retried.
-
-        A path that begins with / is next to /v1. Such calls only split texts into tokens and join them, so they are not
-        counted.
-        """
-        endpoint, is_beside = self.endpoint, path.startswith("/")
-        url = endpoint.url.removesuffix("/v1") + path if is_beside else f"{endpoint.url}/{path}"
-        for retry in count():
-            await endpoint.wait_for_turn(counts=not is_beside)
-            status, wait = 0, min(FIRST_PAUSE * 2**retry, LONGEST_PAUSE) * random.uniform(0.5, 1)
-            try:
-                response = await self._client.post(url, json={"model": endpoint.model, **body})
-            except httpx.TimeoutException:
-                problem = f"did not answer within {endpoint.timeout:g} s"
-            except httpx.RequestError as error:
-                problem = f"cannot be reached or cut the connection ({self._clean(str(error) or type(error).__name__)})"
-            else:
-                status = response.status_code
-                if status < 300:
-                    return self._read_json(response)
-                if status != 429 and status < 500:
-                    raise CallRefused(self._explain_refusal(response, url), status)
-                problem = f"failed with status {status}: {self._server_message(response)}"
-                wait = max(wait, _retry_after(response))
-            if self.closing or retry >= endpoint.retries or wait > LONGEST_WAIT or status in final:
-                times = "" if retry == 0 else f", {retry + 1} times"
-                later = f" It asks to wait for {wait:.0f} s." if wait > LONGEST_WAIT else ""
-                raise ServerFailed(
-                    f"The server at {endpoint.url} {problem}{times}.{later} The answers so far are saved; run the same "
-                    "command to resume.",
-                    status,
-                )
-            await pause(wait)
-
-    async def close(self, pending: Iterable[asyncio.Task[Any]]) -> None:
-        """Close the connection, and cancel the queries that still wait."""
-        for task in pending:
-            task.cancel()
-        await asyncio.gather(*pending, return_exceptions=True)
-        await self._client.aclose()
-
-    def _read_json(self, response: httpx.Response) -> Any:
-        try:
-            return response.json()
-        except ValueError:
-            raise GeobiasError(
-                f"The server at {self.endpoint.url} returned something other than JSON: {self._clean(response.text)}"
-            ) from None
-
-    def _explain_refusal(self, response: httpx.Response, url: str) -> str:
-        status, message, address = response.status_code, self._server_message(response), self.endpoint.url
-        if status in (401, 403):
-            state = "was refused" if self._key else "is not set"
-            return f"The server at {address} requires a key (status {status}): {self._key_variable} {state}. {message}"
-        if status == 404:
-            model = self.endpoint.model
-            return f"The server has no {url} or no model {model!r} (does the URL end with /v1?): {message}"
-        return f"The server at {address} rejected the call (status {status}): {message}"
-
-    def _server_message(self, response: httpx.Response) -> str:
-        """Return the error message in the server's answer, or the whole answer."""
-        try:
-            content = response.json()
-        except ValueError:
-            return self._clean(response.text)
-        error = content.get("error", content) if isinstance(content, dict) else content
-        message = error.get("message", error) if isinstance(error, dict) else error
-        return self._clean(str(message))
-
-    def _clean(self, text: str) -> str:
-        """Return a server's text in one line, shortened, and never with the key in it."""
-        if self._key:
-            text = text.replace(self._key, "***")
-        return " ".join(text.split())[:MESSAGE_LENGTH]
-
-
-def _retry_after(response: httpx.Response) -> float:
-    """Return how many seconds the server asks to wait: its header holds a number, or the time to come back."""
-    header = response.headers.get("Retry-After", "").strip()
-    with suppress(ValueError):
-        return float(header)
-    with suppress(ValueError, TypeError):  # no header, or not a date
-        return (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
-    return 0.0
+        if self.rate is None:
+            return None
+        now = time.monotonic()
+        self._next_call = max(now, self._next_call) + 1 / self.rate
+        return self._next_call - 1 / self.rate - now
 
 
 def check_url(url: str) -> str:
@@ -335,16 +203,3 @@ def check_url(url: str) -> str:
         raise InputError(f"The endpoint{excerpt} is not a URL. Write it as http://localhost:8000/v1.")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
-
-
-def read_key(url: str) -> tuple[str, str]:
-    """Return the environment variable for this URL, and the key in it; empty if it is not set.
-
-    OpenAI's own variable is used for OpenAI only.
-    """
-    is_openai = urlsplit(url).hostname == OPENAI_HOST and KEY_VARIABLE not in os.environ
-    variable = OPENAI_KEY_VARIABLE if is_openai else KEY_VARIABLE
-    key = os.environ.get(variable, "").strip()
-    if not (key.isascii() and key.isprintable()):
-        raise InputError(f"{variable} contains invalid characters. Set it again.")
-    return variable, key

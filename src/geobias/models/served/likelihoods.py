@@ -17,11 +17,26 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from geobias.errors import GeobiasError, InputError
-from geobias.models.served.completions import GeneratedToken, ScoredToken, read_choices, read_echo, read_generated
-from geobias.models.served.endpoint import CallFailed, CallLimitReached, Connection, ServerFailed
+from geobias.models.scorer import CallLimitReached
+from geobias.models.served.completions import (
+    GeneratedToken,
+    ScoredToken,
+    read_choices,
+    read_echo,
+    read_first_token,
+    read_generated,
+)
+from geobias.models.served.connection import (
+    UNREADABLE,
+    CallFailed,
+    Connection,
+    ServerFailed,
+    UnreadableAnswer,
+)
 
 PROBES = ("The quick brown fox jumps over the lazy", "She opened the door and", "Two plus two is")
 TOLERANCE = 0.05  # nats by which servers may differ from themselves
@@ -98,7 +113,7 @@ async def _find_candidate(connection: Connection, begin: str) -> tuple[str, Gene
     for probe in PROBES:
         body = {"prompt": begin + probe, "max_tokens": 1, "temperature": 0, "logprobs": CANDIDATES}
         try:
-            [choice] = read_choices(await connection.post("completions", body, final=MISSING), 1)
+            first: GeneratedToken | None = await connection.post("completions", body, read_first_token, final=MISSING)
         except CallFailed as refusal:
             if refusal.status not in (*REFUSED, *MISSING):
                 raise
@@ -106,13 +121,11 @@ async def _find_candidate(connection: Connection, begin: str) -> tuple[str, Gene
                 f"{refusal} Likelihoods need /completions. A chat-only server can be audited as a classifier, with "
                 "--labels."
             ) from None
-        generated = read_generated(choice)
-        if not generated:
+        if first is None:
             raise NoLikelihoods(
                 f"The server at {connection.endpoint.url} returns no log-probabilities with its completions. Start it "
                 "with log-probabilities (see docs/served.md), or use another server."
             )
-        first = generated[0]
         words = [(text, log_p) for text, log_p in first.candidates if text.strip().isalpha() and text != first.text]
         if words:
             return probe, GeneratedToken(*words[-1], candidates=())
@@ -122,24 +135,29 @@ async def _find_candidate(connection: Connection, begin: str) -> tuple[str, Gene
 
 
 async def _echo(
-    connection: Connection, texts: Sequence[str], begin: int, final: Sequence[int] = ()
+    connection: Connection, texts: Sequence[str], begin: int, final: Sequence[int] = (), *, must_match: bool = False
 ) -> list[list[ScoredToken] | None]:
     """Return the tokens of each text, echoed. One token is generated too: some servers read 0 as no limit."""
     prompt = texts[0] if len(texts) == 1 else list(texts)
     body = {"prompt": prompt, "echo": True, "logprobs": 1, "max_tokens": 1, "temperature": 0}
-    choices = read_choices(await connection.post("completions", body, final=final), len(texts))
-    return [read_echo(choice, text, begin) for choice, text in zip(choices, texts, strict=True)]
+
+    def read(answer: Any) -> list[list[ScoredToken] | None]:
+        choices = read_choices(answer, len(texts))
+        echoes = [read_echo(choice, text, begin) for choice, text in zip(choices, texts, strict=True)]
+        if must_match and None in echoes:
+            text = texts[echoes.index(None)][begin:]
+            raise UnreadableAnswer(f"returned an echo that does not match the text {text[:60]!r}")
+        return echoes
+
+    echoes: list[list[ScoredToken] | None] = await connection.post("completions", body, read, final=final)
+    return echoes
 
 
 async def _use_echo(connection: Connection, begin: str) -> LikelihoodSource:
     async def score_tokens(
         connection: Connection, spans: Sequence[Span], cache: CallCache, *, final: Sequence[int] = ()
     ) -> list[list[ScoredToken]]:
-        texts = [text for text, _, _ in spans]
-        echoes = await _echo(connection, texts, len(begin), final)
-        if None in echoes:
-            text = texts[echoes.index(None)].removeprefix(begin)
-            raise GeobiasError(f"The server's echo does not match the text {text[:60]!r}.")
+        echoes = await _echo(connection, [text for text, _, _ in spans], len(begin), final, must_match=True)
         return [echo for echo in echoes if echo is not None]
 
     spans = [(begin + probe, 0, 0) for probe in PROBES]
@@ -147,13 +165,13 @@ async def _use_echo(connection: Connection, begin: str) -> LikelihoodSource:
     log_p = _collect_log_p(one_by_one)
     takes_several = False
     try:
-        together = _collect_log_p(await score_tokens(connection, spans, {}, final=FAILED))
+        together = _collect_log_p(await score_tokens(connection, spans, {}, final=(*FAILED, UNREADABLE)))
         differences = [abs(a - b) for a, b in zip(together, log_p, strict=False)]
         takes_several = len(together) == len(log_p) and sum(differences) <= TOLERANCE * len(differences)
     except CallLimitReached:
         raise
     except GeobiasError as error:  # a server that takes one text in a call refuses, fails, or answers in its own way
-        if isinstance(error, CallFailed) and error.status not in (*REFUSED, *FAILED):
+        if isinstance(error, CallFailed) and error.status not in (*REFUSED, *FAILED, UNREADABLE):
             raise
     scores_first_token = next(token for token in one_by_one[0] if token.start >= len(begin)).log_p is not None
     texts_per_call = TEXTS_PER_CALL if takes_several else 1
@@ -229,11 +247,9 @@ class Dictation:
 
     async def _split(self, connection: Connection, text: str, first: int) -> list[_Unit]:
         """Split the text from `first` on into tokens; those of one character stay together."""
-        answer = await connection.post("/extras/tokenize", {"input": text})
-        try:
-            ids = tuple(int(token) for token in answer["tokens"])
-        except (TypeError, KeyError, ValueError):
-            raise GeobiasError(f"Cannot read the server's tokens: {str(answer)[:100]}.") from None
+        ids: Ids = await connection.post(
+            "/extras/tokenize", {"input": text}, lambda answer: tuple(map(int, answer["tokens"]))
+        )
         spelled: list[tuple[int, Ids, str]] = []  # tokens before, tokens, their text
         group: Ids = ()
         for count, token in enumerate(ids, start=1):
@@ -259,8 +275,8 @@ class Dictation:
         """Return the text of these tokens; None if they end within a character, at which the server fails."""
         if ids not in self._spellings:
             try:
-                answer = await connection.post("/extras/detokenize", {"tokens": ids}, final=[500])
-                self._spellings[ids] = answer["text"] if isinstance(answer, dict) else None
+                read = itemgetter("text")
+                self._spellings[ids] = await connection.post("/extras/detokenize", {"tokens": ids}, read, final=[500])
             except ServerFailed as failure:
                 if failure.status != 500:
                     raise
@@ -280,10 +296,15 @@ async def _generate(connection: Connection, text: str, unit: _Unit) -> list[floa
     }
     if len(ids) > 1:  # a bias says nothing about the order of the tokens; a grammar does
         body["grammar"] = f"root ::= {json.dumps(spelling, ensure_ascii=False)}"
-    answer = await connection.post("completions", body)
-    [choice] = read_choices(answer, 1)
-    generated = read_generated(choice)[: len(ids)]
-    tokens_read = (answer.get("usage") or {}).get("prompt_tokens", len(unit.before))
+
+    def read(answer: Any) -> tuple[list[GeneratedToken], int]:
+        tokens_read = (answer.get("usage") or {}).get("prompt_tokens", len(unit.before))
+        generated = read_generated(read_choices(answer, 1)[0])[: len(ids)]
+        if not generated:
+            raise UnreadableAnswer("returned no log-probabilities this time")
+        return generated, tokens_read
+
+    generated, tokens_read = await connection.post("completions", body, read)
     is_complete = len(generated) == len(ids) and tokens_read == len(unit.before)
     if not is_complete or (len(ids) == 1 and generated[0].text != spelling):
         raise GeobiasError(f"The server does not return {spelling!r} after {before[-60:]!r} when it is forced to.")

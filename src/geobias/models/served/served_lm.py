@@ -19,7 +19,8 @@ from geobias.checks import describe_choices
 from geobias.errors import InputError
 from geobias.models.scorer import LOG_LIKELIHOOD, AnyLanguageModel, MethodScorer, ModelIdentity, ScoreBlock
 from geobias.models.served.completions import ScoredToken
-from geobias.models.served.endpoint import Connection, Endpoint
+from geobias.models.served.connection import Connection
+from geobias.models.served.endpoint import Endpoint
 from geobias.models.served.likelihoods import CallCache, LikelihoodSource, Span, probe_server
 from geobias.models.served.server_identity import known_models, recognise_model
 from geobias.texts.templates import unmark
@@ -101,13 +102,14 @@ class ServedLM(AnyLanguageModel):
 
 
 def make_fingerprint(model_digest: str, method: str) -> str:
-    return f"{model_digest}:{method}:served"
+    return f"{model_digest}:{method}:served:{ServedScorer.version}"
 
 
 class ServedScorer(MethodScorer):
     """One scoring method of a served model. The column `tokens` says how many tokens counted."""
 
     lm: ServedLM
+    version = 1  # raised whenever a change of the code changes the scores
     columns = (LOG_LIKELIHOOD, "tokens")
     paid = True
 
