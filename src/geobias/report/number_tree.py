@@ -23,6 +23,8 @@ class TreeNumber:
     value: float | None
     low: float | None = None
     high: float | None = None
+    untested: str = ""
+    """Why it says nothing, though it may have a value: a rule about it does not hold."""
 
     def absolute(self) -> TreeNumber:
         """The distance from 0; an interval that holds 0 begins there."""

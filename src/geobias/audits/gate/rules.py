@@ -12,10 +12,11 @@ import operator
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from geobias.audits.constant_answers import REASON
 from geobias.audits.registry import get_audit
 from geobias.checks import suggest
 from geobias.errors import InputError
@@ -31,6 +32,7 @@ NAMED = 6  # names listed where none is near the given one
 _PART = r"""(?:\s*"[^"]+"\s*|\s*'[^']+'\s*|[^."'<>=]+)"""  # the last one takes spaces too: one way to match, no more
 _RULE = re.compile(rf"(?P<path>{_PART}(?:\.{_PART})*)(?P<op>{'|'.join(OPS)})\s*(?P<value>\S+)\s*")
 FINDINGS, CLEAR = "findings", "clear"
+UNTESTED = "not tested, so it cannot pass"
 NO_FINDINGS = "This run has no overall answer: run the audit again."
 
 
@@ -131,8 +133,23 @@ def judge(results: Mapping[str, AuditResult], rules: Sequence[Rule]) -> list[Jud
         if first != FINDINGS and first not in audits:
             raise InputError(_unknown(rule, 0, {**audits, FINDINGS: None}))
         runs = {name: result for name, result in results.items() if first in (FINDINGS, result.audit)}
-        numbers += [(rule, name, _find(_select_tree(rule, result), rule)) for name, result in runs.items()]
+        numbers += [(rule, name, _find_number(rule, result)) for name, result in runs.items()]
     return [_judge_number(rule, name, number) for rule, name, number in numbers]
+
+
+def _find_number(rule: Rule, result: AuditResult) -> TreeNumber:
+    """The number that a path leads to; where the model answers every text alike, none of its numbers is a test."""
+    number = _find(_select_tree(rule, result), rule)
+    constant = {name for name, kind in result.constant_answers.items() if kind == "all texts"}
+    if not constant or isinstance(number, FindingsCount):
+        return number
+    named = {model.name for model in result.model_identities if _is_named(rule.parts[1], model.name)}
+    # Paths without a model (regions) are about the only one of the run.
+    return replace(number, untested=REASON) if not named or named & constant else number
+
+
+def _is_named(part: str, model: str) -> bool:
+    return part.casefold() in map(str.casefold, model_names(model))
 
 
 def _select_tree(rule: Rule, result: AuditResult) -> NumberTree:
@@ -150,7 +167,9 @@ def _judge_number(rule: Rule, run: str, number: TreeNumber) -> Judgement:
         return Judgement(rule, run, number.value, None, None, number.value, passed, "" if passed else number.explain())
     end, bound = ("high", number.high) if rule.op.startswith("<") else ("low", number.low)
     why = ""
-    if number.value is None:
+    if number.untested:
+        why = f"{UNTESTED}: {number.untested}"
+    elif number.value is None:
         why = "it has no value in this run"
     elif bound is None:
         why = "it has no interval in this run. Run the audit again, with more texts if needed"
@@ -201,15 +220,14 @@ def _list_names(tree: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class FindingsCount(TreeNumber):
-    """How many findings are clear, with their sentences, and the answers that could not be tested."""
+    """How many findings are clear, with their sentences; `untested` has those of answers that could not be tested."""
 
     clear: tuple[str, ...] = ()
-    untested: tuple[str, ...] = ()
 
     def explain(self) -> str:
         """What breaks a rule: first what could not be tested, since nothing is known of it."""
         if self.untested:
-            return f"not tested, so it cannot pass: {' '.join(self.untested)}"
+            return f"{UNTESTED}: {self.untested}"
         return f"{len(self.clear)} clear finding{'' if len(self.clear) == 1 else 's'}: {' '.join(self.clear)}"
 
 
@@ -231,9 +249,6 @@ def _clear_node(findings: Sequence[Finding]) -> NumberTree:
     """Cautions are warnings about a number, not findings of their own."""
     answers = with_role(findings, "overall")
     clear = tuple(finding.sentence for finding in findings if finding.evidence == "clear" and finding.role != "caution")
-    untested = tuple(answer.sentence for answer in answers if answer.evidence == "not testable")
-    return NumberTree([((CLEAR,), FindingsCount(len(clear), clear=clear, untested=untested or _require(answers)))])
-
-
-def _require(answers: Sequence[Finding]) -> tuple[str, ...]:
-    return () if answers else (NO_FINDINGS,)
+    untested = [answer.sentence for answer in answers if answer.evidence == "not testable"]
+    untested = untested if answers else [NO_FINDINGS]
+    return NumberTree([((CLEAR,), FindingsCount(len(clear), untested=" ".join(untested), clear=clear))])
