@@ -46,7 +46,9 @@ class FunctionDecider(FunctionScorer, Decider):
         words = self.answers.words
         if len(words) != 2:
             advice = f"Return the answer in words, or a mapping from {', '.join(words)} to probabilities"
-            self._refuse("returned a single number, which does not choose among so many answers,", prompts, index, advice)
+            self._refuse(
+                "returned a single number, which does not choose among so many answers,", prompts, index, advice
+            )
         if not -RANGE_TOLERANCE <= p <= 1 + RANGE_TOLERANCE:
             self._refuse(f"returned {p:g}, which is no probability,", prompts, index, NOT_A_DECIDER)
         return np.array([p, 1 - p])
