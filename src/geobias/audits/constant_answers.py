@@ -72,7 +72,7 @@ def _caution(answer: Finding) -> Finding:
         _without_numbers(answer),
         role="caution",
         question=QUESTION,
-        sentence=f"{answer.short_model}: It gives the same answer to all original texts; only changed texts get others.",
+        sentence=f"{answer.short_model}: All original texts get the same answer; only changed texts get others.",
         limit="How far a country moves answers may differ in texts that the model tells apart.",
         next_step="Repeat it with texts that the model tells apart.",
     )

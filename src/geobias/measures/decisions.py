@@ -34,7 +34,14 @@ from geobias.measures.estimates import (
     satterthwaite_df,
     t_quantile,
 )
-from geobias.measures.missing_answers import AdditiveFit, fill_answers, find_comparable, impute_cells
+from geobias.measures.missing_answers import (
+    AdditiveFit,
+    average_kinds,
+    fill_answers,
+    find_comparable,
+    impute_answers,
+    impute_cells,
+)
 from geobias.measures.paired_differences import PairedDifference
 from geobias.measures.spread_change import measure_spread_change
 from geobias.measures.uncertainty import ROUNDING, TAIL, Family, Uncertainty
@@ -54,11 +61,10 @@ class CountryMeans:
     name_df: np.ndarray
     """Of each country."""
     is_known: np.ndarray | None = None
-    """Which of all countries these are; None for all. The others are answered too seldom to be compared."""
+    """Which of all countries these are; None for all. Others are answered too seldom."""
 
     @property
     def is_comparable(self) -> bool:
-        """Whether there are two countries."""
         return len(self.means) > 1
 
     def find_known(self) -> np.ndarray:
@@ -78,6 +84,10 @@ class CountryMeans:
             self.name_df[part],
             is_kept,
         )
+
+    def subtract_mean(self) -> np.ndarray:
+        """All countries against their mean; NaN for those without a mean, and where there are no two of them."""
+        return self.expand(self.means - self.means.mean() if self.is_comparable else np.full(len(self.means), np.nan))
 
     def expand(self, values: np.ndarray) -> np.ndarray:
         """Values of these countries as values of all; NaN for the others."""
@@ -164,7 +174,7 @@ def summarise_countries(variance: CrossedVariance, values: np.ndarray, favours: 
     means = average_situations(values, favours, variance.counted)
     is_known = variance.draws_per_text > 0
     if np.isnan(means[is_known]).any():
-        return _summarise_answered(variance, values, favours, means)
+        return _summarise_answered(variance, values, favours)
     size = int(is_known.sum())
     strata = _list_strata(favours, variance.counted)
     influence = np.zeros(means.shape)
@@ -184,37 +194,32 @@ def summarise_countries(variance: CrossedVariance, values: np.ndarray, favours: 
     )
 
 
-def _summarise_answered(
-    variance: CrossedVariance, values: np.ndarray, favours: np.ndarray, means: np.ndarray
-) -> CountryMeans:
-    """The same where some cells of situations x countries (`means`) are not answered."""
-    is_known = find_comparable(means)
-    means = np.where(is_known, means, np.nan)
-    has_answers = ~np.isnan(means).all(axis=1)
-    cells = means[:, is_known]
-    if is_known.sum() < 2:
-        nothing = np.full(len(cells.T), np.nan)
-        return CountryMeans(nothing, np.zeros(cells.shape), 1, None, np.ones(len(nothing)), is_known)
-    fit = AdditiveFit.of(cells)
-    strata = _list_strata(favours, variance.counted & has_answers[:, None])
-    influence = np.zeros(cells.shape)
+def _summarise_answered(variance: CrossedVariance, values: np.ndarray, favours: np.ndarray) -> CountryMeans:
+    """The same where some questions are not answered: each kind by itself, then their mean."""
+    kinds = average_kinds(values, favours, variance.counted)
+    is_known = np.logical_and.reduce([find_comparable(means, len(kinds)) for _, means, _ in kinds])
+    count = int(is_known.sum())
+    if count < 2:
+        nothing = np.full(count, np.nan)
+        return CountryMeans(nothing, np.zeros((len(values), count)), 1, None, np.ones(count), is_known)
+    fits = [AdditiveFit.of(means[:, is_known], weights) for _, means, weights in kinds]
+    is_answered = variance.counted[:, None, :] & ~np.isnan(values[:, is_known])
+    strata = _list_strata(favours, is_answered.any(axis=1))
+    influence = np.mean([fit.influence for fit in fits], axis=0)
     for rows in strata:
-        influence[rows] = (fit.influence[rows] - fit.influence[rows].mean(axis=0)) * bessel_factor(len(rows))
-    size, count = int(has_answers.sum()), (~np.isnan(cells)).sum(axis=0)
-    influence *= bessel_factor(count) / bessel_factor(size)
+        influence[rows] = (influence[rows] - influence[rows].mean(axis=0)) * bessel_factor(len(rows))
+    situations = is_answered.any(axis=2).sum(axis=0)
+    influence *= bessel_factor(situations) / bessel_factor(int(is_answered.any(axis=(1, 2)).sum()))
     name_covariance = None
     if not variance.names_fixed and variance.has_components:
-        # What is not answered says nothing of names: it gets what its situation and country expect.
         weights = balance_weights(favours, variance.counted)[:, None, :]
-        expected = np.zeros(means.shape)
-        expected[:, is_known] = np.nan_to_num(fit.impute(cells))
-        weighted = fill_answers(values, favours, variance.counted) * weights
-        weighted = np.where(np.isnan(weighted), expected[..., None], weighted)
-        name_covariance = variance.name_covariance(weighted)[np.ix_(is_known, is_known)]
+        imputed = np.zeros(values.shape)
+        imputed[:, is_known] = impute_answers(values[:, is_known], favours, variance.counted)
+        name_covariance = variance.name_covariance(imputed * weights)[np.ix_(is_known, is_known)]
     return CountryMeans(
-        np.nanmean(fit.situations) + fit.countries,
+        np.mean([fit.means for fit in fits], axis=0),
         influence,
-        np.maximum(count - len(strata), 1.0),
+        np.maximum(situations - len(strata), 1.0),
         name_covariance,
         np.maximum(variance.names_by_country - variance.kinds, 1.0)[is_known],
         is_known,
@@ -237,7 +242,7 @@ def average_means(parts: Sequence[CountryMeans]) -> CountryMeans:
     return CountryMeans(
         np.mean([part.means for part in parts], axis=0),
         np.mean([part.influence for part in parts], axis=0),
-        np.minimum.reduce([part.df for part in parts]),
+        np.minimum.reduce([np.asarray(part.df) for part in parts]),
         np.sum(covariances, axis=0) / count**2 if covariances else None,
         np.max([part.name_df for part in parts], axis=0),
         None if is_known.all() else is_known,
@@ -326,7 +331,7 @@ def compare_countries(
     `difference` comes from the answers of the second run minus those of the first: what a situation or a name does in
     both runs cancels. Differences are adjusted by max-T over countries.
     """
-    values, second_values = (means.expand(means.means - means.means.mean()) for means in (first, second))
+    values, second_values = (means.subtract_mean() for means in (first, second))
     estimates = estimate_against_mean(difference) if is_testable else Estimates.unknown(second_values - values)
     return PairedDifference(values, second_values, estimates)
 

@@ -8,8 +8,10 @@ cells,
 
 compares countries within situations only: o_s says which of the countries are answered in s, n_s how many. Where every
 cell is answered, b_c is the mean of country c minus the mean of countries. Its error is the sum over situations of
-(sum of M_s)⁺ M_s e_s, which is the influence of a situation. A country needs answers in `FEWEST_SITUATIONS` together
-with others, or it takes no part.
+(sum of M_s)⁺ M_s e_s, which is the influence of a situation. Questions whose yes helps and whose yes harms are fitted
+apart, and their means count alike: a tendency to say yes cancels although other questions of each kind are answered.
+Situations are weighted by the share of their questions that are of the kind. A country needs answers in
+`FEWEST_SITUATIONS` together with others (half as many of each of two kinds), or it takes no part.
 
 **Share answered.** If the country did not matter, the shares of all countries in a situation could change places: a
 permutation test within situations (max-T over countries) is exact, also where most shares are 0 or 1 and most
@@ -45,18 +47,47 @@ def fill_answers(values: np.ndarray, favours: np.ndarray, counted: np.ndarray) -
     return values
 
 
-def find_comparable(means: np.ndarray) -> np.ndarray:
-    """Which countries (columns of situations x countries) share enough answered situations with the others."""
+def find_comparable(means: np.ndarray, kinds: int = 1) -> np.ndarray:
+    """Which countries (columns of situations x countries) share enough answered situations with the others.
+
+    `means` is of one of so many kinds of questions.
+    """
     is_answered = ~np.isnan(means)
     size = int(is_answered.any(axis=1).sum())
     shared = is_answered.T.astype(int) @ is_answered.astype(int)
-    is_linked = shared >= (FEWEST_SITUATIONS if size >= FEWEST_SITUATIONS else 1)
+    fewest = FEWEST_SITUATIONS // kinds
+    is_linked = shared >= (fewest if size >= fewest else 1)
     reached = np.zeros(means.shape[1], dtype=bool)
     if is_linked.any():
         new = is_linked[int(np.diag(shared).argmax())]
         while (new & ~reached).any():
             reached, new = reached | new, is_linked[reached | new].any(axis=0)
     return reached
+
+
+def average_kinds(
+    values: np.ndarray, favours: np.ndarray, counted: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """For each kind of question: its answers (situations x answers), the mean of each cell, weights of situations.
+
+    Cells are situations x countries, NaN where no question of the kind is answered.
+    """
+    parts = []
+    for sign in (1, -1):
+        kind = counted & (favours * sign > 0)
+        if kind.any():
+            is_known = kind[:, None, :] & ~np.isnan(values)
+            means = divide(np.where(is_known, values, 0).sum(axis=2), is_known.sum(axis=2))
+            parts.append((kind, means, np.nan_to_num(divide(kind.sum(axis=1), counted.sum(axis=1)))))
+    return parts
+
+
+def impute_answers(values: np.ndarray, favours: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """The values with what their situation and country expect in place of missing answers, each kind by itself."""
+    for kind, means, weights in average_kinds(values, favours, counted):
+        expected = AdditiveFit.of(means, weights).impute(means)[..., None]
+        values = np.where(kind[:, None, :] & np.isnan(values), expected, values)
+    return np.nan_to_num(values)
 
 
 @dataclass(frozen=True)
@@ -67,30 +98,34 @@ class AdditiveFit:
     """a; NaN for a situation without answers."""
     countries: np.ndarray
     """b."""
+    means: np.ndarray
+    """b plus the mean of the situations."""
     influence: np.ndarray
-    """situations x countries: on the mean of the situations plus b."""
+    """situations x countries: on the means."""
 
     @classmethod
-    def of(cls, means: np.ndarray) -> AdditiveFit:
-        """Fit the answered cells of situations x countries; others are NaN."""
+    def of(cls, means: np.ndarray, weights: np.ndarray | None = None) -> AdditiveFit:
+        """Fit the answered cells of situations x countries, others are NaN; `weights` is of situations."""
         is_answered = ~np.isnan(means)
-        answered, count = is_answered.astype(float), is_answered.sum(axis=1, keepdims=True)
-        shares = answered / np.maximum(count, 1)
+        count = is_answered.sum(axis=1, keepdims=True)
+        weights = np.where(count > 0, 1.0 if weights is None else weights[:, None], 0)
+        answered = weights * is_answered
+        shares = is_answered / np.maximum(count, 1)
         inverse = np.linalg.pinv(np.diag(answered.sum(axis=0)) - shares.T @ answered)
 
         def within(values: np.ndarray) -> np.ndarray:
-            """M_s times the values of every situation."""
+            """M_s times the values of every situation, weighted."""
             values = np.where(is_answered, values, 0)
-            return np.asarray(values - shares * values.sum(axis=1, keepdims=True))
+            return np.asarray(weights * np.where(is_answered, values - shares * values.sum(axis=1, keepdims=True), 0))
 
         countries = inverse @ within(means).sum(axis=0)
         residuals = np.where(is_answered, means - countries, 0)
         situations = divide(residuals.sum(axis=1), count[:, 0])
         on_countries = within(residuals) @ inverse
-        size = max(int((count > 0).sum()), 1)
-        deviations = np.nan_to_num(situations - np.nanmean(situations)) / size
-        on_mean = deviations - on_countries @ (shares.sum(axis=0) / size)
-        return cls(situations, countries, on_mean[:, None] + on_countries)
+        of_mean = weights[:, 0] / weights.sum()
+        mean = float((np.nan_to_num(situations) * of_mean).sum())
+        on_mean = np.nan_to_num(situations - mean) * of_mean - on_countries @ (of_mean @ shares)
+        return cls(situations, countries, mean + countries, on_mean[:, None] + on_countries)
 
     def impute(self, means: np.ndarray) -> np.ndarray:
         """The same means, with a + b in the cells that are not answered."""

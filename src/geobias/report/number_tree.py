@@ -49,8 +49,11 @@ def worst_number(bounds: HasInterval | None, numbers: Iterable[TreeNumber]) -> T
 class NumberTree(dict[str, Any]):
     """What lies below one part of a path. Names are case-insensitive; a name that two entries share finds neither."""
 
-    def __init__(self, entries: Iterable[tuple[Sequence[str], NumberTree | TreeNumber]]) -> None:
+    def __init__(
+        self, entries: Iterable[tuple[Sequence[str], NumberTree | TreeNumber]], number: TreeNumber | None = None
+    ) -> None:
         entries = list(entries)
+        self.number = number  # of the path that ends here, if it may
         self.names = [names[0] for names, _ in entries]  # as they are listed to the user
         pairs = [(key, below) for names, below in entries for key in dict.fromkeys(map(str.casefold, names))]
         counts = Counter(key for key, _ in pairs)

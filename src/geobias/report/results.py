@@ -58,6 +58,9 @@ class Interval:
     high: float | None
 
 
+NO_INTERVAL: Final = Interval(None, None, None)
+
+
 class HasInterval(Protocol):
     @property
     def value(self) -> float | None: ...

@@ -126,9 +126,15 @@ class WayAnswers(CaseAnswers):
 
     def select_countries(self, is_kept: np.ndarray) -> WayAnswers:
         """The answers about some countries (bool)."""
-        parts = {name: getattr(self, name) for name in ("yes", "shares", "answered", "refusals", "covariates")}
-        kept = {name: None if part is None else part[:, is_kept] for name, part in parts.items()}
-        return replace(self, **kept, names=None if self.names is None else self.names[:, :, is_kept])
+        return replace(
+            self,
+            yes=self.yes[:, is_kept],
+            shares=self.shares[:, is_kept],
+            answered=self.answered[:, is_kept],
+            refusals=None if self.refusals is None else self.refusals[:, is_kept],
+            covariates=None if self.covariates is None else self.covariates[:, is_kept],
+            names=None if self.names is None else self.names[:, :, is_kept],
+        )
 
 
 @dataclass(frozen=True)

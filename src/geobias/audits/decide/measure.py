@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.decide.answers import NO_UNITS, ModelAnswers, OtherAnswers, WayAnswers
 from geobias.audits.decide.design import COVARIATES, FEWEST_COUNTRIES, DecideDesign
 from geobias.audits.decide.measure_shares import find_worst, list_ratios, measure_answered
@@ -42,18 +43,17 @@ from geobias.measures.estimates import NO_ESTIMATE, Estimate, Estimates
 from geobias.measures.impact_ratio import measure_impact_ratios, measure_spread
 from geobias.measures.missing_answers import (
     FEWEST_SITUATIONS,
-    fill_answers,
     find_comparable,
+    impute_answers,
     impute_cells,
 )
 from geobias.measures.uncertainty import Family
-from geobias.report.results import Interval
+from geobias.report.results import NO_INTERVAL, Interval
 from geobias.texts.counterfactuals import GENDERS
 from geobias.texts.origins import Origin
 
 FEWEST_CASES = FEWEST_SITUATIONS
 POINTS = 100
-NO_INTERVAL = Interval(None, None, None)
 
 
 def measure_decisions(design: DecideDesign, answers: tuple[ModelAnswers, ...]) -> DecideResult:
@@ -65,9 +65,17 @@ def measure_decisions(design: DecideDesign, answers: tuple[ModelAnswers, ...]) -
         models=[model.model for model in answers],
         counts=design.count(),
         decisions=[_measure_model(design, model) for model in answers],
+        constant_answers=list_constant_answers({model.model.name: _split_answers(model) for model in answers}),
         work=dict(work),
         answers=answers,
     )
+
+
+def _split_answers(answers: ModelAnswers) -> tuple[np.ndarray, np.ndarray]:
+    """All log-odds of yes about a person without an origin, and about one from a country."""
+    parts = [[way.no_origin for way in answers.ways], [way.yes for way in answers.ways]]
+    without, about = (np.concatenate([part.ravel() for part in each])[:, None] for each in parts)
+    return without, about
 
 
 def _measure_model(design: DecideDesign, answers: ModelAnswers) -> ModelDecisions:
@@ -94,7 +102,9 @@ def _measure_model(design: DecideDesign, answers: ModelAnswers) -> ModelDecision
     answered = measure_answered(ways, variances, separates_names)
     return ModelDecisions(
         model=answers.model,
-        counts=DecisionCounts(answers.decisions, answers.distinct, answers.cut),
+        counts=DecisionCounts(
+            answers.decisions, answers.distinct, answers.cut, sum(int(way.layout.counted.sum()) for way in ways)
+        ),
         answered=float(answered.share.mean()),
         refusals=None if refusals is None else float(refusals.mean()),
         sampled=answers.sampled,
@@ -154,8 +164,7 @@ def _estimate(means: CountryMeans, is_testable: bool) -> Estimates:
     """Of all countries; NaN for those that are answered too seldom."""
     if is_testable:
         return estimate_against_mean(means)
-    value = means.means - means.means.mean() if means.is_comparable else np.full(len(means.means), np.nan)
-    return Estimates.unknown(means.expand(value))
+    return Estimates.unknown(means.subtract_mean())
 
 
 def _in_points(estimate: Estimate) -> Interval:
@@ -302,16 +311,14 @@ def _measure_rare_names(way: WayAnswers, countries: Sequence[Origin]) -> RareNam
     """Preferences with the length of names, and how widespread they are, held fixed."""
     if way.covariates is None or way.genders is None:
         return None
-    layout, is_known = way.layout, find_comparable(_case_means(way, way.yes))
+    is_known = _summarise(way, way.crossed_variance(len(countries)), way.favourable(way.yes)).find_known()
     if is_known.sum() < FEWEST_COUNTRIES:
         return None
     way = way.select_countries(is_known)
     assert way.covariates is not None and way.genders is not None
-    values = fill_answers(way.favourable(way.yes), layout.favours, layout.counted)
-    # A missing answer says nothing of names: it gets what its case and country expect.
-    expected = impute_cells(_average_cases(way, values))[..., None]
-    values = np.nan_to_num(np.where(np.isnan(values), expected, values))
-    adjustment = adjust_for_covariates(way.crossed_variance(int(is_known.sum())), values, way.covariates, way.genders)
+    values = impute_answers(way.favourable(way.yes), way.layout.favours, way.layout.counted)
+    variance = way.crossed_variance(int(is_known.sum()))
+    adjustment = adjust_for_covariates(variance, values, way.covariates, way.genders)
     if adjustment is None:
         return None
     known = [origin for origin, is_kept in zip(countries, is_known, strict=True) if is_kept]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from geobias.measures.estimates import NO_ESTIMATE, Estimate
 from geobias.models.scorer import ModelIdentity
-from geobias.report.results import Interval, Number
+from geobias.report.results import NO_INTERVAL, Interval, Number
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class CountryDecisions:
     """Mean probability of yes or no, from 0 to 1; of answers in words, the share that are yes or no."""
     refusals: float | None
     """Share of answers that refuse, from 0 to 1; null where answers are probabilities."""
-    answered_interval: Interval = Interval(None, None, None)
+    answered_interval: Interval = NO_INTERVAL
     """`answered` with its 95 % interval over cases."""
     answered_difference: Estimate = NO_ESTIMATE
     """`answered` against the mean of countries, from -1 to 1."""
@@ -175,6 +175,8 @@ class DecisionCounts:
     """Each is scored once."""
     decisions_cut: int
     """Longer than the model's maximum length."""
+    questions_by_country: int = 0
+    """Yes/no questions about each country."""
 
 
 @dataclass(frozen=True)
@@ -215,3 +217,8 @@ class ModelDecisions:
     @property
     def is_testable(self) -> bool:
         return any(country.preference.p_adjusted is not None for country in self.countries)
+
+    @property
+    def is_answering_tested(self) -> bool:
+        """Whether the shares answered of countries were compared."""
+        return any(country.answered_difference.p_adjusted is not None for country in self.countries)

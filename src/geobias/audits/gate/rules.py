@@ -187,6 +187,8 @@ def _find(below: Any, rule: Rule) -> TreeNumber:
         if name is None:
             raise InputError(_unknown(rule, depth, below))
         below = below[name]
+    if isinstance(below, NumberTree) and below.number is not None:
+        return below.number
     if not isinstance(below, TreeNumber):
         raise InputError(f"The path {rule.path} is incomplete. Add one of: {_list_names(below)}.")
     return below
@@ -225,10 +227,10 @@ class FindingsCount(TreeNumber):
     clear: tuple[str, ...] = ()
 
     def explain(self) -> str:
-        """What breaks a rule: first what could not be tested, since nothing is known of it."""
-        if self.untested:
-            return f"{UNTESTED}: {self.untested}"
-        return f"{len(self.clear)} clear finding{'' if len(self.clear) == 1 else 's'}: {' '.join(self.clear)}"
+        """What breaks a rule: what is clear, and what could not be tested, since nothing is known of it."""
+        clear = f"{len(self.clear)} clear finding{'' if len(self.clear) == 1 else 's'}: {' '.join(self.clear)}"
+        untested = f"{UNTESTED}: {self.untested}"
+        return "; ".join([clear] * bool(self.clear or not self.untested) + [untested] * bool(self.untested))
 
 
 def count_findings(result: AuditResult) -> NumberTree:

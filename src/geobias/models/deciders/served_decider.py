@@ -9,7 +9,7 @@ Tried in this order:
 A candidate counts for an answer if it is the answer's word, in any spelling; where no candidate is, if the word begins
 with it ("Ye" for "yes"). A spelling of several tokens is left out if others are one token ("YES" of SmolLM2 has 2.6 %
 of the probability of yes). An answer that is not among the candidates gets the probability of the least likely one,
-which it has at most.
+which it has at most; where none of the answers is, the model does not answer.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ from geobias.models.served.server_identity import candidate_distance, known_mode
 
 CHAT = "chat/completions"
 CANDIDATES = (500, 20, 5)  # asked for; servers allow different numbers
-SPELLINGS_RULE = 2  # raise it when `sum_spellings` changes, so that stored scores of the old rule are not used
+SPELLINGS_RULE = (
+    3  # raise it when `sum_spellings` or `_decide` changes, so that stored scores of the old rule are not used
+)
 SAMPLED = 0  # in place of a number of candidates
 DEFAULT_SAMPLES, FEWEST_SAMPLES = 20, 2  # one sample would say nothing about its own error
 ANSWER_TOKENS = 24  # enough to tell an answer from a refusal
@@ -114,7 +116,9 @@ class ServedDecider(StreamingScorer, Decider):
         if not candidates:
             raise GeobiasError(f"The server at {self.endpoint.url} returned no log-probabilities this time. Try again.")
         log_p = [sum_spellings(candidates, self.answers.spellings(word)) for word in self.answers.words]
-        return np.array([0, 0, *(candidates[-1][1] if number is None else number for number in log_p)])
+        # Without any candidate the bound would be the same for all answers, and look like an undecided model.
+        missing = -np.inf if all(number is None for number in log_p) else candidates[-1][1]
+        return np.array([0, 0, *(missing if number is None else number for number in log_p)])
 
     async def _sample(self, text: str, connection: Connection) -> np.ndarray:
         """Count sampled answers. Each is a call of its own: not every server returns several at once."""
