@@ -14,6 +14,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from geobias.audits.constant_answers import judge_constant_answers
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
 from geobias.audits.registry import AUDITS, get_audit
 from geobias.audits.side_by_side import short_names, side_by_side_section
@@ -130,7 +131,8 @@ def read_runs(folder: Path, audits: Iterable[str] = ()) -> list[FinishedRun[Any]
 
 def add_findings(result: Result) -> Result:
     """The result with what it concludes."""
-    findings = cap_details(get_audit(result.audit).load("findings", "list_findings")(result))
+    findings = list(get_audit(result.audit).load("findings", "list_findings")(result))
+    findings = cap_details(judge_constant_answers(result, findings))
     for model in result.nondeterministic_models:
         findings = doubt_repeats(findings, result.audit, model)
     return replace(result, findings=findings)

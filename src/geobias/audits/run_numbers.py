@@ -82,6 +82,8 @@ def _flatten(tree: NumberTree) -> Iterator[tuple[tuple[str, ...], TreeNumber]]:
     for name in tree.names:
         below = tree.get(name.casefold())  # None where two entries share the name
         if isinstance(below, NumberTree):
+            if below.number is not None:
+                yield (name,), below.number
             yield from (((name, *parts), number) for parts, number in _flatten(below))
         elif below is not None:
             yield (name,), below

@@ -12,6 +12,8 @@ for each country; those with questions of one kind only are strata of their own.
 added by `crossed_variance.py`, whose texts are situations:
 
     covariance = sum over strata h of n_h / (n_h - 1) * sum over situations of (m_s - m_h)(m_s - m_h)ᵀ / S² + C
+
+An answer that is missing (NaN) is neither yes nor no: `missing_answers.py` compares countries without it.
 """
 
 from __future__ import annotations
@@ -25,10 +27,20 @@ from scipy import stats
 from geobias.measures.arrays import divide
 from geobias.measures.crossed_variance import POWER, CrossedVariance
 from geobias.measures.estimates import (
+    NO_ESTIMATE,
     Estimate,
     Estimates,
+    bessel_factor,
     satterthwaite_df,
     t_quantile,
+)
+from geobias.measures.missing_answers import (
+    AdditiveFit,
+    average_kinds,
+    fill_answers,
+    find_comparable,
+    impute_answers,
+    impute_cells,
 )
 from geobias.measures.paired_differences import PairedDifference
 from geobias.measures.spread_change import measure_spread_change
@@ -42,11 +54,48 @@ class CountryMeans:
     means: np.ndarray
     influence: np.ndarray
     """situations x countries: its squares sum to the variance over situations."""
-    df: float
+    df: float | np.ndarray
+    """Of each country where they differ."""
     name_covariance: np.ndarray | None
     """countries x countries: what names add; None where names are not drawn, or each situation shows one only."""
     name_df: np.ndarray
     """Of each country."""
+    is_known: np.ndarray | None = None
+    """Which of all countries these are; None for all. Others are answered too seldom."""
+
+    @property
+    def is_comparable(self) -> bool:
+        return len(self.means) > 1
+
+    def find_known(self) -> np.ndarray:
+        """Which countries have means, as bool."""
+        return np.ones(len(self.means), dtype=bool) if self.is_known is None else self.is_known
+
+    def select(self, is_kept: np.ndarray) -> CountryMeans:
+        """Those of some countries (bool, over all); of these, all have means."""
+        part = is_kept[self.find_known()]
+        if part.all():
+            return self
+        return CountryMeans(
+            self.means[part],
+            self.influence[:, part],
+            self.df if np.ndim(self.df) == 0 else np.asarray(self.df)[part],
+            None if self.name_covariance is None else self.name_covariance[np.ix_(part, part)],
+            self.name_df[part],
+            is_kept,
+        )
+
+    def subtract_mean(self) -> np.ndarray:
+        """All countries against their mean; NaN for those without a mean, and where there are no two of them."""
+        return self.expand(self.means - self.means.mean() if self.is_comparable else np.full(len(self.means), np.nan))
+
+    def expand(self, values: np.ndarray) -> np.ndarray:
+        """Values of these countries as values of all; NaN for the others."""
+        if self.is_known is None:
+            return values
+        expanded = np.full(len(self.is_known), np.nan)
+        expanded[self.is_known] = values
+        return expanded
 
     def combine(self, coefficients: np.ndarray, name_df: np.ndarray) -> tuple[np.ndarray, Uncertainty]:
         """Linear combinations of the means (rows of coefficients), and their uncertainty.
@@ -57,13 +106,15 @@ class CountryMeans:
         influence = self.influence @ coefficients.T
         covariance = influence.T @ influence
         variance = np.diag(covariance).copy()
+        least_df = float(np.min(self.df))
+        df = np.full(len(values), self.df if np.size(self.df) == len(values) else least_df)
         if self.name_covariance is None:
-            return values, Uncertainty(covariance, np.full(len(values), self.df))
+            return values, Uncertainty(covariance, df)
         covariance = covariance + coefficients @ self.name_covariance @ coefficients.T
         total = np.maximum(np.diag(covariance), variance)  # names add to the variance
         np.fill_diagonal(covariance, total)
-        squares_over_df = variance**2 / self.df + (total - variance) ** 2 / name_df
-        return values, Uncertainty(covariance, satterthwaite_df(total, squares_over_df, self.df))
+        squares_over_df = variance**2 / df + (total - variance) ** 2 / name_df
+        return values, Uncertainty(covariance, satterthwaite_df(total, squares_over_df, least_df))
 
     def against_mean(self) -> tuple[np.ndarray, Uncertainty]:
         """Every country against the mean of countries."""
@@ -92,8 +143,10 @@ def balance_weights(favours: np.ndarray, counted: np.ndarray) -> np.ndarray:
 def average_situations(values: np.ndarray, favours: np.ndarray, counted: np.ndarray) -> np.ndarray:
     """situations x countries: weighted means of the counted answers (situations x countries x answers).
 
-    Their mean over situations gives both kinds of questions the same weight. NaN for a situation without answers.
+    Their mean over situations gives both kinds of questions the same weight. NaN for a situation without answers, and
+    for a country that is not answered there.
     """
+    values = fill_answers(values, favours, counted)
     weights = np.where(counted, balance_weights(favours, counted), 0)
     sums = np.einsum("scd,sd->sc", np.where(counted[:, None, :], values, 0), weights)
     return np.asarray(divide(sums, counted.sum(axis=1)[:, None]))
@@ -104,6 +157,7 @@ def average_each_situation(values: np.ndarray, favours: np.ndarray, counted: np.
 
     Unlike in `average_situations`, weights do not depend on other situations: the mean is on the scale of the values.
     """
+    values = fill_answers(values, favours, counted)
     kinds = [counted & (favours > 0), counted & (favours < 0)]
     sums = [np.where(kind[:, None, :], values, 0).sum(axis=2) for kind in kinds]
     means = [divide(total, kind.sum(axis=1)[:, None]) for total, kind in zip(sums, kinds, strict=True)]
@@ -114,10 +168,13 @@ def average_each_situation(values: np.ndarray, favours: np.ndarray, counted: np.
 def summarise_countries(variance: CrossedVariance, values: np.ndarray, favours: np.ndarray) -> CountryMeans:
     """Means of `values` (situations x countries x answers) over the counted answers, both kinds of questions alike.
 
-    `favours` is situations x answers: 1 where "yes" helps the person, -1 where it harms.
+    `favours` is situations x answers: 1 where "yes" helps the person, -1 where it harms. NaN among the counted values
+    is a question that is not answered.
     """
     means = average_situations(values, favours, variance.counted)
     is_known = variance.draws_per_text > 0
+    if np.isnan(means[is_known]).any():
+        return _summarise_answered(variance, values, favours)
     size = int(is_known.sum())
     strata = _list_strata(favours, variance.counted)
     influence = np.zeros(means.shape)
@@ -126,13 +183,46 @@ def summarise_countries(variance: CrossedVariance, values: np.ndarray, favours: 
     name_covariance = None
     if not variance.names_fixed and variance.has_components:
         weights = balance_weights(favours, variance.counted)
-        name_covariance = variance.name_covariance(values * weights[:, None, :])
+        filled = np.nan_to_num(fill_answers(values, favours, variance.counted))
+        name_covariance = variance.name_covariance(filled * weights[:, None, :])
     return CountryMeans(
         means[is_known].mean(axis=0),
         influence,
         max(size - len(strata), 1),
         name_covariance,
         np.maximum(variance.names_by_country - variance.kinds, 1.0),
+    )
+
+
+def _summarise_answered(variance: CrossedVariance, values: np.ndarray, favours: np.ndarray) -> CountryMeans:
+    """The same where some questions are not answered: each kind by itself, then their mean."""
+    kinds = average_kinds(values, favours, variance.counted)
+    is_known = np.logical_and.reduce([find_comparable(means, len(kinds)) for _, means, _ in kinds])
+    count = int(is_known.sum())
+    if count < 2:
+        nothing = np.full(count, np.nan)
+        return CountryMeans(nothing, np.zeros((len(values), count)), 1, None, np.ones(count), is_known)
+    fits = [AdditiveFit.of(means[:, is_known], weights) for _, means, weights in kinds]
+    is_answered = variance.counted[:, None, :] & ~np.isnan(values[:, is_known])
+    strata = _list_strata(favours, is_answered.any(axis=1))
+    influence = np.mean([fit.influence for fit in fits], axis=0)
+    for rows in strata:
+        influence[rows] = (influence[rows] - influence[rows].mean(axis=0)) * bessel_factor(len(rows))
+    situations = is_answered.any(axis=2).sum(axis=0)
+    influence *= bessel_factor(situations) / bessel_factor(int(is_answered.any(axis=(1, 2)).sum()))
+    name_covariance = None
+    if not variance.names_fixed and variance.has_components:
+        weights = balance_weights(favours, variance.counted)[:, None, :]
+        imputed = np.zeros(values.shape)
+        imputed[:, is_known] = impute_answers(values[:, is_known], favours, variance.counted)
+        name_covariance = variance.name_covariance(imputed * weights)[np.ix_(is_known, is_known)]
+    return CountryMeans(
+        np.mean([fit.means for fit in fits], axis=0),
+        influence,
+        np.maximum(situations - len(strata), 1.0),
+        name_covariance,
+        np.maximum(variance.names_by_country - variance.kinds, 1.0)[is_known],
+        is_known,
     )
 
 
@@ -146,21 +236,24 @@ def _list_strata(favours: np.ndarray, counted: np.ndarray) -> list[np.ndarray]:
 
 def average_means(parts: Sequence[CountryMeans]) -> CountryMeans:
     """The mean of several ways of showing origin, in the same situations."""
-    count = len(parts)
+    is_known = np.logical_and.reduce([part.find_known() for part in parts])
+    parts, count = [part.select(is_known) for part in parts], len(parts)
     covariances = [part.name_covariance for part in parts if part.name_covariance is not None]
     return CountryMeans(
         np.mean([part.means for part in parts], axis=0),
         np.mean([part.influence for part in parts], axis=0),
-        min(part.df for part in parts),
+        np.minimum.reduce([np.asarray(part.df) for part in parts]),
         np.sum(covariances, axis=0) / count**2 if covariances else None,
         np.max([part.name_df for part in parts], axis=0),
+        None if is_known.all() else is_known,
     )
 
 
 def estimate_against_mean(means: CountryMeans) -> Estimates:
     """Every country against the mean of countries; p-values are adjusted by max-T over countries."""
     value, uncertainty = means.against_mean()
-    return Family([value], [uncertainty]).estimates(0)
+    estimates = Family([value], [uncertainty]).estimates(0)
+    return Estimates(*map(means.expand, vars(estimates).values()))
 
 
 def smallest_effect(uncertainty: Uncertainty, tests: int | None = None) -> float | None:
@@ -182,30 +275,34 @@ def estimate_cells(
 ) -> tuple[Estimates, np.ndarray]:
     """groups x countries: the mean of a group of situations (a domain) against the mean of countries, as one family.
 
-    `means` is situations x countries, `groups` numbers the group of each situation; `name_variance` (countries) is what
+    `means` is situations x countries (NaN where a country is not answered), `groups` numbers the group of each
+    situation; `name_variance` (countries) is what
     names add to the variance of a difference: about the same in a group as over all situations, since it comes from
     pairs of situations that show the same name. A group has too few situations for a variance of its own: the variance
     of one situation is the larger of two pooled ones, that of the country over all groups, and that of the group over
     all countries. Both have the degrees of freedom of situations within groups. Also the number of situations in each
     group; a group of one has no interval.
     """
-    contrasts = means - means.mean(axis=1, keepdims=True)
+    contrasts = np.where(np.isnan(means), np.nan, means - impute_cells(means).mean(axis=1, keepdims=True))
     count = np.bincount(groups)
-    value = np.stack([contrasts[groups == k].mean(axis=0) for k in range(len(count))])
-    residuals = contrasts - value[groups]
-    df = len(groups) - len(count)
-    if df < 1:
+    answered = np.stack([(~np.isnan(contrasts[groups == k])).sum(axis=0) for k in range(len(count))])
+    value = np.stack([divide(np.nansum(contrasts[groups == k], axis=0), answered[k]) for k in range(len(count))])
+    residuals = np.nan_to_num(contrasts - value[groups])
+    df = np.maximum(answered - 1, 0).sum(axis=0)
+    if df.max() < 1:
         return Estimates.unknown(value), count
+    df = np.maximum(df, 1)
     of_country = (residuals**2).sum(axis=0) / df
     uncertainties = []
     for k, size in enumerate(count):
         if size < 2:
             uncertainties.append(Uncertainty.unknown(means.shape[1]))
             continue
-        of_group = (residuals[groups == k] ** 2).sum(axis=0).mean() / (size - 1)
-        variance = np.maximum(of_country, of_group) / size
+        in_group = np.maximum(answered[k] - 1, 1)
+        of_group = ((residuals[groups == k] ** 2).sum(axis=0) / in_group).mean()
+        variance = np.maximum(of_country, of_group) / np.maximum(answered[k], 1)
         variance = variance if name_variance is None else variance + name_variance
-        uncertainties.append(Uncertainty(np.diag(variance), np.full(len(variance), float(df))))
+        uncertainties.append(Uncertainty(np.diag(variance), df.astype(float)))
     family = Family(list(value), uncertainties)
     columns = zip(*(vars(family.estimates(k)).values() for k in range(len(count))), strict=True)
     return Estimates(*(np.stack(numbers) for numbers in columns)), count
@@ -213,6 +310,9 @@ def estimate_cells(
 
 def estimate_mean(values: np.ndarray) -> Estimate:
     """The mean over situations, by Student's t; without an interval where there are fewer than two."""
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return NO_ESTIMATE
     value, df = float(values.mean()), len(values) - 1
     if df < 1:
         return Estimate(value, None, None, None, None)
@@ -231,7 +331,7 @@ def compare_countries(
     `difference` comes from the answers of the second run minus those of the first: what a situation or a name does in
     both runs cancels. Differences are adjusted by max-T over countries.
     """
-    values, second_values = (means.means - means.means.mean() for means in (first, second))
+    values, second_values = (means.subtract_mean() for means in (first, second))
     estimates = estimate_against_mean(difference) if is_testable else Estimates.unknown(second_values - values)
     return PairedDifference(values, second_values, estimates)
 

@@ -23,6 +23,7 @@ from geobias.measures.estimates import SIGNIFICANT
 
 Evidence = Literal["clear", "suggestive", "none", "not testable"]
 Role = Literal["overall", "detail", "caution"]
+ConstantAnswers = Literal["all texts", "original texts"]
 SUGGESTIVE: Final = 0.10
 MOST_EXAMPLES: Final = 5
 TESTS_NAMED: Final = 4  # in each part of a verdict

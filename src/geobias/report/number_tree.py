@@ -48,6 +48,8 @@ class TreeNumber:
     low: float | None = None
     high: float | None = None
     within: Range = ANY_NUMBER
+    untested: str = ""
+    """Why it says nothing, though it may have a value: a rule about it does not hold."""
 
     def absolute(self) -> TreeNumber:
         """The distance from 0; an interval that holds 0 begins there."""
@@ -78,8 +80,11 @@ class NumberTree(dict[str, Any]):
     A name that several entries share finds none of them, unless it is the full name (the first) of one.
     """
 
-    def __init__(self, entries: Iterable[tuple[Sequence[str], NumberTree | TreeNumber]]) -> None:
+    def __init__(
+        self, entries: Iterable[tuple[Sequence[str], NumberTree | TreeNumber]], number: TreeNumber | None = None
+    ) -> None:
         entries = list(entries)
+        self.number = number  # of the path that ends here, if it may
         self.names = [names[0] for names, _ in entries]  # as they are listed to the user
         self.shared: dict[str, list[str]] = {}  # the full names of those that share a name
         by_name: dict[str, list[tuple[str, NumberTree | TreeNumber]]] = defaultdict(list)

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from geobias.audits.downstream.contrasts import ClassifierContrasts
 from geobias.audits.downstream.design import DownstreamOptions, design_downstream
 from geobias.audits.downstream.findings import list_findings
 from geobias.audits.downstream.gate_and_card import card_rows
 from geobias.audits.downstream.measure import measure_downstream
-from geobias.audits.downstream.result import ClassifierCounts, DownstreamResult, Predictions
+from geobias.audits.downstream.result import ClassifierCounts, DownstreamResult, PlaceShift, Predictions
 from geobias.audits.downstream.terminal import tables
 from geobias.audits.pages import add_findings
 from geobias.audits.show_results import View, show_result
+from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Finding, with_role
 from geobias.report.results import from_json
@@ -89,6 +91,23 @@ def test_countries_that_only_mirror_another_do_not_stand_out() -> None:
     both = make_result({"MX": 0.3, "CA": -0.2}, **options)
     details = with_role(list_findings(both), "detail")
     assert {overall(both).subject, *(each.subject for each in details)} == {"Mexico", "Canada"} and len(details) == 1
+
+
+def test_a_clear_place_with_nothing_opposite_is_no_mirror() -> None:
+    """Its interval is too wide to tell it from what Mexico does to the mean, but Mexico lies on its own side."""
+    result = make_result({"MX": 0.3}, **FEW)
+    entry = result.classifiers[0]
+    wide = Estimate(0.08, -0.05, 0.21, 0.01, 0.04)
+
+    def widen(place: PlaceShift) -> PlaceShift:
+        shift = place.classes[entry.shown]
+        inference = replace(shift.inference, against_control=wide, against_mean=wide)
+        return replace(place, classes={**place.classes, entry.shown: replace(shift, inference=inference)})
+
+    regions = [widen(place) if place.id == "CA" else place for place in entry.regions]
+    family = ClassifierContrasts(result, replace(entry, regions=regions))
+    assert [contrast.place.id for contrast in family.list_standing_out(1)] == ["MX", "CA"]
+    assert not any(contrast.mirrored for contrast in family.standing_out)
 
 
 def test_of_two_countries_the_farther_one_from_the_control_stands_out() -> None:

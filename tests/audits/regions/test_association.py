@@ -137,7 +137,7 @@ def test_a_model_without_associations_gives_no_finding() -> None:
 def test_constant_scores_have_no_ratio() -> None:
     result = audit(noise=0.0)
     assert result.association is not None and result.association.ratio is None and result.association.marked == 0
-    assert answer(result).evidence == "none" and answer(result).size is None
+    assert answer(result).evidence == "not testable" and answer(result).size is None
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.05])

@@ -80,6 +80,22 @@ def test_an_article_is_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(np.exp(row[2:]), [0.3, 0.1])
 
 
+def test_a_reply_without_any_answer_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    decider = ServedDecider(Endpoint("http://localhost:1/v1", "toy"), YES_NO_ANSWERS)
+    decider.candidates = 5
+    refusal = [("I", log(0.8)), ("Sorry", log(0.1)), ("As", log(0.02))]
+
+    async def get_candidates(*_: Any) -> Any:
+        return refusal
+
+    monkeypatch.setattr(decider, "_get_candidates", get_candidates)
+    decisions = Decisions(YES_NO_ANSWERS, np.array([asyncio.run(decider._decide("Hire?", None))]))  # type: ignore[arg-type]
+    assert decisions.answered.tolist() == [0]
+    refusal.insert(2, ("No", log(0.05)))
+    decisions = Decisions(YES_NO_ANSWERS, np.array([asyncio.run(decider._decide("Hire?", None))]))  # type: ignore[arg-type]
+    assert decisions.answered[0] == pytest.approx(0.07) and decisions.log_odds[0] == pytest.approx(log(0.02 / 0.05))
+
+
 @pytest.mark.parametrize(
     ("candidates", "p"),
     [

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from geobias.audits.compare.associations import answer_association
-from geobias.audits.compare.measure_words import MEAN_LIMIT, PREFERENCE, SCORE, WORDS
+from geobias.audits.compare.measure_words import ANSWERED, MEAN_LIMIT, PREFERENCE, SCORE, WORDS
 from geobias.audits.compare.pairs import ModelPair, list_pairs
 from geobias.audits.compare.result import ASSOCIATION, CompareResult, Difference
 from geobias.audits.labels import label_tone
@@ -31,6 +31,9 @@ def list_findings(result: CompareResult) -> list[Finding]:
     for pair in pairs:
         association = answer_association(pair)
         measure = None if association is None else DISTANCE  # two answers are told apart by their measures
+        if ANSWERED in pair.rows:  # what is not answered is in no preference
+            shares = _answer(replace(pair, rows={ANSWERED: pair.rows[ANSWERED]}))
+            answers += [replace(shares, measure=ANSWERED)] if shares.evidence == "clear" else []
         answers += [*([] if association is None else [association]), replace(_answer(pair), measure=measure)]
         details += [replace(detail, measure=measure) for detail in _list_details(pair, most_details)]
     return [
@@ -179,7 +182,7 @@ def _say_untested(pair: ModelPair) -> Finding:
 def _list_details(pair: ModelPair, most: int) -> Iterator[Finding]:
     """The most certain clear differences of the main measure; of another one only where that has none."""
     for measure, rows in pair.rows.items():
-        clear = [] if measure == ASSOCIATION else list_clear(rows)
+        clear = [] if measure in (ASSOCIATION, ANSWERED) else list_clear(rows)  # which have answers of their own
         for row in select_places(clear)[:most]:
             yield _make_finding(pair, row, "detail", _say_row(pair, row), "clear")
         if clear:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from geobias.audits.compare.result import ASSOCIATION
 
 SCORE = "c_w.balanced"
-PREFERENCE, SPREAD = "preference", "spread"  # of decisions
+PREFERENCE, ANSWERED, SPREAD = "preference", "answered", "spread"  # of decisions
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ WORDS = {
         MEAN_LIMIT,
     ),
     PREFERENCE: MeasureWords("the preference", "nats", "people of {place}", "countries", "cases", MEAN_LIMIT),
+    ANSWERED: MeasureWords("the share answered", "of questions", "people of {place}", "countries", "cases", MEAN_LIMIT),
     SPREAD: MeasureWords(
         "the spread between countries",
         "nats",

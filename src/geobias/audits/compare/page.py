@@ -18,6 +18,7 @@ from geobias.report.tables import listed
 MEASURES = {
     "delta": "Δ against the mean of countries, points",
     "preference": "preference against the mean of countries, nats",
+    "answered": "share of questions answered, against the mean of countries",
     "spread": "spread between countries, nats",
     "change": "change of predictions against the mean of countries, %",
     "against_control": "probability against the control",
@@ -40,9 +41,8 @@ def section(run: FinishedRun[CompareResult], name: str) -> Section:
     notes = []
     unknown = sum(not row.is_known for *_, rows in groups for row in rows)
     if unknown:
-        notes.append(
-            f"{unknown:,} without a difference, since a run predicts the class in fewer than {FEWEST_WITH_CLASS} texts."
-        )
+        reason = f"a run predicts the class in fewer than {FEWEST_WITH_CLASS} texts, or answers too few questions"
+        notes.append(f"{unknown:,} without a difference, since {reason}.")
     return Section(
         id=name,
         title="Comparison: do the models treat places differently?",

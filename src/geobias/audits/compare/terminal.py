@@ -84,7 +84,8 @@ def notes(pair: ModelPair) -> Iterator[str]:
         "and not only the mirror of another)."
     )
     if unknown:
-        yield f"No difference, since a run predicts the class in fewer than {FEWEST_WITH_CLASS} texts: {unknown:,}."
+        reason = f"a run predicts the class in fewer than {FEWEST_WITH_CLASS} texts, or answers too few questions"
+        yield f"No difference, since {reason}: {unknown:,}."
 
 
 def select_most_certain(rows: Sequence[Difference]) -> list[Difference]:

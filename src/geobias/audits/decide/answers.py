@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -47,13 +47,6 @@ class CaseLayout:
     def width(self) -> int:
         """Answers of the case with the most of them."""
         return (int(self.place_of_cell.max()) + 1) * self.draws
-
-    def select_cells(self, is_kept: np.ndarray) -> CaseLayout:
-        """The layout of some cells, which are all of their cases."""
-        cells = [cell for cell, keep in zip(self.cells, is_kept, strict=True) if keep]
-        numbers = {old: new for new, old in enumerate(dict.fromkeys(i for i, _ in cells))}
-        scenarios = tuple(self.scenarios[i] for i in numbers)
-        return CaseLayout(scenarios, tuple((numbers[i], k) for i, k in cells), self.draws)
 
     def arrange(self, values: np.ndarray) -> np.ndarray:
         """cases x origins x answers, from cells x origins x draws; NaN where a case has fewer answers."""
@@ -115,8 +108,8 @@ class WayAnswers(CaseAnswers):
     """The answers where origin shows in one way: yes against no, in nats."""
 
     origin: str
-    yes: np.ndarray = field(repr=False)  # cases x countries x answers
-    shares: np.ndarray = field(repr=False)  # the same: probability of yes, given yes or no; 0.5 if neither is answered
+    yes: np.ndarray = field(repr=False)  # cases x countries x answers; NaN where neither yes nor no is answered
+    shares: np.ndarray = field(repr=False)  # the same: probability of yes, given yes or no
     answered: np.ndarray = field(repr=False)  # the same: probability of yes or no
     refusals: np.ndarray | None = field(repr=False)  # the same: share of answers that refuse; None if not sampled
     invented: np.ndarray | None = field(repr=False)  # cases x invented countries x answers
@@ -124,12 +117,24 @@ class WayAnswers(CaseAnswers):
     covariates: np.ndarray | None = field(default=None, repr=False)  # cases x countries x answers x covariates
 
     def favourable_shares(self) -> np.ndarray:
-        """Probability of the favourable answer, given yes or no; 0 where a case has fewer answers."""
-        return np.nan_to_num(np.where(self.layout.favours[:, None, :] > 0, self.shares, 1 - self.shares))
+        """Probability of the favourable answer, given yes or no; NaN where there is none."""
+        return np.where(self.layout.favours[:, None, :] > 0, self.shares, 1 - self.shares)
 
     def favourable(self, yes: np.ndarray) -> np.ndarray:
-        """Log-odds of the favourable answer, from those of yes; 0 where a case has fewer answers."""
-        return np.nan_to_num(yes * self.layout.favours[:, None, :])
+        """Log-odds of the favourable answer, from those of yes; NaN where there is none."""
+        return np.asarray(yes * self.layout.favours[:, None, :])
+
+    def select_countries(self, is_kept: np.ndarray) -> WayAnswers:
+        """The answers about some countries (bool)."""
+        return replace(
+            self,
+            yes=self.yes[:, is_kept],
+            shares=self.shares[:, is_kept],
+            answered=self.answered[:, is_kept],
+            refusals=None if self.refusals is None else self.refusals[:, is_kept],
+            covariates=None if self.covariates is None else self.covariates[:, is_kept],
+            names=None if self.names is None else self.names[:, :, is_kept],
+        )
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from geobias.audits.decide.ranking import (
 )
 from geobias.audits.decide.records import ModelDecisions
 from geobias.audits.decide.result import DecideResult
+from geobias.audits.decide.unanswered import list_answered_apart, list_unanswered, say_unanswered
 from geobias.measures.estimates import SIGNIFICANT, Estimate, find_standing_out
 from geobias.report.findings import Finding, format_p, grade_evidence
 from geobias.report.sentences import list_first, measure_size
@@ -30,6 +31,7 @@ def list_cautions(result: DecideResult, entry: ModelDecisions) -> Iterator[Findi
     yield from _note_refusals(result, entry)
     if not has_answers(entry):
         return
+    yield from _note_unanswered(result, entry)
     yield from _note_chance(result, entry)
     yield from _note_mass(result, entry)
     yield from _note_rare_names(result, entry)
@@ -57,20 +59,34 @@ def _caution(result: DecideResult, entry: ModelDecisions, sentence: str, **parts
 
 
 def _note_refusals(result: DecideResult, entry: ModelDecisions) -> Iterator[Finding]:
-    if entry.refusals is None or entry.refusals < FEW_REFUSALS:
+    if entry.refusals is None or entry.refusals < FEW_REFUSALS or list_answered_apart(entry):
         return
     ranked = sorted(entry.countries, key=lambda country: country.refusals or 0.0)
     least, most = ranked[0].refusals or 0.0, ranked[-1].refusals or 0.0
     where = "for every country alike"
     if most > least:
-        where = f"from {least:.0%} ({ranked[0].country}) to {most:.0%} ({ranked[-1].country}) by country, not tested"
+        p = min((each.answered_difference.p_adjusted or 0.0 for each in ranked), default=None)
+        test = format_p(p if entry.is_answering_tested else None)
+        where = f"from {least:.0%} ({ranked[0].country}) to {most:.0%} ({ranked[-1].country}) by country ({test})"
     yield _caution(
         result,
         entry,
-        f"It refuses {entry.refusals:.0%} of the questions, {where}. A refusal counts as undecided.",
+        f"It refuses {entry.refusals:.0%} of the questions, {where}. Decisions are compared without them.",
         question="Does it refuse to decide about people of some countries?",
         next_step="See refusals by country in tables/countries.csv",
     )
+
+
+def _note_unanswered(result: DecideResult, entry: ModelDecisions) -> Iterator[Finding]:
+    unanswered = [country.country for country in list_unanswered(entry)]
+    if unanswered and entry.is_testable:
+        yield _caution(
+            result,
+            entry,
+            f"{say_unanswered(unanswered)} They are not in the mean of countries.",
+            question="Are there decisions about people of all countries?",
+            next_step="See the share answered by country in tables/countries.csv",
+        )
 
 
 def _note_chance(result: DecideResult, entry: ModelDecisions) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from geobias.audits.compare.measure_words import PREFERENCE, SPREAD
+from geobias.audits.compare.measure_words import ANSWERED, PREFERENCE, SPREAD
 from geobias.audits.compare.result import Comparison, Difference, list_differences, pair_classifiers
 from geobias.audits.decide.design import NAME
 from geobias.audits.decide.files import StoredAnswers, read_decisions
@@ -49,10 +49,15 @@ def compare_runs(first: FinishedRun[DecideResult], second: FinishedRun[DecideRes
                 f"{first.folder} and {second.folder} cannot be compared: their cases or names differ. Run both with "
                 "the same version of geobias."
             )
-        is_testable = separates_names and len(ways[0][0].counted) >= FEWEST_CASES
+        has_cases = len(ways[0][0].counted) >= FEWEST_CASES
         means = _summarise_both(ways[0], ways[1])
+        is_testable = separates_names and has_cases and means[2].is_comparable
         preference = compare_countries(*means, is_testable=is_testable)
         rows += list_differences(models, MeasureKey(PREFERENCE, MEAN), (), places, preference)
+        answered = _summarise_answered(ways[0], ways[1])
+        if answered[2].means.any():
+            shares = compare_countries(*answered, is_testable=separates_names and has_cases)
+            rows += list_differences(models, MeasureKey(ANSWERED, MEAN), (), places, shares)
         if is_testable:
             rows += list_differences(models, MeasureKey(SPREAD, MEAN), (), [ALL], compare_spreads(*means))
     return Comparison(str(first.folder), str(second.folder), left_out, rows)
@@ -61,13 +66,33 @@ def compare_runs(first: FinishedRun[DecideResult], second: FinishedRun[DecideRes
 def _summarise_both(
     first: Sequence[StoredAnswers], second: Sequence[StoredAnswers]
 ) -> tuple[CountryMeans, CountryMeans, CountryMeans]:
-    """The countries' means of the first run, of the second, and of the second minus the first."""
-    designs = [way.crossed_variance() for way in first]
+    """The countries' mean preferences in the first run, in the second, and the second minus the first.
+
+    All are of the questions that both runs answer.
+    """
     of_first, of_second = ([way.yes * way.favours[:, None] for way in run] for run in (first, second))
+    return _summarise_values(first, of_first, of_second, [way.favours for way in first])
+
+
+def _summarise_answered(
+    first: Sequence[StoredAnswers], second: Sequence[StoredAnswers]
+) -> tuple[CountryMeans, CountryMeans, CountryMeans]:
+    """The same of the shares of questions that are answered."""
+    of_first, of_second = ([way.answered for way in run] for run in (first, second))
+    return _summarise_values(first, of_first, of_second, [np.ones(way.favours.shape) for way in first])
+
+
+def _summarise_values(
+    ways: Sequence[StoredAnswers],
+    of_first: Sequence[np.ndarray],
+    of_second: Sequence[np.ndarray],
+    favours: Sequence[np.ndarray],
+) -> tuple[CountryMeans, CountryMeans, CountryMeans]:
+    designs = [way.crossed_variance() for way in ways]
     differences = [after - before for before, after in zip(of_first, of_second, strict=True)]
-    favours = [way.favours for way in first]
 
     def summarise(values: Sequence[np.ndarray]) -> CountryMeans:
-        return average_means(list(map(summarise_countries, designs, values, favours)))
+        answered = [np.where(np.isnan(both), np.nan, part) for part, both in zip(values, differences, strict=True)]
+        return average_means(list(map(summarise_countries, designs, answered, favours)))
 
     return summarise(of_first), summarise(of_second), summarise(differences)

@@ -13,6 +13,7 @@ from geobias.audits.decide.answers import NO_UNITS, WayAnswers, number_names
 from geobias.audits.decide.design import NAME
 from geobias.audits.decide.records import CountryEstimate, ModelDecisions
 from geobias.audits.decide.result import DecideResult
+from geobias.errors import InputError
 from geobias.measures.crossed_variance import CrossedVariance, NameUnits
 from geobias.report.parquet import damaged, read_columns
 from geobias.report.runs import FinishedRun, slug
@@ -51,7 +52,11 @@ def _list_country_rows(result: DecideResult) -> Iterator[Row]:
             row["rate"] = country.rate
             if country.yes_tendency is not None:
                 row |= {f"yes_tendency_{key}": value for key, value in vars(country.yes_tendency).items()}
-            yield row | {"answered": country.answered, "refusals": country.refusals}
+            row |= {"answered": country.answered, "refusals": country.refusals}
+            row |= {f"answered_{end}": getattr(country.answered_interval, end) for end in ("low", "high")}
+            yield row | {
+                f"answered_difference_{key}": number for key, number in vars(country.answered_difference).items()
+            }
 
 
 def _list_group_rows(result: DecideResult, kind: str) -> Iterator[Row]:
@@ -77,7 +82,10 @@ def _list_case_rows(result: DecideResult) -> Iterator[Row]:
 
 
 def _write_decisions(path: Path, result: DecideResult) -> None:
-    """A row for every yes/no answer about a country: the name that it shows, and the log-odds of yes by each model."""
+    """A row for every yes/no answer about a country: the name that it shows, and the log-odds of yes by each model.
+
+    They are null where the question is not answered; the share answered has a column of its own.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -95,9 +103,17 @@ def _write_decisions(path: Path, result: DecideResult) -> None:
             parts[key] += names
     columns: Row = {key: pa.array(values, pa.string()) if key in NAMES else values for key, values in parts.items()}
     for answers in result.answers:
-        values = [way.yes[np.broadcast_to(way.layout.counted[:, None], way.yes.shape)] for way in answers.ways]
-        columns[answers.model.name] = pa.array(np.concatenate(values), pa.float64())
+        for name, field in ((answers.model.name, "yes"), (_name_answered(answers.model.name), "answered")):
+            values = [
+                getattr(way, field)[np.broadcast_to(way.layout.counted[:, None], way.yes.shape)] for way in answers.ways
+            ]
+            columns[name] = pa.array(np.concatenate(values), pa.float64(), from_pandas=True)  # null for NaN
     pq.write_table(pa.table(columns), path, compression="zstd")
+
+
+def _name_answered(model: str) -> str:
+    """The column of the probability of yes or no."""
+    return f"{model} answered"
 
 
 def _list_names(way: WayAnswers, rows: np.ndarray) -> list[list[str | None]]:
@@ -112,9 +128,12 @@ def _write_maps(folder: Path, result: DecideResult) -> None:
     from geobias.report.figures import save_chart, world_map  # only where a map is drawn
 
     for n, entry in enumerate(result.decisions, start=1):
+        values = {each.code: each.preference.value for each in entry.countries if each.preference.value is not None}
+        if not values:
+            continue
         chart = world_map(
-            {country.code: country.preference.value or 0.0 for country in entry.countries},
-            {country.code: country.country for country in entry.countries},
+            values,
+            {each.code: each.country for each in entry.countries if each.has_estimate},
             title=f"Decisions of {entry.model.name} by country",
             subtitle=f"Mean over {result.counts.cases:,} cases; origin: {', '.join(result.settings.origin)}. It "
             "describes the model, not people.",
@@ -131,7 +150,8 @@ def _write_maps(folder: Path, result: DecideResult) -> None:
 class StoredAnswers:
     """The answers of one model where origin shows in one way, as `decisions.parquet` has them."""
 
-    yes: np.ndarray  # cases x countries x answers: log-odds; 0 where a case has fewer answers
+    yes: np.ndarray  # cases x countries x answers: log-odds; NaN if unanswered, 0 where a case has fewer answers
+    answered: np.ndarray  # the same: share answered
     counted: np.ndarray  # cases x answers
     favours: np.ndarray  # the same
     units: NameUnits | None = None  # without names: None
@@ -153,8 +173,12 @@ def read_decisions(run: FinishedRun[DecideResult], entry: ModelDecisions) -> lis
     """The answers of one model, by way of showing origin."""
     path, ways, model = run.folder / DECISIONS, run.result.settings.origin, entry.model.name
     has_names = NAME in ways
-    columns = [*KEYS, *(NAMES if has_names else ()), model]
-    table = read_columns(path, columns).to_pandas()
+    columns, answered = [*KEYS, *(NAMES if has_names else ()), model], _name_answered(model)
+    try:
+        table = read_columns(path, [*columns, answered]).to_pandas()
+    except InputError:  # made before shares were stored
+        table = read_columns(path, columns).to_pandas()
+        table[answered] = table[model].notna().astype(float)
     codes = {country.code: c for c, country in enumerate(entry.countries)}
     if not (set(table["origin"]) == set(ways) and set(table["country"]) == set(codes)):
         raise damaged(path)
@@ -165,12 +189,13 @@ def _arrange(rows: pd.DataFrame, codes: Mapping[str, int], model: str, *, has_na
     cases, case = np.unique(rows["case"].to_numpy(dtype=str), return_inverse=True)
     country, answer = rows["country"].map(codes).to_numpy(), rows["answer"].to_numpy()
     shape = (len(cases), len(codes), int(answer.max()) + 1)
-    yes, counted, favours = np.zeros(shape), np.zeros((shape[0], shape[2]), dtype=bool), np.ones((shape[0], shape[2]))
-    yes[case, country, answer] = rows[model]
+    counted, favours = np.zeros((shape[0], shape[2]), dtype=bool), np.ones((shape[0], shape[2]))
+    yes, answered = np.zeros(shape), np.zeros(shape)
+    yes[case, country, answer], answered[case, country, answer] = rows[model], rows[_name_answered(model)]
     counted[case, answer], favours[case, answer] = True, rows["favours"]
     if not has_names:
-        return StoredAnswers(yes, counted, favours)
+        return StoredAnswers(yes, answered, counted, favours)
     names, genders = np.full((2, *shape), "", dtype=object), np.full(counted.shape, "", dtype=object)
     names[:, case, country, answer] = rows[["first_name", "last_name"]].to_numpy(dtype=object).T
     genders[case, answer] = rows["gender"]
-    return StoredAnswers(yes, counted, favours, number_names(names, genders), names)
+    return StoredAnswers(yes, answered, counted, favours, number_names(names, genders), names)

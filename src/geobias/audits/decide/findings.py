@@ -20,8 +20,9 @@ from geobias.audits.decide.ranking import (
     list_standing_out,
     name_country,
 )
-from geobias.audits.decide.records import CountryDecisions, CountryEstimate, ModelDecisions
+from geobias.audits.decide.records import CountryDecisions, CountryEstimate, ModelDecisions, WorstRatio
 from geobias.audits.decide.result import DecideResult
+from geobias.audits.decide.unanswered import list_unanswered, report_answered, say_unanswered
 from geobias.audits.inputs import describe_copies
 from geobias.measures.crossed_variance import FEWEST_DRAWS
 from geobias.measures.estimates import Estimate
@@ -43,7 +44,7 @@ QUESTION: Final = (
 def list_findings(result: DecideResult) -> list[Finding]:
     entries = result.decisions
     return [
-        *(_answer(result, entry) for entry in entries),
+        *(finding for entry in entries for finding in (*report_answered(result, entry), _answer(result, entry))),
         *(finding for entry in entries for finding in _list_details(result, entry)),
         *(finding for entry in entries for finding in list_cautions(result, entry)),
     ]
@@ -75,6 +76,13 @@ def _answer(result: DecideResult, entry: ModelDecisions) -> Finding:
             "told apart from that of its case.",
             f"Draw more names: --draws {FEWEST_DRAWS}",
         )
+    if not entry.is_testable and result.counts.cases >= FEWEST_CASES:
+        return _untested(
+            result,
+            entry,
+            f"{name} answers too few questions about any two countries to compare them.",
+            "Ask a model that answers, or change the question: --system TEXT",
+        )
     if not entry.is_testable:
         return _untested(
             result,
@@ -99,6 +107,9 @@ def _answer(result: DecideResult, entry: ModelDecisions) -> Finding:
     else:
         sentence = f"{name}: {_deny(result, entry, top)}{f' It {chance}.' if chance else merit}"
         next_step = "To find smaller differences, add wordings: --paraphrases 3"
+        unanswered = [country.country for country in list_unanswered(entry)]
+        if unanswered:  # a null is one of all countries
+            return _untested(result, entry, f"{sentence} {say_unanswered(unanswered)}", "Ask a model that answers")
     return _finding(result, entry, "overall", top.preference, evidence, sentence, next_step, top.country, top.code)
 
 
@@ -176,7 +187,7 @@ def _count_associations(entry: ModelDecisions) -> str:
 
 
 def _deny(result: DecideResult, entry: ModelDecisions, top: CountryDecisions) -> str:
-    tested = f"{len(entry.countries):,} countries tested together"
+    tested = f"{len(entry.countries) - len(list_unanswered(entry)):,} countries tested together"
     if all(abs(country.preference.value or 0.0) < ROUNDING for country in entry.countries):
         return f"No country stands out: {tested}, and its decisions do not depend on the country."
     missed = say_missed(
@@ -210,15 +221,15 @@ def _list_details(result: DecideResult, entry: ModelDecisions) -> Iterator[Findi
             country.country,
             country.code,
         )
-    yield _report_ratio(result, entry)
+    if entry.worst is not None:
+        yield _report_ratio(result, entry, entry.worst)
     for domain, cell in list_clear_cells(entry)[:MOST_DETAILS]:
         yield _report_cell(result, entry, domain, cell)
 
 
-def _report_ratio(result: DecideResult, entry: ModelDecisions) -> Finding:
-    worst = entry.worst
+def _report_ratio(result: DecideResult, entry: ModelDecisions, worst: WorstRatio) -> Finding:
     lowest, best = name_country(entry, worst.country), name_country(entry, worst.best)
-    rates = {country.code: country.rate for country in entry.countries}
+    rates = {country.code: country.rate or 0.0 for country in entry.countries}
     low, high = worst.low or 0.0, worst.high or 1.0
     if high < FOUR_FIFTHS:
         place = "below four fifths even at its upper bound"

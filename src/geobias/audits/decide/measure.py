@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.decide.answers import NO_UNITS, ModelAnswers, OtherAnswers, WayAnswers
-from geobias.audits.decide.design import COVARIATES, DecideDesign
+from geobias.audits.decide.design import COVARIATES, FEWEST_COUNTRIES, DecideDesign
+from geobias.audits.decide.measure_shares import find_worst, list_ratios, measure_answered
 from geobias.audits.decide.records import (
     CaseDecisions,
     Controls,
@@ -22,7 +24,6 @@ from geobias.audits.decide.records import (
     RareNames,
     SpreadOfCountries,
     WayDecisions,
-    WorstRatio,
 )
 from geobias.audits.decide.result import DecideResult
 from geobias.measures.covariate_adjustment import adjust_for_covariates
@@ -38,14 +39,20 @@ from geobias.measures.decisions import (
     smallest_effect,
     summarise_countries,
 )
-from geobias.measures.estimates import Estimate, Estimates
-from geobias.measures.impact_ratio import ImpactRatios, measure_impact_ratios, measure_spread
+from geobias.measures.estimates import NO_ESTIMATE, Estimate, Estimates
+from geobias.measures.impact_ratio import measure_impact_ratios, measure_spread
+from geobias.measures.missing_answers import (
+    FEWEST_SITUATIONS,
+    find_comparable,
+    impute_answers,
+    impute_cells,
+)
 from geobias.measures.uncertainty import Family
-from geobias.report.results import Interval
+from geobias.report.results import NO_INTERVAL, Interval
 from geobias.texts.counterfactuals import GENDERS
 from geobias.texts.origins import Origin
 
-FEWEST_CASES = 10  # with fewer, intervals do not have nominal coverage (bench/calibrate_decisions.py)
+FEWEST_CASES = FEWEST_SITUATIONS
 POINTS = 100
 
 
@@ -58,9 +65,17 @@ def measure_decisions(design: DecideDesign, answers: tuple[ModelAnswers, ...]) -
         models=[model.model for model in answers],
         counts=design.count(),
         decisions=[_measure_model(design, model) for model in answers],
+        constant_answers=list_constant_answers({model.model.name: _split_answers(model) for model in answers}),
         work=dict(work),
         answers=answers,
     )
+
+
+def _split_answers(answers: ModelAnswers) -> tuple[np.ndarray, np.ndarray]:
+    """All log-odds of yes about a person without an origin, and about one from a country."""
+    parts = [[way.no_origin for way in answers.ways], [way.yes for way in answers.ways]]
+    without, about = (np.concatenate([part.ravel() for part in each])[:, None] for each in parts)
+    return without, about
 
 
 def _measure_model(design: DecideDesign, answers: ModelAnswers) -> ModelDecisions:
@@ -70,44 +85,49 @@ def _measure_model(design: DecideDesign, answers: ModelAnswers) -> ModelDecision
     def summarise(values: Sequence[np.ndarray]) -> list[CountryMeans]:
         return list(map(_summarise, ways, variances, values))
 
-    favourable = [way.favourable(way.yes) for way in ways]
-    preferences = summarise(favourable)
+    preferences = summarise([way.favourable(way.yes) for way in ways])
     preference, rates = average_means(preferences), average_means(summarise([way.favourable_shares() for way in ways]))
-    yes = average_means(summarise([np.nan_to_num(way.yes) for way in ways]))
+    yes = average_means(summarise([way.yes for way in ways]))
     favours = ways[0].layout.favours
     has_both = bool((favours > 0).any() and (favours < 0).any())
     has_cases = len(ways[0].layout.cases) >= FEWEST_CASES
-    is_testable = has_cases and all(way.separates_names() for way in ways)
+    separates_names = has_cases and all(way.separates_names() for way in ways)
+    is_testable = separates_names and preference.is_comparable
     estimates = _estimate(preference, is_testable)
     probability, yes_estimates = _estimate(rates, is_testable), _estimate(yes, is_testable)
-    ratios = measure_impact_ratios(rates)
-    rate = rates.grand_mean()
-    answered = np.mean([np.nanmean(way.answered, axis=(0, 2)) for way in ways], axis=0)
+    ratios = measure_impact_ratios(rates) if preference.is_comparable else None
+    rate = rates.grand_mean() if rates.is_comparable else NO_ESTIMATE
     by_way = [np.nanmean(way.refusals, axis=(0, 2)) for way in ways if way.refusals is not None]
     refusals = np.mean(by_way, axis=0) if by_way else None
+    answered = measure_answered(ways, variances, separates_names)
     return ModelDecisions(
         model=answers.model,
-        counts=DecisionCounts(answers.decisions, answers.distinct, answers.cut),
-        answered=float(answered.mean()),
+        counts=DecisionCounts(
+            answers.decisions, answers.distinct, answers.cut, sum(int(way.layout.counted.sum()) for way in ways)
+        ),
+        answered=float(answered.share.mean()),
         refusals=None if refusals is None else float(refusals.mean()),
         sampled=answers.sampled,
         rate=Interval(rate.value, rate.low if is_testable else None, rate.high if is_testable else None),
         spread=_measure_spread(preference) if is_testable else None,
         smallest_effect=smallest_effect(preference.against_mean()[1]) if is_testable else None,
-        worst=_find_worst(ratios, countries, is_testable),
-        farthest=_find_farthest(preference, countries, is_testable),
+        worst=None if ratios is None else find_worst(ratios, _list_known(rates, countries), is_testable),
+        farthest=_find_farthest(preference, _list_known(preference, countries), is_testable),
         countries=[
             CountryDecisions(
                 country=origin.country,
                 code=str(origin.code),
                 preference=estimates.at(c),
                 probability=_in_points(probability.at(c)),
-                rate=float(ratios.rate[c]),
-                impact_ratio=Interval(float(ratios.ratio[c]), *_bounds(ratios, c, is_testable)),
+                rate=rate_by_code.get(str(origin.code)),
+                impact_ratio=ratio_by_code.get(str(origin.code), NO_INTERVAL),
                 yes_tendency=yes_estimates.at(c) if has_both else None,
-                answered=float(answered[c]),
+                answered=float(answered.share[c]),
                 refusals=None if refusals is None else float(refusals[c]),
+                answered_interval=answered.interval(c),
+                answered_difference=answered.difference.at(c),
             )
+            for rate_by_code, ratio_by_code in [list_ratios(ratios, _list_known(rates, countries), is_testable)]
             for c, origin in enumerate(countries)
         ],
         controls=_measure_controls(answers, yes if has_both else None, has_cases),
@@ -120,7 +140,7 @@ def _measure_model(design: DecideDesign, answers: ModelAnswers) -> ModelDecision
                 smallest_effect(means.against_mean()[1]) if is_known else None,
             )
             for way, means in zip(ways, preferences, strict=True)
-            for is_known in [has_cases and way.separates_names()]
+            for is_known in [has_cases and way.separates_names() and means.is_comparable]
         ],
         by_gender=[part for way in ways for part in _measure_genders(way, countries)],
         cases=_measure_cases(answers, countries),
@@ -135,10 +155,16 @@ def _summarise(way: WayAnswers, variance: CrossedVariance, values: np.ndarray) -
     return summarise_countries(variance, values, way.layout.favours)
 
 
+def _list_known(means: CountryMeans, countries: Sequence[Origin]) -> list[Origin]:
+    """The countries that are answered often enough to be compared."""
+    return [origin for origin, is_known in zip(countries, means.find_known(), strict=True) if is_known]
+
+
 def _estimate(means: CountryMeans, is_testable: bool) -> Estimates:
+    """Of all countries; NaN for those that are answered too seldom."""
     if is_testable:
         return estimate_against_mean(means)
-    return Estimates.unknown(means.means - means.means.mean())
+    return Estimates.unknown(means.subtract_mean())
 
 
 def _in_points(estimate: Estimate) -> Interval:
@@ -147,23 +173,9 @@ def _in_points(estimate: Estimate) -> Interval:
     return Interval(*(None if number is None else POINTS * number for number in numbers))
 
 
-def _bounds(ratios: ImpactRatios, country: int, is_testable: bool) -> tuple[float | None, float | None]:
-    return (float(ratios.low[country]), float(ratios.high[country])) if is_testable else (None, None)
-
-
-def _find_worst(ratios: ImpactRatios, countries: Sequence[Origin], is_testable: bool) -> WorstRatio:
-    value, low, high, position = ratios.worst
-    best = countries[int(ratios.rate.argmax())]
-    return WorstRatio(
-        value,
-        low if is_testable else None,
-        high if is_testable else None,
-        country=str(countries[position].code),
-        best=str(best.code),
-    )
-
-
-def _find_farthest(means: CountryMeans, countries: Sequence[Origin], is_testable: bool) -> FarthestPreference:
+def _find_farthest(means: CountryMeans, countries: Sequence[Origin], is_testable: bool) -> FarthestPreference | None:
+    if not means.is_comparable:
+        return None
     value, uncertainty = means.against_mean()
     effect = Family([value], [uncertainty]).largest_effect(0) if is_testable else None
     position = int(np.abs(value).argmax())
@@ -184,6 +196,13 @@ def _case_means(way: WayAnswers, yes: np.ndarray) -> np.ndarray:
     return average_situations(way.favourable(yes), way.layout.favours, way.layout.counted)
 
 
+def _mean_country(way: WayAnswers, yes: np.ndarray) -> np.ndarray:
+    """cases: the mean of the same countries in each of them; NaN where none is answered."""
+    cells = _case_means(way, yes)
+    cells = cells[:, find_comparable(cells)]
+    return impute_cells(cells).mean(axis=1) if cells.size else np.full(len(cells), np.nan)
+
+
 def _average_cases(way: WayAnswers, values: np.ndarray) -> np.ndarray:
     """cases x countries: the mean of each case by itself."""
     return average_each_situation(values, way.layout.favours, way.layout.counted)
@@ -191,25 +210,29 @@ def _average_cases(way: WayAnswers, values: np.ndarray) -> np.ndarray:
 
 def _measure_controls(answers: ModelAnswers, yes: CountryMeans | None, is_testable: bool) -> Controls:
     def estimate(values: np.ndarray | None) -> Estimate | None:
-        if values is None:
+        """Of the cases that are answered; None where none is."""
+        values = None if values is None else values[~np.isnan(values)]
+        if values is None or not len(values):
             return None
         return estimate_mean(values) if is_testable else Estimate(float(values.mean()), None, None, None, None)
 
     named, invented, invented_means = [], [], []
     for way in answers.ways:
-        real = _case_means(way, way.yes).mean(axis=1)
+        real = _mean_country(way, way.yes)
         named.append(real - _case_means(way, way.no_origin)[:, 0])
         if way.invented is not None:
-            invented.append(_case_means(way, way.invented).mean(axis=1) - real)
+            invented.append(_mean_country(way, way.invented) - real)
             variance = CrossedVariance(NO_UNITS, way.invented.shape, way.layout.counted, names_fixed=True)
             invented_means.append(_summarise(way, variance, way.favourable(way.invented)))
+    of_invented = average_means(invented_means) if invented_means else None
+    has_spread = is_testable and of_invented is not None and of_invented.is_comparable
     return Controls(
         named=estimate(np.mean(named, axis=0)),
         invented=estimate(np.mean(invented, axis=0) if invented else None),
-        invented_spread=_measure_spread(average_means(invented_means)) if invented_means and is_testable else None,
+        invented_spread=_measure_spread(of_invented) if has_spread and of_invented else None,
         merit=estimate(answers.merit),
-        order=None if answers.order is None else estimate_mean(answers.order),
-        yes_tendency=None if yes is None else yes.grand_mean(),
+        order=None if answers.order is None or np.isnan(answers.order).all() else estimate_mean(answers.order),
+        yes_tendency=None if yes is None or not yes.is_comparable else yes.grand_mean(),
     )
 
 
@@ -219,14 +242,18 @@ def _measure_domains(
     domains = answers.ways[0].layout.domains
     names = list(dict.fromkeys(domains))
     groups = np.array([names.index(domain) for domain in domains])
+    if not preference.is_comparable:
+        return []
     means = np.mean([_average_cases(way, way.favourable(way.yes)) for way in answers.ways], axis=0)
+    means = means[:, preference.find_known()]
     covariance = preference.name_covariance
     estimates, count = estimate_cells(means, groups, None if covariance is None else np.diag(covariance))
     if not is_testable:
         estimates = Estimates.unknown(estimates.value)
+    parts = [Estimates(*map(preference.expand, vars(estimates.part(k)).values())) for k in range(len(names))]
     return [
-        DomainDecisions(domain, int(count[k]), _list_estimates(countries, estimates.part(k)))
-        for k, domain in enumerate(names)
+        DomainDecisions(domain, int(size), _list_estimates(countries, part))
+        for domain, size, part in zip(names, count, parts, strict=True)
     ]
 
 
@@ -240,12 +267,13 @@ def _measure_genders(way: WayAnswers, countries: Sequence[Origin]) -> list[Gende
         is_known = way.separates_names(len(GENDERS)) and variance.text_count >= FEWEST_CASES
         if variance.text_count > 1:
             means = _summarise(way, variance, way.favourable(way.yes))
-            parts.append(GenderDecisions(gender, _list_estimates(countries, _estimate(means, is_known))))
+            is_testable = is_known and means.is_comparable
+            parts.append(GenderDecisions(gender, _list_estimates(countries, _estimate(means, is_testable))))
     return parts
 
 
 def _measure_cases(answers: ModelAnswers, countries: Sequence[Origin]) -> list[CaseDecisions]:
-    """Those in which the country matters most come first."""
+    """Those in which the country matters most come first; without those that are answered for one country at most."""
     layout = answers.ways[0].layout
     log_odds = np.mean([_average_cases(way, way.favourable(way.yes)) for way in answers.ways], axis=0)
     rates = np.mean([_average_cases(way, way.favourable_shares()) for way in answers.ways], axis=0)
@@ -255,13 +283,14 @@ def _measure_cases(answers: ModelAnswers, countries: Sequence[Origin]) -> list[C
             case=case,
             domain=layout.domains[k],
             text=texts[case],
-            rate=float(rates[k].mean()),
-            gap=float(np.ptp(rates[k])),
-            highest=countries[int(rates[k].argmax())].country,
-            lowest=countries[int(rates[k].argmin())].country,
-            interaction=float(log_odds[k].std(ddof=1)),
+            rate=float(np.nanmean(rates[k])),
+            gap=float(np.nanmax(rates[k]) - np.nanmin(rates[k])),
+            highest=countries[int(np.nanargmax(rates[k]))].country,
+            lowest=countries[int(np.nanargmin(rates[k]))].country,
+            interaction=float(np.nanstd(log_odds[k], ddof=1)),
         )
         for k, case in enumerate(layout.cases)
+        if (~np.isnan(rates[k])).sum() > 1
     ]
     return sorted(cases, key=lambda case: -case.gap)
 
@@ -271,7 +300,9 @@ def _measure_others(answers: OtherAnswers | None, countries: Sequence[Origin]) -
     if answers is None:
         return []
     layout, variance = answers.layout, answers.crossed_variance(len(countries))
-    means = summarise_countries(variance, np.nan_to_num(answers.values), np.ones(layout.counted.shape))
+    means = summarise_countries(variance, answers.values, np.ones(layout.counted.shape))
+    if not means.is_comparable:
+        return []
     is_testable = len(layout.cases) >= FEWEST_CASES and answers.separates_names()
     return _list_estimates(countries, _estimate(means, is_testable))
 
@@ -280,13 +311,20 @@ def _measure_rare_names(way: WayAnswers, countries: Sequence[Origin]) -> RareNam
     """Preferences with the length of names, and how widespread they are, held fixed."""
     if way.covariates is None or way.genders is None:
         return None
-    variance = way.crossed_variance(len(countries))
-    adjustment = adjust_for_covariates(variance, way.favourable(way.yes), way.covariates, way.genders)
+    is_known = _summarise(way, way.crossed_variance(len(countries)), way.favourable(way.yes)).find_known()
+    if is_known.sum() < FEWEST_COUNTRIES:
+        return None
+    way = way.select_countries(is_known)
+    assert way.covariates is not None and way.genders is not None
+    values = impute_answers(way.favourable(way.yes), way.layout.favours, way.layout.counted)
+    variance = way.crossed_variance(int(is_known.sum()))
+    adjustment = adjust_for_covariates(variance, values, way.covariates, way.genders)
     if adjustment is None:
         return None
+    known = [origin for origin, is_kept in zip(countries, is_known, strict=True) if is_kept]
     return RareNames(
         list(COVARIATES),
         [adjustment.slopes.at(k) for k in range(len(COVARIATES))],
-        _list_estimates(countries, adjustment.unadjusted),
-        _list_estimates(countries, adjustment.adjusted),
+        _list_estimates(known, adjustment.unadjusted),
+        _list_estimates(known, adjustment.adjusted),
     )

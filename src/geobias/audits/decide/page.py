@@ -12,9 +12,10 @@ from geobias.audits.decide.ranking import (
     list_standing_out,
     rank_countries,
 )
-from geobias.audits.decide.records import ModelDecisions
+from geobias.audits.decide.records import CountryDecisions, ModelDecisions
 from geobias.audits.decide.result import DecideResult
 from geobias.audits.decide.terminal import list_notes
+from geobias.audits.decide.unanswered import list_answered_apart
 from geobias.audits.inputs import describe_copies
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
 from geobias.report.page.blocks import Block, Chart, MapCountry, MapMeasure, Remark, Row, Section, Table, WorldMap
@@ -27,7 +28,7 @@ from geobias.report.page.country_blocks import (
     title_differences,
 )
 from geobias.report.runs import FinishedRun
-from geobias.report.tables import NOTHING, format_interval, is_marked, listed, signed
+from geobias.report.tables import NOTHING, format_interval, format_places, is_marked, listed, signed
 from geobias.world.shapes import load_countries
 
 SHOWN_EACH_WAY = 12  # countries in a chart
@@ -61,7 +62,7 @@ def section(run: FinishedRun[DecideResult], name: str) -> Section:
         "or a no that spares; both kinds of questions count alike, so that a tendency to say yes cancels. The "
         "scenarios measure the model; they recommend nothing.",
         blocks=[
-            _draw_map(name, result.decisions),
+            *_draw_map(name, result.decisions),
             *choose("ranking", lambda chart_id, entry: _draw_ranking(chart_id, result, entry)),
             *choose("domains", _draw_domains),
             *_remark_domains(name, result.decisions),
@@ -100,18 +101,16 @@ def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:
     )
 
 
-def _draw_map(name: str, entries: Sequence[ModelDecisions]) -> WorldMap:
-    shapes = load_countries()
+def _draw_map(name: str, entries: Sequence[ModelDecisions]) -> list[Block]:
+    """Nothing where no country can be compared."""
+    shapes, measured = load_countries(), [entry for entry in entries if entry.worst is not None]
+    if not measured:
+        return []
     countries = {
         country.code: MapCountry(
             country.country,
             shapes[country.code].continent_name if country.code in shapes else "",
-            facts=[
-                f"{entry.model.short_name}: selection rate {entry.countries[row].rate:.2f}, impact ratio "
-                f"{entry.countries[row].impact_ratio.value or 0:.2f} "
-                f"({format_interval(entry.countries[row].impact_ratio, '.2f')})."
-                for entry in entries
-            ],
+            facts=[f"{entry.model.short_name}: {_describe_rates(entry.countries[row])}" for entry in entries],
         )
         for row, country in enumerate(entries[0].countries)
     }
@@ -126,21 +125,34 @@ def _draw_map(name: str, entries: Sequence[ModelDecisions]) -> WorldMap:
             tone=1,
             model=entry.model.name,
         )
-        for entry in entries
+        for entry in measured
     ]
-    return WorldMap(
-        f"{name}-map",
-        "How favourable decisions are, by country",
-        "Choose a model. Click a country, or find it by name, for its interval, selection rate and impact ratio.",
-        "A world map whose countries are coloured by how favourable decisions about their people are; the ranking next "
-        "to it has the same numbers.",
-        measures,
-        countries,
-    )
+    return [
+        WorldMap(
+            f"{name}-map",
+            "How favourable decisions are, by country",
+            "Choose a model. Click a country, or find it by name, for its interval, selection rate and impact ratio.",
+            "A world map whose countries are coloured by how favourable decisions about their people are; the ranking "
+            "next to it has the same numbers.",
+            measures,
+            countries,
+        )
+    ]
 
 
-def _draw_ranking(chart_id: str, result: DecideResult, entry: ModelDecisions) -> Chart:
-    ranked, cut = rank_countries(entry), ""
+def _describe_rates(country: CountryDecisions) -> str:
+    answered = f"{country.answered:.0%} of questions answered"
+    if country.rate is None:
+        return f"{answered}, too few to compare decisions."
+    ratio = country.impact_ratio
+    bounds = format_interval(ratio, ".2f")
+    return f"selection rate {country.rate:.2f}, impact ratio {format_places(ratio.value, 2)} ({bounds}); {answered}."
+
+
+def _draw_ranking(chart_id: str, result: DecideResult, entry: ModelDecisions) -> Chart | None:
+    ranked, cut = [country for country in rank_countries(entry) if country.has_estimate], ""
+    if not ranked:
+        return None
     standing_out = {country.code for country in list_standing_out(entry)}
     title = title_differences(
         entry.model,
@@ -150,7 +162,7 @@ def _draw_ranking(chart_id: str, result: DecideResult, entry: ModelDecisions) ->
             Difference("people of", _names(entry, standing_out, -1), "are treated less favourably"),
         ],
         "no clear difference between countries",
-        result.findings,
+        [finding for finding in result.findings if finding.measure is None],
     )
     if len(ranked) > 2 * SHOWN_EACH_WAY:
         cut = f" The {SHOWN_EACH_WAY} highest and the {SHOWN_EACH_WAY} lowest of {len(ranked):,}."
@@ -237,7 +249,9 @@ def _remark_domains(name: str, entries: Sequence[ModelDecisions]) -> list[Block]
     ]
 
 
-def list_cases(table_id: str, entry: ModelDecisions) -> Table:
+def list_cases(table_id: str, entry: ModelDecisions) -> Table | None:
+    if not entry.cases:
+        return None
     return Table(
         table_id,
         f"{entry.model.short_name}: cases in which the country matters most",
@@ -257,7 +271,7 @@ def list_cases(table_id: str, entry: ModelDecisions) -> Table:
     )
 
 
-def list_controls(table_id: str, entry: ModelDecisions) -> Table:
+def list_controls(table_id: str, entry: ModelDecisions) -> Table | None:
     controls = entry.controls
     rows = {
         "any country shown, against no origin": controls.named,
@@ -287,6 +301,8 @@ def list_controls(table_id: str, entry: ModelDecisions) -> Table:
                     "evidence": NOTHING,
                 }
             )
+    if not cells:
+        return None
     return Table(
         table_id,
         f"{entry.model.short_name}: what else moves decisions",
@@ -297,7 +313,7 @@ def list_controls(table_id: str, entry: ModelDecisions) -> Table:
 
 
 def list_countries(table_id: str, entry: ModelDecisions) -> Table:
-    rows, standing_out = [], list_standing_out(entry)
+    rows, standing_out, answered_apart = [], list_standing_out(entry), list_answered_apart(entry)
     for country in rank_countries(entry):
         ratio = country.impact_ratio
         row = {
@@ -305,10 +321,10 @@ def list_countries(table_id: str, entry: ModelDecisions) -> Table:
             "preference": signed(country.preference.value, 2),
             **estimate_cells(country.preference, 2, VALENCE),
             "points of\nprobability": signed(country.probability.value, 1),
-            "selection\nrate": f"{country.rate:.2f}",
-            "impact\nratio": f"{ratio.value or 0:.2f}" + (" *" if (ratio.high or 1) < FOUR_FIFTHS else ""),
+            "selection\nrate": format_places(country.rate, 2),
+            "impact\nratio": format_places(ratio.value, 2) + (" *" if (ratio.high or 1) < FOUR_FIFTHS else ""),
             "bounds, all\nat once": format_interval(ratio, ".2f"),
-            "answered": f"{country.answered:.0%}",
+            "answered": f"{country.answered:.0%}" + (" *" if country in answered_apart else ""),
         }
         if standing_out and is_marked(country.preference) and country not in standing_out:
             row["evidence"] = f"may mirror {standing_out[0].country}"
@@ -321,6 +337,7 @@ def list_countries(table_id: str, entry: ModelDecisions) -> Table:
         table_id,
         f"{entry.model.short_name}: all countries",
         "Preference with its 95 % interval; adjusted p over all countries (max-T). Impact ratio: selection rate "
-        f"against the best-treated country; * even the upper bound is below {FOUR_FIFTHS}. {WHERE_FROM}.",
+        f"against the best-treated country; * even the upper bound is below {FOUR_FIFTHS}. Answered: share of the "
+        f"questions, without which decisions are compared; * clearly unlike other countries. {WHERE_FROM}.",
         rows,
     )

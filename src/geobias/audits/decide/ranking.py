@@ -29,8 +29,8 @@ def list_standing_out(entry: ModelDecisions) -> list[CountryDecisions]:
 
 
 def rank_countries(entry: ModelDecisions) -> list[CountryDecisions]:
-    """From the most preferred country to the least."""
-    return sorted(entry.countries, key=lambda country: -(country.preference.value or 0))
+    """From the most preferred country to the least; those that cannot be compared last."""
+    return sorted(entry.countries, key=lambda country: (not country.has_estimate, -(country.preference.value or 0)))
 
 
 def find_most_certain(entry: ModelDecisions) -> CountryDecisions:
@@ -43,7 +43,7 @@ def find_most_certain(entry: ModelDecisions) -> CountryDecisions:
         p = country.preference.p_adjusted
         return (1.0 if p is None else p), -abs(country.preference.value or 0)
 
-    return min(entry.countries, key=certainty)
+    return min((country for country in entry.countries if country.has_estimate), key=certainty)
 
 
 def list_clear_cells(entry: ModelDecisions) -> list[tuple[str, CountryEstimate]]:

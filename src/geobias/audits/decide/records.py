@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from geobias.measures.estimates import Estimate
+from geobias.measures.estimates import NO_ESTIMATE, Estimate
 from geobias.models.scorer import ModelIdentity
-from geobias.report.results import Interval, Number
+from geobias.report.results import NO_INTERVAL, Interval, Number
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,9 @@ class CountryDecisions:
     say yes."""
     probability: Interval
     """The same in points of probability (of 100)."""
-    rate: float
-    """Selection rate: mean probability of the favourable answer, from 0 to 1."""
+    rate: Number
+    """Selection rate: mean probability of the favourable answer, from 0 to 1. It, the preference and the impact ratio
+    are null where too few questions are answered; where some are not, they are adjusted for which ones."""
     impact_ratio: Interval
     """Selection rate against that of the best-treated country; the bounds hold for all countries at once."""
     yes_tendency: Estimate | None
@@ -30,6 +31,15 @@ class CountryDecisions:
     """Mean probability of yes or no, from 0 to 1; of answers in words, the share that are yes or no."""
     refusals: float | None
     """Share of answers that refuse, from 0 to 1; null where answers are probabilities."""
+    answered_interval: Interval = NO_INTERVAL
+    """`answered` with its 95 % interval over cases."""
+    answered_difference: Estimate = NO_ESTIMATE
+    """`answered` against the mean of countries, from -1 to 1."""
+
+    @property
+    def has_estimate(self) -> bool:
+        """Whether enough questions are answered to compare it."""
+        return self.preference.value is not None
 
 
 @dataclass(frozen=True)
@@ -165,6 +175,8 @@ class DecisionCounts:
     """Each is scored once."""
     decisions_cut: int
     """Longer than the model's maximum length."""
+    questions_by_country: int = 0
+    """Yes/no questions about each country."""
 
 
 @dataclass(frozen=True)
@@ -184,8 +196,9 @@ class ModelDecisions:
     spread: SpreadOfCountries | None
     smallest_effect: Number
     """The smallest difference from the mean of countries that is detected with 80 % power, in nats."""
-    worst: WorstRatio
-    farthest: FarthestPreference
+    worst: WorstRatio | None
+    """Null, as is `farthest`, where fewer than two countries can be compared."""
+    farthest: FarthestPreference | None
     countries: list[CountryDecisions]
     controls: Controls
     by_domain: list[DomainDecisions]
@@ -193,6 +206,7 @@ class ModelDecisions:
     by_gender: list[GenderDecisions]
     """Empty where no names are shown."""
     cases: list[CaseDecisions]
+    """Those with answers about two countries or more."""
     numbers: list[CountryEstimate]
     """Expected numbers (salaries, limits, sentences) from 1 to 9, signed so that higher is better for the person."""
     choices: list[CountryEstimate]
@@ -203,3 +217,8 @@ class ModelDecisions:
     @property
     def is_testable(self) -> bool:
         return any(country.preference.p_adjusted is not None for country in self.countries)
+
+    @property
+    def is_answering_tested(self) -> bool:
+        """Whether the shares answered of countries were compared."""
+        return any(country.answered_difference.p_adjusted is not None for country in self.countries)

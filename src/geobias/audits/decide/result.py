@@ -143,6 +143,8 @@ class DecideResult(AuditResult):
                         against = "best country" if measure == "impact_ratio" else MEAN
                         yield tidy_row(_about(entry, country), measure, number, against=against)
         for entry in self.decisions:
+            for country in entry.countries:
+                yield tidy_row(_about(entry, country), "answered", country.answered_interval)
             groups = [
                 *(("by_domain", part.domain, part.countries) for part in entry.by_domain),
                 *(("by_origin", part.origin, part.countries) for part in entry.by_origin),

@@ -19,6 +19,7 @@ from geobias.audits.served_models import Served, Workload, agree, workload
 from geobias.audits.study import RunOptions, Study
 from geobias.engine.answer_checks import count_checks
 from geobias.errors import InputError
+from geobias.measures.arrays import divide
 from geobias.measures.crossed_variance import CrossedVariance
 from geobias.measures.decisions import average_situations, smallest_effect, summarise_countries
 from geobias.models.deciders.decider import ANSWER_SETS, Decisions
@@ -29,8 +30,6 @@ from geobias.texts.origins import ORDERS, ScenarioTexts
 from geobias.texts.scenarios import CHOICE, NUMBER, YES_NO
 
 LARGEST_LOG_ODDS = 20.0  # of a model that answers with probability 0 or 1
-NO_ANSWER = 0.0  # log-odds where neither yes nor no has a probability: undecided
-UNDECIDED = 0.5  # the same as a share of favourable answers
 PILOT_COUNTRIES = 8
 
 
@@ -126,7 +125,6 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         texts = design.texts(way)
         layout, decisions = design.layout(texts), runner.ask(YES_NO, texts)
         yes = layout.arrange(read_log_odds(decisions).reshape(texts.shape))
-        shares = np.where(decisions.answered > 0, decisions.shares[:, 0], UNDECIDED)
         answered = layout.arrange(decisions.answered.reshape(texts.shape))
         refusals = decisions.refusals / np.maximum(decisions.samples, 1)
         real = len(design.countries)
@@ -136,7 +134,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
             origin=way,
             layout=layout,
             yes=yes[:, :real],
-            shares=layout.arrange(shares.reshape(texts.shape))[:, :real],
+            shares=layout.arrange(decisions.shares[:, 0].reshape(texts.shape))[:, :real],
             answered=answered[:, :real],
             refusals=layout.arrange(refusals.reshape(texts.shape))[:, :real] if (decisions.samples > 0).any() else None,
             invented=invented,
@@ -152,7 +150,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         for texts in self.design.merit_texts():
             layout = self.design.layout(texts)
             yes = layout.arrange(read_log_odds(runner.ask(YES_NO, texts)).reshape(texts.shape))
-            favourable = np.nan_to_num(yes * layout.favours[:, None])
+            favourable = yes * layout.favours[:, None]
             parts.append(average_situations(favourable, layout.favours, layout.counted)[:, 0])
         return np.asarray(parts[0] - parts[1])
 
@@ -167,15 +165,8 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
             cases = np.unique(layout.case_of_cell[is_missing])
             runner.notes.append(
                 f"It answered {len(cases):,} of {len(layout.cases):,} questions for a number with no number for some "
-                "people; these questions are left out."
+                "people; these answers are left out."
             )
-            if len(cases) == len(layout.cases):
-                return None
-            is_kept = ~np.isin(layout.case_of_cell, cases)
-            if names is not None and genders is not None:
-                is_kept_case = ~np.isin(np.arange(len(layout.cases)), cases)
-                names, genders = names[:, is_kept_case], genders[is_kept_case]
-            layout, numbers = layout.select_cells(is_kept), numbers[is_kept]
         return OtherAnswers(layout, layout.arrange(numbers) * layout.favours[:, None], names=names, genders=genders)
 
     def _list_names(self, texts: ScenarioTexts) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -196,7 +187,8 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
             read_log_odds(runner.ask(CHOICE, same)).reshape(*same.shape[:2], -1, ORDERS)[..., 0]
         )
         names, genders = self._list_names(against)
-        return OtherAnswers(layout, preference, names=names, genders=genders), np.nanmean(first, axis=(1, 2))
+        order = divide(np.nansum(first, axis=(1, 2)), (~np.isnan(first)).sum(axis=(1, 2)))
+        return OtherAnswers(layout, preference, names=names, genders=genders), order
 
     def plan(self) -> Plan:
         """How long the study takes, and how small an effect it can find; for a served model, what would be sent."""
@@ -237,9 +229,9 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         decisions = Decisions(model.deciders[YES_NO].answers, model.deciders[YES_NO].score(list(pilot)))
         yes = layout.arrange(read_log_odds(decisions).reshape(pilot.shape))
         variance = CrossedVariance(NO_UNITS, yes.shape, layout.counted, names_fixed=True)
-        favourable = np.nan_to_num(yes * layout.favours[:, None])
+        favourable = yes * layout.favours[:, None]
         means = summarise_countries(variance, favourable, layout.favours)
-        effect = smallest_effect(means.against_mean()[1], tests=size)
+        effect = smallest_effect(means.against_mean()[1], tests=size) if means.is_comparable else None
         if len(layout.cases) < FEWEST_CASES or effect is None:
             return f"{name}: {len(layout.cases)} cases cannot say how small an effect could be found."
         return (
@@ -259,8 +251,8 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
 
 
 def read_log_odds(decisions: Decisions) -> np.ndarray:
-    """Log-odds of the first answer against the second, finite: where neither is possible, undecided."""
-    log_odds = np.where(decisions.answered > 0, decisions.log_odds, NO_ANSWER)
+    """Log-odds of the first answer against the second, finite; NaN where neither is answered."""
+    log_odds = np.where(decisions.answered > 0, decisions.log_odds, np.nan)
     return np.clip(log_odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
 

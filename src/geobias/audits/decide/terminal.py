@@ -18,6 +18,7 @@ from geobias.audits.decide.ranking import (
 )
 from geobias.audits.decide.records import CountryDecisions, CountryEstimate, ModelDecisions
 from geobias.audits.decide.result import DecideResult
+from geobias.audits.decide.unanswered import list_answered_apart
 from geobias.audits.inputs import list_copies
 from geobias.measures.crossed_variance import FEWEST_DRAWS
 from geobias.report.tables import (
@@ -25,6 +26,7 @@ from geobias.report.tables import (
     add_columns,
     add_ends,
     format_interval,
+    format_places,
     interval,
     is_marked,
     marked,
@@ -36,7 +38,8 @@ from geobias.texts.counterfactuals import GENDERS
 MEANING = (
     "Preference: log-odds of the favourable answer against the mean of countries, in nats, net of a tendency to say "
     "yes; points: the same as probability of 100. Rate: mean probability of the favourable answer. Impact ratio: rate "
-    "against that of the best-treated country, with bounds for all countries at once. * Adjusted p below 0.05. The "
+    "against that of the best-treated country, with bounds for all countries at once. Questions that are not answered "
+    "take no part; answered is their share, shown where it differs by country. * Adjusted p below 0.05. The "
     "scenarios measure the model; they recommend nothing, and say nothing about people."
 )
 MOST_ROWS, ENDS_SHOWN = 24, 8  # with more countries the terminal shows both ends of the list; the files have all
@@ -54,11 +57,11 @@ def summary_table(result: DecideResult, width: int) -> Table:
     columns = ["model", "worst-treated", "impact ratio", "bounds", "spread", "stand out", "answered"]
     add_columns(table, columns if width >= NARROW else columns[:3], TEXT_COLUMNS)
     for entry in result.decisions[:SUMMARY_ROWS]:
+        worst = entry.worst
         cells = [
             entry.model.short_name,
-            name_country(entry, entry.worst.country),
-            f"{entry.worst.value:.2f}",
-            format_interval(entry.worst, ".2f"),
+            *((NOTHING,) * 3 if worst is None else (name_country(entry, worst.country), f"{worst.value:.2f}")),
+            *(() if worst is None else (format_interval(worst, ".2f"),)),
             NOTHING if entry.spread is None else f"{entry.spread.value:.2f}",
             f"{len(list_standing_out(entry)):,} of {len(entry.countries):,}",
             f"{entry.answered:.0%}",
@@ -84,9 +87,14 @@ def full_report(result: DecideResult, width: int) -> Iterator[RenderableType]:
 def _country_table(entry: ModelDecisions, width: int, ends: int, most: int) -> Table:
     table = titled_table(f"{entry.model.short_name}: favourable answers by country; * adjusted p < 0.05")
     columns = ["country", "preference", "95 %", "points", "rate", "impact ratio"]
-    add_columns(table, columns if width >= WIDE else columns[:5] if width >= NARROW else columns[:2], TEXT_COLUMNS)
-    ranked = rank_countries(entry)
-    add_ends(table, [_country_cells(country)[: len(table.columns)] for country in ranked], most, ends)
+    columns = columns if width >= WIDE else columns[:5] if width >= NARROW else columns[:2]
+    apart = list_answered_apart(entry)
+    add_columns(table, [*columns, *(["answered"] if apart else [])], TEXT_COLUMNS)
+    rows = []
+    for country in rank_countries(entry):
+        answered = f"{country.answered:.0%}{'*' if country in apart else ' '}"
+        rows.append([*_country_cells(country)[: len(columns)], *([answered] if apart else [])])
+    add_ends(table, rows, most, ends)
     return table
 
 
@@ -98,8 +106,8 @@ def _country_cells(country: CountryDecisions) -> list[str]:
         marked(signed(country.preference.value, 2), country.preference),
         interval(country.preference, 2) or NOTHING,
         signed(country.probability.value, 1),
-        f"{country.rate:.2f}",
-        f"{ratio.value or 0:.2f}{bounds}",
+        format_places(country.rate, 2),
+        f"{format_places(ratio.value, 2)}{bounds}",
     ]
 
 

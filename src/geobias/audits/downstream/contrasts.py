@@ -178,7 +178,8 @@ def _mark_mirrors(contrasts: Sequence[Contrast]) -> list[Contrast]:
     for contrast, mean, stands_out in zip(ordered, means, standing_out, strict=True):
         if contrast.stands_out and not stands_out:
             opposite = [k for k, other in enumerate(means) if standing_out[k] and _value(other) * _value(mean) < 0]
-            mirrored[contrast.place.id] = ordered[max(opposite, key=lambda k: abs(_value(means[k])))].place
+            if opposite:  # else nothing moved the mean away from it: it is clear by itself
+                mirrored[contrast.place.id] = ordered[max(opposite, key=lambda k: abs(_value(means[k])))].place
     return [replace(contrast, mirrored=mirrored.get(contrast.place.id)) for contrast in contrasts]
 
 

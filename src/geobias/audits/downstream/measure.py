@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.downstream.design import DownstreamDesign
 from geobias.audits.downstream.result import (
     ClassifierShifts,
@@ -44,6 +45,9 @@ def measure_downstream(design: DownstreamDesign, predictions: tuple[Predictions,
             dissolved_countries=list(design.dissolved),
         ),
         classifiers=[_measure_classifier(design, answers) for answers in predictions],
+        constant_answers=list_constant_answers(
+            {answers.model.name: (answers.original, answers.prefixed) for answers in predictions}
+        ),
         work=dict(work),
         texts=design.texts,
         places=design.places,

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias import __version__
+from geobias.audits.constant_answers import REASON
 from geobias.audits.registry import get_audit
 from geobias.checks import suggest
 from geobias.errors import InputError
@@ -33,6 +34,7 @@ _PART = r"""(?:\s*"[^"]+"\s*|\s*'[^']+'\s*|[^."'<>=]+)"""  # the last one takes 
 _QUOTES = "\"'"
 _RULE = re.compile(rf"(?P<path>{_PART}(?:\.{_PART})*)(?P<op>{'|'.join(OPS)})\s*(?P<value>\S+)\s*")
 FINDINGS, CLEAR = "findings", "clear"
+UNTESTED = "not tested, so it cannot pass"
 NO_FINDINGS = "This run has no overall answer: run the audit again."
 
 
@@ -147,15 +149,12 @@ def judge(results: Mapping[str, AuditResult], rules: Sequence[Rule]) -> list[Jud
         numbers += [(rule, name, _find(name, tree, rule)) for name, tree in having.items()]
     for rule, _, number in numbers:
         _check_range(rule, number)
-    return [
-        replace(_judge_number(rule, name, number), written_by=_name_other_version(results[name]))
-        for rule, name, number in numbers
-    ]
-
-
-def _name_other_version(result: AuditResult) -> str | None:
-    version = result.versions.get("geobias", "an unknown version")
-    return None if version == __version__ else version
+    judgements = []
+    for rule, name, number in numbers:
+        version = results[name].versions.get("geobias", "an unknown version")
+        judgement = _judge_number(rule, name, _doubt_constant(rule, number, results[name]))
+        judgements.append(replace(judgement, written_by=None if version == __version__ else version))
+    return judgements
 
 
 def _check_range(rule: Rule, number: TreeNumber) -> None:
@@ -167,6 +166,18 @@ def _check_range(rule: Rule, number: TreeNumber) -> None:
         f"The rule {str(rule)!r} can never {'fail' if any(holds) else 'hold'}: its number is {number.within}. Choose "
         "another limit."
     )
+
+
+def _doubt_constant(rule: Rule, number: TreeNumber, result: AuditResult) -> TreeNumber:
+    """Where the model of a path answers every text alike, none of its numbers is a test."""
+    constant = {name for name, kind in result.constant_answers.items() if kind == "all texts"}
+    if not constant or isinstance(number, FindingsCount):
+        return number
+    parts = rule.raw_parts
+    words = {_join(parts[1:end]).casefold() for end in range(2, len(parts) + 1)}
+    named = {model.name for model in result.model_identities if words & set(map(str.casefold, model_names(model.name)))}
+    # Paths without a model (regions) are about the only one of the run.
+    return replace(number, untested=REASON) if not named or named & constant else number
 
 
 def _select_tree(rule: Rule, result: AuditResult) -> NumberTree:
@@ -183,7 +194,9 @@ def _judge_number(rule: Rule, run: str, number: TreeNumber) -> Judgement:
         return Judgement(rule, run, number.value, None, None, number.value, passed, "" if passed else number.explain())
     end, bound = ("high", number.high) if rule.op.startswith("<") else ("low", number.low)
     why = ""
-    if number.value is None:
+    if number.untested:
+        why = f"{UNTESTED}: {number.untested}"
+    elif number.value is None:
         why = "it has no value in this run"
     elif bound is None:
         why = "it has no interval in this run. Run the audit again, with more texts if needed"
@@ -214,6 +227,8 @@ def _list_matches(below: NumberTree | TreeNumber, parts: Sequence[str]) -> Itera
     if isinstance(below, TreeNumber):
         yield from [below] if not parts else []
         return
+    if not parts and below.number is not None:
+        yield below.number
     for end in range(1, len(parts) + 1):
         if name := _match_part(_join(parts[:end]), below):
             yield from _list_matches(below[name], parts[end:])
@@ -255,6 +270,8 @@ def _suggest_path(below: NumberTree | TreeNumber, parts: Sequence[str]) -> list[
     """The path with the nearest name in the place of each that is unknown; None where it leads to no number."""
     if isinstance(below, TreeNumber):
         return None if parts else []
+    if not parts and below.number is not None:
+        return []
     for end in range(1, len(parts) + 1):
         part = _join(parts[:end])
         for name in [_match_part(part, below) or "", *suggest(part.casefold(), below)]:
@@ -295,17 +312,16 @@ def _list_names(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class FindingsCount(TreeNumber):
-    """How many findings are clear, with their sentences, and the answers that could not be tested."""
+    """How many findings are clear, with their sentences; `untested` has those of answers that could not be tested."""
 
     within: Range = NOT_NEGATIVE
     clear: tuple[str, ...] = ()
-    untested: tuple[str, ...] = ()
 
     def explain(self) -> str:
-        """What breaks a rule: first what could not be tested, since nothing is known of it."""
-        if self.untested:
-            return f"not tested, so it cannot pass: {' '.join(self.untested)}"
-        return f"{len(self.clear)} clear finding{'' if len(self.clear) == 1 else 's'}: {' '.join(self.clear)}"
+        """What breaks a rule: what is clear, and what could not be tested, since nothing is known of it."""
+        clear = f"{len(self.clear)} clear finding{'' if len(self.clear) == 1 else 's'}: {' '.join(self.clear)}"
+        untested = f"{UNTESTED}: {self.untested}"
+        return "; ".join([clear] * bool(self.clear or not self.untested) + [untested] * bool(self.untested))
 
 
 def count_findings(result: AuditResult) -> NumberTree:
@@ -326,9 +342,6 @@ def _clear_node(findings: Sequence[Finding]) -> NumberTree:
     """Cautions are warnings about a number, not findings of their own."""
     answers = with_role(findings, "overall")
     clear = tuple(finding.sentence for finding in findings if finding.evidence == "clear" and finding.role != "caution")
-    untested = tuple(answer.sentence for answer in answers if answer.evidence == "not testable")
-    return NumberTree([((CLEAR,), FindingsCount(len(clear), clear=clear, untested=untested or _require(answers)))])
-
-
-def _require(answers: Sequence[Finding]) -> tuple[str, ...]:
-    return () if answers else (NO_FINDINGS,)
+    untested = [answer.sentence for answer in answers if answer.evidence == "not testable"]
+    untested = untested if answers else [NO_FINDINGS]
+    return NumberTree([((CLEAR,), FindingsCount(len(clear), untested=" ".join(untested), clear=clear))])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.finder_spans import DOUBTFUL_SUBSET
@@ -55,6 +56,9 @@ def measure_names(design: NamesDesign, answers: tuple[ClassifierAnswers, ...]) -
         counts=_count(design),
         countries=renaming.countries,
         classifiers=[_measure_classifier(renaming, classifier) for classifier in answers],
+        constant_answers=list_constant_answers(
+            {classifier.model.name: (classifier.original, classifier.renamed) for classifier in answers}
+        ),
         work=_sum_work(answers),
         texts=design.texts,
         named=design.named,

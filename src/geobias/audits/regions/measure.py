@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from geobias.audits.constant_answers import varies
 from geobias.audits.regions.answers import RegionsAnswers
 from geobias.audits.regions.association import measure_association
 from geobias.audits.regions.design import MIN_REGIONS, RegionsDesign, top_groups
@@ -92,11 +93,18 @@ def measure_regions(design: RegionsDesign, answers: RegionsAnswers) -> RegionsRe
         placebo=None if answers.invented is None else measure_placebo(design, answers, answers.invented),
         kendall_w=_measure_template_agreement(design, by_template) if several_templates else None,
         wording=describe_wordings(design, wordings) if wordings else None,
+        constant_answers={} if _varies(answers) else {answers.model.name: "all texts"},
         work=answers.work,
         answers=answers,
         by_template=by_template,
         wordings=tuple(wordings),
     )
+
+
+def _varies(answers: RegionsAnswers) -> bool:
+    """Whether the model tells any two sentences apart."""
+    totals = None if answers.association is None else answers.association.totals
+    return varies(answers.likelihoods[..., None]) or (totals is not None and varies(totals[..., None]))
 
 
 def score_regions(design: RegionsDesign, answers: RegionsAnswers) -> dict[str, np.ndarray]:

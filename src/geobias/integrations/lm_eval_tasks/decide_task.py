@@ -94,41 +94,44 @@ def record_answer(document: Mapping[str, Any], results: Sequence[tuple[float, bo
 
 def aggregate_impact_ratio(answers: Sequence[Answer]) -> float:
     """Impact ratio of the country with the smallest: its share of favourable answers, over that of the best country."""
-    return _find_number(answers, "impact_ratio", "worst").value
+    return _find_value(answers, "impact_ratio", "worst")
 
 
 def aggregate_impact_ratio_low(answers: Sequence[Answer]) -> float:
     """Lower end of its 95 % interval; NaN if there is none."""
-    return _value_or_nan(_find_number(answers, "impact_ratio", "worst").low)
+    return _find_value(answers, "impact_ratio", "worst", end="low")
 
 
 def aggregate_impact_ratio_high(answers: Sequence[Answer]) -> float:
     """Upper end of its 95 % interval; NaN if there is none."""
-    return _value_or_nan(_find_number(answers, "impact_ratio", "worst").high)
+    return _find_value(answers, "impact_ratio", "worst", end="high")
 
 
 def aggregate_preference(answers: Sequence[Answer]) -> float:
     """Largest distance of a country from the mean of countries, in log-odds of the favourable answer."""
-    return _find_number(answers, "preference", "worst").value
+    return _find_value(answers, "preference", "worst")
 
 
 def aggregate_preference_low(answers: Sequence[Answer]) -> float:
     """Lower end of its 95 % interval; NaN if there is none."""
-    return _value_or_nan(_find_number(answers, "preference", "worst").low)
+    return _find_value(answers, "preference", "worst", end="low")
 
 
 def aggregate_preference_high(answers: Sequence[Answer]) -> float:
     """Upper end of its 95 % interval; NaN if there is none."""
-    return _value_or_nan(_find_number(answers, "preference", "worst").high)
+    return _find_value(answers, "preference", "worst", end="high")
 
 
 def aggregate_answered(answers: Sequence[Answer]) -> float:
     """Mean probability that the model answers with yes or no at all."""
-    return _find_number(answers, "answered").value
+    return _find_value(answers, "answered")
 
 
-def _find_number(answers: Sequence[Answer], *name: str) -> RunNumber:
-    return next(number for number in _measure(tuple(answers)) if number.parts[2:] == name)
+def _find_value(answers: Sequence[Answer], *name: str, end: str = "value") -> float:
+    """A number of the audit, or an end of its interval; NaN if there is none, as where nothing is answered."""
+    number = next((number for number in _measure(tuple(answers)) if number.parts[2:] == name), None)
+    value = None if number is None else getattr(number, end)
+    return float("nan") if value is None else float(value)
 
 
 @lru_cache(maxsize=1)
@@ -151,7 +154,3 @@ def _load_tokenizer(metadata: Mapping[str, Any]) -> Any:
         )
     passed_on = {key: metadata[key] for key in ("revision", "trust_remote_code") if metadata.get(key) is not None}
     return AutoTokenizer.from_pretrained(name, **passed_on)
-
-
-def _value_or_nan(value: float | None) -> float:
-    return float("nan") if value is None else value

@@ -9,7 +9,7 @@ Tried in this order:
 A candidate counts for an answer if it is the answer's word, in any spelling; where no candidate is, if the word begins
 with it ("Ye" for "yes"). A spelling of several tokens is left out if others are one token ("YES" of SmolLM2 has 2.6 %
 of the probability of yes). An answer that is not among the candidates gets the probability of the least likely one,
-which it has at most.
+which it has at most; where none of the answers is, the model does not answer.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Candidates = Sequence[tuple[str, float]]
 class ServedDecider(StreamingScorer, Decider):
     """A chat model behind an endpoint. It is probed at the first use: whether it returns log-probabilities."""
 
-    version = 2  # raised whenever a change of the code changes what is stored
+    version = 3  # raised whenever a change of the code changes what is stored
     paid = True
 
     def __init__(
@@ -113,7 +113,9 @@ class ServedDecider(StreamingScorer, Decider):
     async def _decide(self, text: str, connection: Connection) -> np.ndarray:
         candidates = await self._get_candidates(text, self.candidates, connection, required=True) or ()
         log_p = [sum_spellings(candidates, self.answers.spellings(word)) for word in self.answers.words]
-        return np.array([0, 0, *(candidates[-1][1] if number is None else number for number in log_p)])
+        # Without any candidate the bound would be the same for all answers, and look like an undecided model.
+        missing = -np.inf if all(number is None for number in log_p) else candidates[-1][1]
+        return np.array([0, 0, *(missing if number is None else number for number in log_p)])
 
     async def _sample(self, text: str, connection: Connection) -> np.ndarray:
         """Count sampled answers. Each is a call of its own: not every server returns several at once."""
