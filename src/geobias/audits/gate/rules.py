@@ -217,10 +217,10 @@ def _has_model(tree: NumberTree, rule: Rule) -> bool:
 
 def _find(run: str, tree: NumberTree, rule: Rule) -> TreeNumber:
     """The number that a path means. A name with dots in it needs no quotes as long as the path means one number."""
-    found = list(_list_matches(tree, rule.raw_parts))
-    if len(found) != 1:
+    matches = list(_list_matches(tree, rule.raw_parts))
+    if len(matches) != 1:
         raise InputError(_explain_path(rule, {run: tree}))
-    return found[0]
+    return matches[0]
 
 
 def _list_matches(below: NumberTree | TreeNumber, parts: Sequence[str]) -> Iterator[TreeNumber]:
