@@ -111,7 +111,7 @@ class AnswerChecks:
 
     def list_nondeterministic(self) -> list[NondeterministicModel]:
         """Return the models whose answers differed between two calls."""
-        models = []
+        models: list[NondeterministicModel] = []
         for checked in self._checked.values():
             differences, name = np.array(checked.differences), checked.scorer.identity().name
             if (count := int((differences > checked.tolerance).sum())) and name not in {each.name for each in models}:
