@@ -19,10 +19,11 @@ from geobias.engine.store import ScoreStore
 
 Scores = dict[str, tuple[float, float]]
 
-COLUMNS = ["value", "other"]
+COLUMNS = ["value", "log_p(yes)"]
 MISSING = (np.nan, np.nan)
 TEXTS = st.text(st.characters(), max_size=6) | st.text(st.characters(categories=["Cs"]), max_size=2)  # any code point
-ROWS = st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.floats())  # the first column is always finite
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+ROWS = st.tuples(FINITE, FINITE | st.just(-np.inf))  # P of an answer may be 0
 SCORES: st.SearchStrategy[Scores] = st.dictionaries(TEXTS, ROWS, max_size=8)
 
 
@@ -122,7 +123,7 @@ def test_tidying_changes_no_score(parts: list[Scores], files_before_merging: int
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 40), st.integers(2, 4))
 def test_a_store_merges_its_own_files(count: int, files_before_merging: int) -> None:
-    scores = {str(i): (float(i), np.nan) for i in range(count)}
+    scores = {str(i): (float(i), -np.inf) for i in range(count)}
     with temporary_cache(files_before_merging) as cache:
         adder = open_store()
         for text, row in scores.items():

@@ -100,8 +100,9 @@ def answer(prompts: list[str]) -> list[str]:
     return [("Yes, of course.", "I cannot say.", "no")[len(prompt) % 3] for prompt in prompts]
 
 
-for function in (rate, judge, estimate, decide, answer):
-    function.fingerprint = "1"  # type: ignore[attr-defined]
+functions: list[Any] = [rate, judge, estimate, decide, answer]
+for function in functions:
+    function.fingerprint = "1"
 judge.labels = ["long", "short"]  # type: ignore[attr-defined]
 
 
@@ -209,6 +210,7 @@ def test_every_version_is_in_the_key_of_the_store(tmp_path: Path, monkeypatch: p
     for kind, scorer in made_before.items():  # made when the model is loaded
         monkeypatch.setattr(kind, "version", 99)
         again: Scorer
+        assert isinstance(scorer, HuggingFaceClassifier | FunctionClassifier | FunctionLM | FunctionDecider)
         if isinstance(scorer, HuggingFaceClassifier):
             again = HuggingFaceClassifier.from_pretrained(scorer.name, scorer.name, device="cpu", dtype="float32")
         elif isinstance(scorer, FunctionDecider):

@@ -277,9 +277,8 @@ def test_a_key_that_comes_back_as_an_answer_is_not_passed_on(monkeypatch: pytest
         assert endpoint.ask(said("A fox")).startswith("***")
 
         async def misread(line: Connection) -> Any:
-            return await line.post(
-                "completions", {"prompt": "A fox", "logprobs": 1, "echo": True}, lambda answer: {}[0]
-            )
+            body = {"prompt": "A fox", "logprobs": 1, "max_tokens": 1, "echo": True}
+            return await line.post("completions", body, lambda answer: answer["other"])
 
         with pytest.raises(ServerFailed, match=r"cannot be read.*\*\*\*") as failed:
             endpoint.ask(misread)

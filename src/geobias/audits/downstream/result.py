@@ -237,6 +237,8 @@ class DownstreamResult(AuditResult):
         Everything that identifies the run.
     findings : list of Finding
         The conclusions: the overall answer for each model, then details, then cautions.
+    nondeterministic_models : list of NondeterministicModel
+        Models that gave other answers to the same texts when they were asked twice.
     versions : dict of str
         Versions of Python and of the packages that can change a number.
     work : dict of int
