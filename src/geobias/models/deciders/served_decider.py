@@ -37,9 +37,7 @@ from geobias.models.served.server_identity import candidate_distance, known_mode
 
 CHAT = "chat/completions"
 CANDIDATES = (500, 20, 5)  # asked for; servers allow different numbers
-SPELLINGS_RULE = (
-    3  # raise it when `sum_spellings` or `_decide` changes, so that stored scores of the old rule are not used
-)
+SPELLINGS_RULE = 3  # raise it when `sum_spellings` or `_decide` changes: scores of the old rule are then not used
 SAMPLED = 0  # in place of a number of candidates
 DEFAULT_SAMPLES, FEWEST_SAMPLES = 20, 2  # one sample would say nothing about its own error
 ANSWER_TOKENS = 24  # enough to tell an answer from a refusal
