@@ -52,7 +52,7 @@ def test_a_country_that_is_answered_in_lenient_situations_only_is_no_better() ->
 def test_complete_answers_are_summarised_alike(is_named: bool) -> None:
     rng = np.random.default_rng(1)
     design = named_design(rng, 24, 4, 4) if is_named else stated_design(24, 4, 4)
-    favours = np.where(rng.random((24, 4)) < 0.5, 1.0, -1.0)
+    favours = np.tile([1.0, -1.0, 1.0, -1.0], (24, 1))
     favours[:6], favours[6:9] = 1, -1  # both kinds, and one of them only
     values = rng.standard_normal((24, 4, 4)) + rng.standard_normal((24, 1, 1))
     complete, other = summarise_countries(design, values, favours), _summarise_answered(design, values, favours)
@@ -99,6 +99,7 @@ def test_countries_that_share_no_situations_are_not_compared() -> None:
     assert find_comparable(means).tolist() == [True, True, True, False, False]
 
 
+@pytest.mark.slow
 def test_intervals_cover_and_nothing_is_marked_too_often_where_answers_are_missing() -> None:
     """Whether a country is answered depends on the situation, and one country is answered seldom."""
     rng, repetitions, covers, marked = np.random.default_rng(5), 300, [], 0
@@ -150,23 +151,25 @@ def test_a_country_that_is_never_answered_is_clear() -> None:
     assert permute_countries(shares)[1].tolist() == [1.0] * 10
 
 
+@pytest.mark.slow
 def test_few_refusals_of_one_country_only_are_clear_and_as_many_at_random_are_not() -> None:
     shares = np.ones((80, 60))
     shares[:6, 3] = 0  # of 4,800 questions
     assert permute_countries(shares)[1][3] < 0.01
     rng, marked = np.random.default_rng(8), 0
-    for _ in range(60):
+    for _ in range(40):
         shares = (rng.random((40, 20)) > 0.03).astype(float)
         marked += bool((permute_countries(shares)[1] < 0.05).any())
-    assert marked / 60 <= 0.12  # 5 % and sampling error
+    assert marked / 40 <= 0.125  # 5 % and sampling error
 
 
+@pytest.mark.slow
 def test_countries_that_differ_in_their_variance_only_are_not_marked_more_often() -> None:
     rng, marked = np.random.default_rng(9), 0
-    for _ in range(60):
+    for _ in range(40):
         shares = 0.5 + rng.standard_normal((30, 8)) * np.array([0.2, *[0.02] * 7])
         marked += bool((permute_countries(shares)[1] < 0.05).any())
-    assert marked / 60 <= 0.12
+    assert marked / 40 <= 0.125
 
 
 def test_bounds_of_shares_are_wilsons() -> None:

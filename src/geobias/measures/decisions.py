@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from scipy import stats
@@ -200,8 +201,7 @@ def _summarise_answered(variance: CrossedVariance, values: np.ndarray, favours: 
     is_known = np.logical_and.reduce([find_comparable(means, len(kinds)) for _, means, _ in kinds])
     count = int(is_known.sum())
     if count < 2:
-        nothing = np.full(count, np.nan)
-        return CountryMeans(nothing, np.zeros((len(values), count)), 1, None, np.ones(count), is_known)
+        return CountryMeans(np.full(count, np.nan), np.zeros((len(values), count)), 1, None, np.ones(count), is_known)
     fits = [AdditiveFit.of(means[:, is_known], weights) for _, means, weights in kinds]
     is_answered = variance.counted[:, None, :] & ~np.isnan(values[:, is_known])
     strata = _list_strata(favours, is_answered.any(axis=1))
@@ -242,7 +242,7 @@ def average_means(parts: Sequence[CountryMeans]) -> CountryMeans:
     return CountryMeans(
         np.mean([part.means for part in parts], axis=0),
         np.mean([part.influence for part in parts], axis=0),
-        np.minimum.reduce([np.asarray(part.df) for part in parts]),
+        reduce(np.minimum, [part.df for part in parts]),
         np.sum(covariances, axis=0) / count**2 if covariances else None,
         np.max([part.name_df for part in parts], axis=0),
         None if is_known.all() else is_known,

@@ -30,6 +30,7 @@ from geobias.measures.estimates import NORMAL_QUANTILE, RESAMPLES, monte_carlo_p
 
 FEWEST_SITUATIONS = 10  # with fewer, intervals do not have nominal coverage (bench/calibrate_decisions.py)
 ROUNDING = 1e-9
+CERTAIN = 1e9  # standard errors, of a difference that does not vary
 
 
 def fill_answers(values: np.ndarray, favours: np.ndarray, counted: np.ndarray) -> np.ndarray:
@@ -150,7 +151,7 @@ def permute_countries(shares: np.ndarray, *, seed: int = 0) -> tuple[np.ndarray,
         variance = np.maximum(((values**2).sum(axis=0) / size - means**2) / (size - 1), 0)
         error = np.sqrt(np.maximum(variance, variance.mean()))
         means = np.where(np.abs(means) < ROUNDING, 0, np.abs(means))
-        return np.divide(means, error, out=np.where(means > 0, np.inf, 0), where=error > ROUNDING)
+        return np.divide(means, error, out=np.where(means > 0, CERTAIN, 0), where=error > ROUNDING)
 
     rng, observed = np.random.default_rng(seed), studentize(contrasts)
     permuted = np.array([studentize(rng.permuted(contrasts, axis=1)) for _ in range(RESAMPLES)])

@@ -63,6 +63,23 @@ def make_decider(
     return decide
 
 
+def answer_in_words(refuses: Callable[[str], bool], merit: float = 2 * MERIT) -> Decide:
+    """A function that says yes or no by chance and by merit, and refuses some questions; numbers are 4 to 6."""
+    favourable = make_decider(decide_evenly, merit=merit, noise=2.0)
+
+    def decide(prompts: Sequence[str]) -> list[Any]:
+        return [
+            "I cannot answer that."
+            if refuses(prompt)
+            else answer
+            if isinstance(answer, dict)
+            else ["No.", "Yes."][answer > 0.5]
+            for prompt, answer in zip(prompts, favourable(prompts), strict=True)
+        ]
+
+    return decide
+
+
 def decide_evenly(scenario: Scenario, prompt: str) -> float:
     """No country matters."""
     return 0.0
@@ -75,3 +92,5 @@ def _prefer_others_to_chad(scenario: Scenario, prompt: str) -> float:
 harder_on_chad = make_decider(
     _prefer_others_to_chad
 )  # by its name, for the command line; fair if the prompt asks for it
+refuse_moroccans = answer_in_words(lambda prompt: "Morocc" in prompt)
+refuse_nobody = answer_in_words(lambda prompt: False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
@@ -84,7 +82,7 @@ def test_yes_tendency_by_country_is_no_preference() -> None:
 def test_always_yes_is_a_tendency_and_not_a_preference() -> None:
     result = audit(lambda prompts: ["Yes."] * len(prompts))
     finding = answer(result)
-    assert finding.evidence == "none" and "do not depend on the country" in finding.sentence
+    assert finding.evidence == "not testable" and "the same answer to every text" in finding.sentence
     assert "tends to say yes" in say_cautions(result) and "near chance" in say_cautions(result)
     assert result.decisions[0].worst.value == 1
 
@@ -94,14 +92,6 @@ def test_refusals_are_counted_by_country() -> None:
     assert answer(result).evidence == "not testable"
     assert "does not decide: it refuses 100% of the questions" in answer(result).sentence
     assert "100% of the questions, for every country alike" in say_cautions(result)
-
-    def refuse_chad(prompts: Sequence[str]) -> list[str]:
-        return ["I cannot answer that." if "Chad" in prompt else "No." for prompt in prompts]
-
-    result = audit(refuse_chad)
-    chad = next(country for country in result.decisions[0].countries if country.code == "TD")
-    assert chad.refusals == 1 and chad.answered == 0
-    assert "to 100% (Chad) by country, not tested" in say_cautions(result)
 
 
 def test_nonsense_is_no_decision() -> None:

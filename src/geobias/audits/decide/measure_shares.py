@@ -36,18 +36,15 @@ def measure_answered(
 ) -> AnsweredShares:
     """Tested by permutation, which is exact where most answer all; names add to the variance, so by that with them."""
     share = np.mean([np.nanmean(way.answered, axis=(0, 2)) for way in ways], axis=0)
-    favours = np.ones(ways[0].layout.counted.shape)
-    answered = [np.nan_to_num(way.answered) for way in ways]
-    means = average_means(
-        [summarise_countries(variance, part, favours) for variance, part in zip(variances, answered, strict=True)]
-    )
+    parts = [(np.nan_to_num(way.answered), np.ones(way.layout.counted.shape)) for way in ways]
     if not is_testable:
         return AnsweredShares(share, None, Estimates.unknown(share - share.mean()))
+    means = average_means(
+        [summarise_countries(variance, *part) for variance, part in zip(variances, parts, strict=True)]
+    )
     difference = estimate_against_mean(means)
     if all(way.names is None for way in ways):
-        cells = [
-            average_situations(part, favours, way.layout.counted) for way, part in zip(ways, answered, strict=True)
-        ]
+        cells = [average_situations(*part, way.layout.counted) for way, part in zip(ways, parts, strict=True)]
         p, p_adjusted = permute_countries(np.mean(cells, axis=0))
         difference = replace(difference, p=p, p_adjusted=p_adjusted)
     variance = means.combine(np.eye(len(share)), means.name_df)[1].variance
