@@ -154,7 +154,7 @@ def _open_closed_streams() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
-            setattr(sys, name, open(descriptor, "w" if descriptor else "r", encoding="utf-8"))
+            setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", encoding="utf-8"))
 
 
 def _restart_in_utf8() -> None:
