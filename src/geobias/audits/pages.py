@@ -14,7 +14,7 @@ from geobias.audits.registry import AUDITS, get_audit
 from geobias.audits.side_by_side import short_names, side_by_side_section
 from geobias.errors import InputError
 from geobias.files import save_file
-from geobias.report.findings import cap_details
+from geobias.report.findings import cap_details, doubt_language
 from geobias.report.page import build
 from geobias.report.page.blocks import Section, WorldMap
 from geobias.report.results import SCHEMA_VERSION, AuditResult, from_json
@@ -68,8 +68,8 @@ def read_runs(folder: Path, audits: Iterable[str] = ()) -> list[FinishedRun[Any]
 
 def add_findings(result: Result) -> Result:
     """The result with what it concludes."""
-    findings = cap_details(get_audit(result.audit).load("findings", "list_findings")(result))
-    return replace(result, findings=findings)
+    findings = get_audit(result.audit).load("findings", "list_findings")(result)
+    return replace(result, findings=cap_details(doubt_language(findings, result.language_doubts)))
 
 
 def render_page(runs: Sequence[FinishedRun[Any]]) -> str:

@@ -173,6 +173,16 @@ class Finding:
         return "/".join(Path(self.model).parts[-2:])
 
 
+@dataclass(frozen=True)
+class LanguageDoubt:
+    """Why the language or the script of the texts speaks against the numbers of a run."""
+
+    sentence: str
+    remedy: str
+    share: float
+    """Of the texts, those that it holds for."""
+
+
 def grade_evidence(p_adjusted: float | None) -> Evidence:
     """How strong the evidence is, by the rule above."""
     if p_adjusted is None:
@@ -193,6 +203,29 @@ def cap_details(findings: Iterable[Finding]) -> list[Finding]:
         else finding
         for finding in findings
     ]
+
+
+def doubt_language(findings: Iterable[Finding], doubts: Iterable[LanguageDoubt]) -> list[Finding]:
+    """Findings about texts whose language is doubtful are at most suggestive; a caution for each doubt says why."""
+    findings, doubts = list(findings), list(doubts)
+    if not doubts or not findings:
+        return findings
+    models = ", ".join(dict.fromkeys(answer.model for answer in with_role(findings, "overall")))
+    cautions = [
+        Finding(
+            role="caution",
+            audit=findings[0].audit,
+            model=models,
+            question="Do the texts suit the audit?",
+            evidence="not testable",
+            sentence=f"{doubt.sentence}.",
+            limit="What a model makes of mixed languages is no bias against countries.",
+            next_step=f"{doubt.remedy[:1].upper()}{doubt.remedy[1:]}.",
+        )
+        for doubt in doubts
+    ]
+    capped = [replace(each, evidence="suggestive") if each.evidence == "clear" else each for each in findings]
+    return [*(each for each in capped if each.role != "caution"), *cautions, *with_role(capped, "caution")]
 
 
 def format_p(p: float | None) -> str:

@@ -30,7 +30,7 @@ from pydantic_core import core_schema
 from geobias.errors import InputError
 from geobias.models.scorer import ModelIdentity
 from geobias.report.browser import open_page
-from geobias.report.findings import Finding, state_verdict
+from geobias.report.findings import Finding, LanguageDoubt, state_verdict
 from geobias.report.notebook_html import render_result
 from geobias.report.run_folder import PAGE
 
@@ -94,6 +94,8 @@ class AuditResult:
     """Settings that identify a run; each audit has its own dataclass."""
     findings: list[Finding] = field(default_factory=list, repr=False)
     """What the audit concludes: the overall answer for each model first, then what stands out, then cautions."""
+    language_doubts: list[LanguageDoubt] = field(default_factory=list, repr=False)
+    """Why the language of the texts speaks against the numbers; findings are then at most suggestive."""
     versions: dict[str, str] = field(default_factory=package_versions, repr=False)
     """The versions of everything that can change a number."""
     work: Annotated[dict[str, int], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)

@@ -13,24 +13,28 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.inputs import TextsSettings, load_texts, split_list
+from geobias.audits.languages import doubt_finder, doubt_names, refuse_unread
 from geobias.audits.names.finder_spans import SortedSpans
 from geobias.audits.names.result import NamesSettings
-from geobias.audits.renaming import MOST_DRAWS, choose_countries, digest_mentions, rename_people
+from geobias.audits.renaming import (
+    MOST_DRAWS,
+    NobodyNamedError,
+    choose_countries,
+    digest_mentions,
+    rename_people,
+)
 from geobias.checks import HIGHEST_SEED, MOST_ROWS, check_number, check_probability, describe_choices
 from geobias.errors import InputError
 from geobias.models.classifiers.prompted import Prompt, read_prompt_options
-from geobias.models.entity_finders import EMBEDDED_FINDER, load_finder
+from geobias.models.entity_finders import EMBEDDED_FINDER, load_entity_finder, load_finder
 from geobias.models.functions import function_name
 from geobias.models.scorer import Scorer
 from geobias.models.transformers_pipelines import read_model_object
+from geobias.report.findings import LanguageDoubt
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person, find_people, find_places
 from geobias.texts.user_texts import Texts
 from geobias.world.gazetteer import Gazetteer, load_city_gazetteer, load_gazetteer, read_gazetteer
-
-
-class NobodyNamedError(InputError):
-    """No text names anybody, so nobody can be renamed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +80,7 @@ class NamesDesign:
     countries_left_out: tuple[str, ...]  # codes of those with too few names
     finder: str
     finder_spans: SortedSpans | None = field(repr=False)  # None: spans of the user, or places
+    language_doubts: list[LanguageDoubt]
     positive: list[str]
     negative: list[str]
     prompt: Prompt | None  # for language models among the classifiers
@@ -129,9 +134,10 @@ def design_names(options: NamesOptions, device: str = "auto") -> NamesDesign:
     )
     if options.finder is not None and texts.spans is not None:
         raise InputError("The texts have their own spans. Remove --finder or --spans.")
-    people, finder_spans = _find_people(texts, options, gazetteer, device)
+    people, finder_spans, doubts = _find_people(texts, options, gazetteer, device)
     named, counterfactuals = rename_people(texts, people, gazetteer, codes, draws=options.draws, seed=options.seed)
     if not len(named):
+        refuse_unread(texts, doubts, most=0)
         raise NobodyNamedError(
             f"None of the {len(texts)} texts of {texts.source} names a {entity}."
             + (
@@ -148,6 +154,7 @@ def design_names(options: NamesOptions, device: str = "auto") -> NamesDesign:
         countries_left_out=left_out,
         finder=finder if texts.spans is None else "given spans",
         finder_spans=finder_spans,
+        language_doubts=[*doubts, *doubt_names(counterfactuals)],
         positive=split_list(options.positive, "--positive"),
         negative=split_list(options.negative, "--negative"),
         prompt=prompt,
@@ -183,22 +190,28 @@ def _check_options(options: NamesOptions) -> None:
 
 def _find_people(
     texts: Texts, options: NamesOptions, gazetteer: Gazetteer, device: str
-) -> tuple[list[tuple[Person, ...]], SortedSpans | None]:
+) -> tuple[list[tuple[Person, ...]], SortedSpans | None, list[LanguageDoubt]]:
     """The people (or places) of every text, by the spans that the texts bring or by the finder.
 
-    The second value has the finder's spans of people; spans that the user gave are never doubtful.
+    The second value has the finder's spans of people; spans that the user gave are never doubtful. The third says
+    whether the finder reads the texts.
     """
-    spans, finder_spans = texts.spans, None
+    spans, finder_spans, doubts = texts.spans, None, list[LanguageDoubt]()
     if spans is None:
-        find = load_finder(options.finder or EMBEDDED_FINDER, entity=options.entity, device=device)
+        finder = load_entity_finder(options.finder or EMBEDDED_FINDER, device=device)
+        doubts = doubt_finder(texts.texts, finder)
+        if options.finder is None:
+            refuse_unread(texts, doubts)
+        find = load_finder(finder, entity=options.entity)
         spans = tuple(map(tuple, find(texts.texts)))
         if options.entity == "person":
             finder_spans = SortedSpans.sort(texts.texts, spans, gazetteer)
             kept = finder_spans.clear if options.doubtful == "drop" else finder_spans.merge()
             spans = tuple(map(tuple, kept))
     if options.entity == "place":
-        return [find_places(text, row) for text, row in zip(texts.texts, spans, strict=True)], None
-    return [find_people(text, row, gazetteer) for text, row in zip(texts.texts, spans, strict=True)], finder_spans
+        return [find_places(text, row) for text, row in zip(texts.texts, spans, strict=True)], None, doubts
+    people = [find_people(text, row, gazetteer) for text, row in zip(texts.texts, spans, strict=True)]
+    return people, finder_spans, doubts
 
 
 def _has_doubtful(finder_spans: SortedSpans | None) -> bool:

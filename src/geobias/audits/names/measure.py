@@ -55,6 +55,7 @@ def measure_names(design: NamesDesign, answers: tuple[ClassifierAnswers, ...]) -
         counts=_count(design),
         countries=renaming.countries,
         classifiers=[_measure_classifier(renaming, classifier) for classifier in answers],
+        language_doubts=design.language_doubts,
         work=_sum_work(answers),
         texts=design.texts,
         named=design.named,
