@@ -21,6 +21,8 @@ PROJECT = Path(__file__).parents[1]
 ACTION: Any = yaml.safe_load((PROJECT / "action.yml").read_text(encoding="utf-8"))
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 COMMAND = "geobias regions mine:likely --cities 0 --countries FR,DE,NG,KE --words words.txt --out runs/mine"
+# What `gh` answers: who asks, then the authors and numbers of all comments that begin with the mark.
+GH = """case "$*" in *graphql*) echo me[bot];; *--jq*) printf '%s\\n' 'else 5' 'me 6' 'me[bot] 7' 'me[bot] 8';; esac"""
 MODULE = "def likely(texts):\n    return [-len(text) / 8 - sum(text.encode()) % 7 for text in texts]\n"
 
 
@@ -28,7 +30,7 @@ def test_the_form_of_a_composite_action() -> None:
     assert ACTION["name"] and ACTION["description"] and ACTION["runs"]["using"] == "composite"
     for step in STEPS:
         assert ("run" in step) != ("uses" in step)
-        assert step.get("shell") == "bash" if "run" in step else re.fullmatch(r"actions/[\w-]+@v\d+", step["uses"])
+        assert step.get("shell") == "bash" if "run" in step else step["uses"].startswith("actions/")
     text = (PROJECT / "action.yml").read_text(encoding="utf-8")
     assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(ACTION["inputs"])
     scripts = "".join(step.get("run", "") for step in STEPS)
@@ -80,12 +82,9 @@ def test_the_steps_run(tmp_path: Path) -> None:
     programs = {
         "geobias": f'exec "{sys.executable}" -c "import sys; sys.argv[0] = \'geobias\'; from geobias.cli import main; '
         'main()" "$@"',
-        "gh": f'echo "$@" >> "{tmp_path}/gh.txt"; case "$*" in *--jq*) echo 7;; esac',
+        "gh": f'echo "$@" >> "{tmp_path}/gh.txt"; {GH}',
     }
-    (tmp_path / "bin").mkdir()
-    for name, code in programs.items():
-        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{code}\n")
-        (tmp_path / "bin" / name).chmod(0o755)
+    write_programs(tmp_path, programs)
     (tmp_path / "mine.py").write_text(MODULE)
     (tmp_path / "words.txt").write_text("kind\nhonest\nlazy\nloyal\n")
     values = {f"inputs.{name}": str(each.get("default", "")) for name, each in ACTION["inputs"].items()}
@@ -109,7 +108,8 @@ def test_the_steps_run(tmp_path: Path) -> None:
     assert "gate.txt" in uploads[0] and "gate.xml" in uploads[0]
     readme = (tmp_path / "temp/geobias/evidence/README.md").read_text(encoding="utf-8")
     assert "No file of rules was given to `geobias evidence`." in readme
-    assert "--method PATCH repos/me/mine/issues/comments/7" in (tmp_path / "gh.txt").read_text()
+    calls = (tmp_path / "gh.txt").read_text()
+    assert calls.count("--method") == 1 and "--method PATCH repos/me/mine/issues/comments/7 " in calls
 
     save_run(tmp_path / "runs/names", names_result())
     gate, evidence, last = steps[1], steps[2], steps[-1]
@@ -121,6 +121,41 @@ def test_the_steps_run(tmp_path: Path) -> None:
     assert run_step(last, values | {"steps.gate.outputs.passed": "true"}, tmp_path).returncode == 0
     done = run_step(gate, values | {"inputs.run": "nowhere"}, tmp_path)
     assert done.returncode == 2 and "nowhere has no finished run" in done.stderr
+
+
+@posix_only
+@pytest.mark.parametrize(
+    ("author", "call"),
+    [("me[bot]", "PATCH repos/me/mine/issues/comments/7"), ("new", "POST repos/me/mine/issues/3/comments")],
+)
+def test_only_an_own_comment_is_replaced(tmp_path: Path, author: str, call: str) -> None:
+    write_programs(tmp_path, {"gh": f'echo "$@" >> "{tmp_path}/gh.txt"; {GH}'.replace("me[bot];", f"{author};")})
+    values = {"inputs.token": "t", "runner.temp": str(tmp_path), "github.repository": "me/mine"}
+    (step,) = (step for step in STEPS if "Comment" in step.get("name", ""))
+    assert run_step(step, values | {"github.event.pull_request.number": "3"}, tmp_path).returncode == 0
+    calls = (tmp_path / "gh.txt").read_text()
+    assert calls.count("--method") == 1 and f"--method {call} " in calls
+
+
+@posix_only
+@pytest.mark.parametrize(("install", "more"), [("", []), ("geobias[sklearn]", ["geobias[sklearn]"])])
+def test_the_version_of_the_action_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, install: str, more: list[str]
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTION_PATH", "/own copy")  # as GitHub sets it
+    assert ACTION["inputs"]["install"]["default"] == ""
+    write_programs(tmp_path, {"pip": f'printf "%s\\n" "$@" > "{tmp_path}/pip.txt"'})
+    (step,) = (step for step in STEPS if step.get("name") == "Install")
+    assert run_step(step, {"inputs.install": install}, tmp_path).returncode == 0
+    assert (tmp_path / "pip.txt").read_text().splitlines() == ["install", "/own copy", *more]
+
+
+def write_programs(folder: Path, programs: dict[str, str]) -> None:
+    """Shell scripts in place of programs, in folder/bin."""
+    (folder / "bin").mkdir()
+    for name, code in programs.items():
+        (folder / "bin" / name).write_text(f"#!/bin/sh\n{code}\n")
+        (folder / "bin" / name).chmod(0o755)
 
 
 def run_step(step: dict[str, Any], values: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:

@@ -53,6 +53,14 @@ def test_workflows_run_what_there_is() -> None:
         assert needed <= set(jobs)
 
 
+@pytest.mark.parametrize("path", [PROJECT / "action.yml", *WORKFLOWS], ids=lambda path: path.name)
+def test_other_actions_are_pinned(path: Path) -> None:
+    """By commit: a tag can be moved to other code. The comment says which release it is."""
+    uses = re.findall(r"uses: (.+)", path.read_text(encoding="utf-8"))
+    assert uses and all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each) for each in uses)
+    assert len({each.split("@")[0] for each in uses}) == len(set(uses))
+
+
 @pytest.mark.slow
 def test_names_say_what_they_hold() -> None:
     """Past participles and pronouns say nothing: a variable is named for its content (CONTRIBUTING.md)."""

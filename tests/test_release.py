@@ -37,6 +37,21 @@ def test_the_container_copies_what_there_is() -> None:
     assert lines[-2:] == ['ENTRYPOINT ["geobias"]', 'CMD ["audit"]']
 
 
+def test_the_container_does_not_run_as_root() -> None:
+    """And any user that `docker run --user` gives it can write its folders and, in the user's folder, ./runs."""
+    text = (PROJECT / "Dockerfile").read_text(encoding="utf-8")
+    user = re.findall(r"^USER (\d+)", text, re.MULTILINE)[-1]
+    assert int(user) > 0 and text.index(f"USER {user}") > text.rindex("\nRUN ")
+    variables = dict(pair.split("=") for line in re.findall(r"^ENV (.+)", text, re.MULTILINE) for pair in line.split())
+    for folder in ("HOME", "GEOBIAS_CACHE", "HF_HOME"):
+        assert Path(variables[folder]).parts[:2] == ("/", "tmp")
+    folder = re.findall(r"^WORKDIR (.+)", text, re.MULTILINE)[-1]
+    assert f"RUN mkdir --mode=1777 {folder}\n" in text
+    pages = [PROJECT / "README.md", *PROJECT.glob("docs/**/*.md")]
+    commands = [match for page in pages for match in re.findall(r"docker run [^`]*", page.read_text(encoding="utf-8"))]
+    assert commands and all('--user "$(id -u):$(id -g)"' in each and f":{folder}" in each for each in commands)
+
+
 def test_every_extra_is_documented() -> None:
     page = (PROJECT / "docs/how-to/install.md").read_text(encoding="utf-8")
     extras = set(METADATA["optional-dependencies"]) - {"dev", "recipes", "bench", "bench-llama"}

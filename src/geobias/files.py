@@ -16,6 +16,8 @@ import platformdirs
 from geobias.checks import check_path
 from geobias.errors import InputError
 
+SMALL_UNPACKED, UNPACKED_RATIO = 1 << 28, 100  # bytes that any file may unpack to; beyond, times its size
+
 
 def cache_folder() -> Path:
     """Where everything is kept: `GEOBIAS_CACHE`, or the user's cache folder."""
@@ -56,6 +58,14 @@ def hash_file(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def most_unpacked(size: int) -> int:
+    """Bytes that a compressed file of this size may unpack to: what text and models need, not what a bomb needs.
+
+    Text shrinks to a third, repetitive tables and vocabularies of models to a seventieth.
+    """
+    return max(SMALL_UNPACKED, UNPACKED_RATIO * size)
 
 
 def check_kind(path: Path, title: str) -> None:

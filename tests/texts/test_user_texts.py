@@ -300,6 +300,52 @@ def test_damaged_parquet_files(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": broken}), path)
     with pytest.raises(InputError, match="UTF8"):
         read_texts(path)
+    pq.write_table(pa.table({"text": ["Hi."], "other": broken}), path)
+    assert read_texts(path).texts == ("Hi.",)  # only columns that are needed are read
+    with pytest.raises(InputError, match="UTF8"):
+        read_texts(path, subsets=["other"])
+
+
+def test_only_needed_rows_of_a_parquet_file_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    _, offsets, data = pa.array([b"\xff\xfe"]).buffers()
+    broken = pa.StringArray.from_buffers(1, offsets, data)
+    with pq.ParquetWriter(path, pa.schema([("id", pa.string()), ("text", pa.string())])) as writer:
+        writer.write_table(
+            pa.table({"id": [f"t{n}" for n in range(100)], "text": ["One.", None, "Two.", *"More." * 19, "", ""]})
+        )
+        writer.write_table(pa.table({"id": broken, "text": broken}))
+    texts = read_texts(path, limit=2)
+    assert (texts.texts, texts.ids, texts.left_out) == (("One.", "Two."), ("t0", "t2"), 1)
+    with pytest.raises(InputError, match="UTF8"):
+        read_texts(path)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [["same"] * 20_000, [None] * 20_000, ["x" * 200] * 10_000, [[[0, 1]] * 400] * 400],
+    ids=["rows", "blank", "long", "lists"],
+)
+def test_small_parquet_files_that_grow_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: list[Any]
+) -> None:
+    monkeypatch.setattr("geobias.files.SMALL_UNPACKED", 1_000_000)
+    path = tmp_path / "a.parquet"
+    rows = len(column)
+    pq.write_table(pa.table({"text": [f"{n}." for n in range(rows)], "more": column}), path, compression="zstd")
+    monkeypatch.setattr("geobias.files.UNPACKED_RATIO", 1)
+    message = rf"{path.stat().st_size:,} bytes and {rows:,} rows; column 'more' .* 1,000,000"
+    assert len(read_texts(path, column="more" if isinstance(column[0], str) else "text", limit=40)) == 40
+    with pytest.raises(InputError, match=message):
+        read_texts(path, column="more")
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.jsonl.gz", "a.txt.gz"])
+def test_small_gzipped_files_that_grow_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr("geobias.files.SMALL_UNPACKED", 1_000_000)
+    path = file(tmp_path, name, gzip.compress(b"text\n" + b"\n" * 1_000_000))
+    with pytest.raises(InputError, match=rf"{path.stat().st_size:,} bytes and unpacks to more than 1,000,000"):
+        read_texts(path)
 
 
 @pytest.mark.parametrize(

@@ -68,10 +68,10 @@ def load_texts(
     subsets = [subsets] if isinstance(subsets, str) else subsets
     sources = source.items() if isinstance(source, Mapping) else [("", source)]
     parts = [
-        read_texts(part, column=column, spans=spans, label=label, subsets=subsets, language=language)
+        read_texts(part, column=column, spans=spans, label=label, subsets=subsets, language=language, limit=limit)
         for language, part in sources
     ]
-    texts = join_texts([part.head(limit) if limit else part for part in parts])
+    texts = join_texts(parts)
     if len(set(texts.languages)) > 1 and "language" in texts.groups:
         raise InputError("--texts already sets the languages as subsets. Remove --subset language.")
     return texts

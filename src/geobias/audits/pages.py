@@ -21,7 +21,7 @@ from geobias.audits.side_by_side import short_names, side_by_side_section
 from geobias.checks import shorten
 from geobias.errors import InputError
 from geobias.files import hash_file, save_file
-from geobias.report.findings import cap_details, doubt_repeats
+from geobias.report.findings import cap_details, doubt_language, doubt_repeats
 from geobias.report.page import build
 from geobias.report.page.blocks import Section, WorldMap
 from geobias.report.results import SCHEMA_VERSION, AuditResult, from_json
@@ -132,7 +132,8 @@ def read_runs(folder: Path, audits: Iterable[str] = ()) -> list[FinishedRun[Any]
 def add_findings(result: Result) -> Result:
     """The result with what it concludes."""
     findings = list(get_audit(result.audit).load("findings", "list_findings")(result))
-    findings = cap_details(judge_constant_answers(result, findings))
+    findings = doubt_language(judge_constant_answers(result, findings), result.language_doubts)
+    findings = cap_details(findings)
     for model in result.nondeterministic_models:
         findings = doubt_repeats(findings, result.audit, model)
     return replace(result, findings=findings)

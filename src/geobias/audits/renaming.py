@@ -45,6 +45,10 @@ def choose_countries(
     return codes, ()
 
 
+class NobodyNamedError(InputError):
+    """No text names anybody, or the finder does not read the texts, so nobody can be renamed."""
+
+
 def rename_people(
     texts: Texts,
     people: Sequence[tuple[Person, ...]],

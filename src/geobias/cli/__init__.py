@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Annotated
@@ -111,6 +112,8 @@ def root(
 
 def main() -> None:
     """Run a command; every failure is one line on standard error, unless --debug asks for the traceback."""
+    _open_closed_streams()
+    _restart_in_utf8()
     for stream in (sys.stdout, sys.stderr):  # files and pipes get UTF-8, also on Windows; an old terminal may show "?"
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="replace")
@@ -138,3 +141,27 @@ def main() -> None:
         message = str(known) if known else f"failed: {type(error).__name__}: {error} (--debug shows the traceback)"
         print(format_error(message), file=sys.stderr)
         sys.exit(known.exit_code if known else GeobiasError.exit_code)
+
+
+def _open_closed_streams() -> None:
+    """Open the null device for standard streams that are closed, as for `geobias ... <&-`.
+
+    The next file or folder to be opened would take the number of the stream, and the library that draws charts fails
+    with a folder as its standard input.
+    """
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+            setattr(sys, name, os.fdopen(descriptor, "w" if descriptor else "r", encoding="utf-8"))
+
+
+def _restart_in_utf8() -> None:
+    """Start Python again in its UTF-8 mode if the locale is ASCII, as for `LC_ALL=C PYTHONUTF8=0`.
+
+    Arguments and names of files, which Python has decoded by then, and files that other packages read would not be
+    UTF-8 otherwise. `-X utf8` wins over the variable, so this happens once.
+    """
+    if sys.getfilesystemencoding() == "ascii":
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])

@@ -13,7 +13,7 @@ stands out, then what may be an artefact. A finding is never stronger than its t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -175,6 +175,16 @@ class Finding:
         return "/".join(Path(self.model).parts[-2:])
 
 
+@dataclass(frozen=True)
+class LanguageDoubt:
+    """Why the language or the script of the texts speaks against the numbers of a run."""
+
+    sentence: str
+    remedy: str
+    share: float
+    """Of the texts, those that it holds for."""
+
+
 def grade_evidence(p_adjusted: float | None) -> Evidence:
     """How strong the evidence is, by the rule above."""
     if p_adjusted is None:
@@ -212,14 +222,40 @@ def doubt_repeats(findings: Sequence[Finding], audit: str, model: Nondeterminist
         limit="What differs from run to run may look like a difference between countries.",
         next_step="Make its answers the same in every call (temperature 0, a fixed seed, no dropout), then rerun.",
     )
-    findings = [
-        replace(finding, evidence="suggestive")
-        if finding.evidence == "clear" and (finding.model == model.name or not is_named)
-        else finding
+    return _weaken(findings, [caution], lambda finding: not is_named or finding.model == model.name)
+
+
+def doubt_language(findings: Iterable[Finding], doubts: Iterable[LanguageDoubt]) -> list[Finding]:
+    """Findings about texts whose language is doubtful are at most suggestive; a caution for each doubt says why."""
+    findings, doubts = list(findings), list(doubts)
+    if not doubts or not findings:
+        return findings
+    models = ", ".join(dict.fromkeys(answer.model for answer in with_role(findings, "overall")))
+    cautions = [
+        Finding(
+            role="caution",
+            audit=findings[0].audit,
+            model=models,
+            question="Do the texts suit the audit?",
+            evidence="not testable",
+            sentence=f"{doubt.sentence}.",
+            limit="What a model makes of mixed languages is no bias against countries.",
+            next_step=f"{doubt.remedy[:1].upper()}{doubt.remedy[1:]}.",
+        )
+        for doubt in doubts
+    ]
+    return _weaken(findings, cautions, lambda finding: True)
+
+
+def _weaken(
+    findings: Sequence[Finding], cautions: Sequence[Finding], is_doubtful: Callable[[Finding], bool]
+) -> list[Finding]:
+    """Doubtful findings at most suggestive, and the cautions that say why before other cautions."""
+    capped = [
+        replace(finding, evidence="suggestive") if finding.evidence == "clear" and is_doubtful(finding) else finding
         for finding in findings
     ]
-    cautions = with_role(findings, "caution")
-    return [*(finding for finding in findings if finding.role != "caution"), caution, *cautions]
+    return [*(each for each in capped if each.role != "caution"), *cautions, *with_role(capped, "caution")]
 
 
 def format_p(p: float | None) -> str:

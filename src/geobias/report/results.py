@@ -31,7 +31,7 @@ from geobias.engine.answer_checks import NondeterministicModel
 from geobias.errors import InputError
 from geobias.models.scorer import ModelIdentity
 from geobias.report.browser import open_page
-from geobias.report.findings import ConstantAnswers, Finding, state_verdict
+from geobias.report.findings import ConstantAnswers, Finding, LanguageDoubt, state_verdict
 from geobias.report.notebook_html import render_result
 from geobias.report.run_folder import PAGE
 
@@ -102,6 +102,8 @@ class AuditResult:
     """Models that gave other answers to the same texts when they were asked twice; their findings are not clear."""
     constant_answers: dict[str, ConstantAnswers] = field(default_factory=dict, repr=False)
     """The models that give the same answer to all texts, original and changed, or to all original texts only."""
+    language_doubts: list[LanguageDoubt] = field(default_factory=list, repr=False)
+    """Why the language of the texts speaks against the numbers; findings are then at most suggestive."""
     versions: dict[str, str] = field(default_factory=package_versions, repr=False)
     """The versions of everything that can change a number."""
     work: Annotated[dict[str, int], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)

@@ -155,8 +155,14 @@ def _is_careful(text: str) -> bool:
 
 def is_english(text: str) -> bool:
     """Whether half of a text's words in lower case are on the list; true of texts with too few to tell."""
+    common, words = count_common_words(text)
+    return words < ENOUGH_WORDS or 2 * common >= words
+
+
+def count_common_words(text: str) -> tuple[int, int]:
+    """How many of a text's words in lower case are on the list, and how many there are; handles and links aside."""
     words = LOWER_CASE_WORD.findall(NEVER_NAMES.sub("", text))
-    return len(words) < ENOUGH_WORDS or 2 * sum(map(_is_common, words)) >= len(words)
+    return sum(map(_is_common, words)), len(words)
 
 
 def _has_own_capital(text: str, span: Span) -> bool:

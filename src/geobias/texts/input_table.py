@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import json
 import os
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,14 @@ from typing import Any
 from geobias.checks import find_unusable_character, shorten
 from geobias.delimited import parse_rows, sniff_delimiter
 from geobias.errors import InputError
-from geobias.files import decode_text, read_bytes
+from geobias.files import decode_text, most_unpacked, read_bytes
 from geobias.texts.hub_texts import HUB_PATH, fetch_hub_file, is_hub_name, load_hub_dataset
 
 _SPREADSHEET = "a spreadsheet. Save it as CSV, or pass pandas.read_excel(path) in Python"
 _DOCUMENT = "a document. Copy its texts into a CSV file, or into a text file with one text per line"
 _ARCHIVE = "an archive. Extract it and pass one of its files"
+ROWS_AT_ONCE = 100  # of a Parquet file, of which a few bytes may be as many long texts
+BYTES_PER_ROW = 64  # what Python needs for a value, besides its content
 OTHER_FORMATS = {
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), _SPREADSHEET),
     **dict.fromkeys((".docx", ".doc", ".odt", ".pdf", ".rtf"), _DOCUMENT),
@@ -36,12 +39,12 @@ OTHER_FORMATS = {
 
 @dataclass(frozen=True)
 class InputTable:
-    """Columns by name; without names there are only texts, which any name returns."""
+    """Columns by name, read as far as they are used; without names there are only texts, which any name returns."""
 
     source: str  # for settings: the path, or the kind of data
     title: str  # for messages: how a sentence about it begins
     names: tuple[str, ...] | None
-    column: Callable[[str], list[Any]]
+    column: Callable[[str], Iterable[Any]]
 
     def __post_init__(self) -> None:
         for number, name in enumerate(self.names or (), 1):
@@ -94,9 +97,19 @@ def _content(path: Path, title: str, packed: bool = False) -> bytes:
     content = read_bytes(path, title)
     if packed and content:
         try:
-            content = gzip.decompress(content)
+            most = most_unpacked(len(content))
+            unpacked = io.BytesIO()
+            with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+                while unpacked.tell() <= most and (block := file.read(1 << 20)):
+                    unpacked.write(block)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{title} is damaged or not gzipped ({error}). Compress or download it again.") from None
+        if unpacked.tell() > most:
+            raise InputError(
+                f"{title} has {len(content):,} bytes and unpacks to more than {most:,}, the limit for its size. If you "
+                "trust it, extract it with gunzip and pass the file."
+            )
+        content = unpacked.getvalue()
     if not content.removeprefix(codecs.BOM_UTF8).strip():
         raise InputError(f"{title} is empty.")
     return content
@@ -136,20 +149,41 @@ def _parquet(content: bytes, source: str, title: str) -> InputTable:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        table = pq.ParquetFile(pa.BufferReader(content)).read()
-        table.validate(full=True)  # finds strings that are not UTF-8 before they are met
-    except (pa.ArrowException, OSError) as error:
+    most = most_unpacked(len(content))
+
+    def describe_error(error: Exception) -> InputError:
         reason = str(error).strip().splitlines()[0].rstrip(".")
-        raise InputError(f"{title} is damaged or not a Parquet file ({reason}). Write it again.") from None
+        return InputError(f"{title} is damaged or not a Parquet file ({reason}). Write it again.")
 
-    def column(name: str) -> list[Any]:
+    try:
+        file = pq.ParquetFile(pa.BufferReader(content))
+        names = tuple(file.schema_arrow.names)
+    except (pa.ArrowException, OSError) as error:
+        raise describe_error(error) from None
+
+    def column(name: str) -> Iterator[Any]:
+        size = 0
         try:
-            return list(table[name].to_pylist())
-        except (pa.ArrowException, ValueError, OverflowError, KeyError) as error:  # a date beyond Python's, for example
-            raise InputError(f"{title}: column {shorten(name)!r} cannot be read ({error}). Write it as text.") from None
+            for batch in file.iter_batches(ROWS_AT_ONCE, columns=[name]):
+                batch.validate(full=True)  # finds strings that are not UTF-8 before they are met
+                size += batch.nbytes + BYTES_PER_ROW * len(batch)
+                if size > most:
+                    raise InputError(
+                        f"{title} has {len(content):,} bytes and {file.metadata.num_rows:,} rows; column "
+                        f"{shorten(name)!r} would take more than {most:,} bytes, the limit for a file of its size. Use "
+                        "--limit, or write it as CSV."
+                    )
+                try:
+                    values = batch.column(name).to_pylist()
+                except (pa.ArrowException, ValueError, OverflowError, KeyError) as error:  # a date beyond Python's
+                    raise InputError(
+                        f"{title}: column {shorten(name)!r} cannot be read ({error}). Write it as text."
+                    ) from None
+                yield from values
+        except (pa.ArrowException, OSError) as error:
+            raise describe_error(error) from None
 
-    return InputTable(source, title, tuple(table.column_names), column)
+    return InputTable(source, title, names, column)
 
 
 def _from_memory(data: Any) -> InputTable:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, TypeVar
 
 from geobias.checks import LONGEST_NAME, describe_choices, find_unusable_character, shorten
@@ -83,16 +83,22 @@ def read_texts(
     label: str | None = None,
     subsets: Sequence[str] = (),
     language: str = "",
+    limit: int | None = None,
 ) -> Texts:
     """Texts from a file (CSV, TSV, JSON lines, Parquet, plain lines) or from memory (lists, frames, datasets).
 
     `spans`, `label` and `subsets` name further columns. Ids are the column "id" where it tells the rows apart,
-    otherwise the numbers of the rows.
+    otherwise the numbers of the rows. Rows after the first `limit` texts are not read.
     """
     table = read_table(source)
     _check_columns(table, column, spans, label, subsets)
-    values = table.column(column)
-    rows = [row for row, value in enumerate(values) if not _is_blank(value)]
+    values: list[Any] = []
+    rows: list[int] = []
+    for row, value in enumerate(table.column(column)):
+        values.append(value)
+        rows += [] if _is_blank(value) else [row]
+        if len(rows) == limit:
+            break
     if not rows:
         raise InputError(f"{table.title} has no texts: all {len(values)} row(s) are blank.")
     places = [f"row {row + 1}" for row in rows]
@@ -110,7 +116,7 @@ def read_texts(
         return tuple(values)
 
     def read_cells(name: str) -> list[Any]:
-        cells = table.column(name)
+        cells = list(islice(table.column(name), len(values)))
         return [cells[row] for row in rows]
 
     ids = tuple(str(row + 1) for row in rows)

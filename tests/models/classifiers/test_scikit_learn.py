@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import pickle
 import sys
 import zipfile
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import skops.io
+from scipy.sparse import coo_matrix, save_npz
 from sklearn import __version__
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -189,3 +192,48 @@ def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
     folder.mkdir()
     with pytest.raises(InputError, match=r"has no model: config.json is missing"):
         load_classifier(folder)
+
+
+def _save_bytes(save: Callable[..., None], value: Any) -> bytes:
+    file = io.BytesIO()
+    save(file, value)
+    return file.getvalue()
+
+
+ZEROS = _save_bytes(np.save, np.zeros(100_000))
+
+
+@pytest.mark.parametrize(
+    ("schema", "entries"),
+    [
+        ({"file": "0.npy"}, {"0.npy": _save_bytes(np.save, np.zeros(2_000_000))}),
+        ([{"file": "0.npy"}] * 20, {"0.npy": ZEROS}),  # the same array twenty times
+        ({"file": "0.npz"}, {"0.npz": _save_bytes(save_npz, coo_matrix(([0.0] * 400_000, ([0] * 400_000,) * 2)))}),
+        ([[]] * 100_000, {}),  # of 400 kB of JSON, which Python needs 20 times as much for
+    ],
+    ids=["array", "mentions", "sparse", "schema"],
+)
+def test_a_small_file_that_grows_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schema: Any, entries: dict[str, bytes]
+) -> None:
+    monkeypatch.setattr("geobias.files.SMALL_UNPACKED", 4_000_000)
+    file = tmp_path / "model.skops"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+        archive.writestr("schema.json", json.dumps(schema))
+    size = file.stat().st_size
+    assert 100 * size < 4_000_000
+    with pytest.raises(
+        InputError, match=rf"has {size:,} bytes and unpacks to [\d,]+; the limit .* 4,000,000"
+    ) as caught:
+        load_classifier(file)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_compressed_model_is_read(tmp_path: Path) -> None:
+    """As skops compresses it: a vocabulary shrinks to a thirtieth."""
+    words = [f"word{n}" for n in range(4000)]
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit([" ".join(words), "none"], ["a", "b"])
+    skops.io.dump(model, tmp_path / "model.skops", compression=zipfile.ZIP_DEFLATED)
+    assert load_classifier(tmp_path / "model.skops").labels == ("a", "b")

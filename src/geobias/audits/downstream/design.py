@@ -12,9 +12,11 @@ from typing import Any
 
 from geobias.audits.downstream.result import DownstreamSettings, Place
 from geobias.audits.inputs import TextsSettings, load_texts, parse_city_count, split_list
+from geobias.audits.languages import doubt_prefix
 from geobias.checks import check_probability, check_size, describe_choices
 from geobias.errors import InputError
 from geobias.models.classifiers.prompted import Prompt, read_prompt_options
+from geobias.report.findings import LanguageDoubt
 from geobias.texts.copies import find_first_copies
 from geobias.texts.defaults import DEFAULT_PREFIX
 from geobias.texts.templates import REGION, PrefixedTexts, check_prefix, make_control_prefix
@@ -58,6 +60,7 @@ class DownstreamDesign:
     positive: str | None
     threshold: float | None
     prompt: Prompt | None  # for language models among the classifiers
+    language_doubts: list[LanguageDoubt]
     settings: DownstreamSettings = field(repr=False)  # without the classifiers
 
     @property
@@ -106,7 +109,16 @@ def design_downstream(options: DownstreamOptions, *, dissolved: bool = False) ->
     )
     prefixed = PrefixedTexts(texts.texts, prefixes)
     return DownstreamDesign(
-        texts, places, prefixed, without_city, left_out, options.positive, options.threshold, prompt, settings
+        texts,
+        places,
+        prefixed,
+        without_city,
+        left_out,
+        options.positive,
+        options.threshold,
+        prompt,
+        doubt_prefix(texts.texts, prefix),
+        settings,
     )
 
 

@@ -48,6 +48,7 @@ def measure_downstream(design: DownstreamDesign, predictions: tuple[Predictions,
         constant_answers=list_constant_answers(
             {answers.model.name: (answers.original, answers.prefixed) for answers in predictions}
         ),
+        language_doubts=design.language_doubts,
         work=dict(work),
         texts=design.texts,
         places=design.places,

@@ -10,15 +10,22 @@ import numpy as np
 
 from geobias.audits.finetune.design import split_by_class, text_classes
 from geobias.audits.inputs import TextsSettings, load_texts, split_list
+from geobias.audits.languages import count_other_languages, doubt_finder, doubt_names, refuse_unread
 from geobias.audits.mitigate.methods import DEFAULT_METHODS, NEEDS_LABELS, Method, parse_methods
 from geobias.audits.mitigate.result import MitigateCounts, MitigateSettings
-from geobias.audits.names.design import NobodyNamedError
-from geobias.audits.renaming import MOST_DRAWS, choose_countries, digest_mentions, rename_people
+from geobias.audits.renaming import (
+    MOST_DRAWS,
+    NobodyNamedError,
+    choose_countries,
+    digest_mentions,
+    rename_people,
+)
 from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
 from geobias.models.entity_finders import EMBEDDED_FINDER
 from geobias.models.mitigated.people_reader import PeopleReader
 from geobias.models.mitigated.wrappers import PLACEHOLDER
+from geobias.report.findings import LanguageDoubt
 from geobias.texts.copies import copy_key, find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person, find_people
@@ -70,6 +77,7 @@ class MitigateDesign:
     train_counterfactuals: Counterfactuals | None = field(repr=False)  # with names for mitigation
     reader: PeopleReader = field(repr=False)
     countries_left_out: tuple[str, ...]
+    language_doubts: list[LanguageDoubt]
     positive: list[str]
     negative: list[str]
 
@@ -93,7 +101,6 @@ class MitigateDesign:
 
     def count(self) -> MitigateCounts:
         counterfactuals = self.counterfactuals
-        readable = [self.reader.is_readable(text) for text in self.texts.texts]
         return MitigateCounts(
             texts=len(self.texts),
             texts_with_names=len(self.rows_with_names),
@@ -103,7 +110,7 @@ class MitigateDesign:
             countries=len(counterfactuals.countries),
             draws=counterfactuals.draws,
             held_out_names=len(counterfactuals.name_index[2]),
-            texts_unreadable=readable.count(False) if self.reader.checks_language else None,
+            texts_unreadable=count_other_languages(self.texts.texts) if self.reader.checks_language else None,
             countries_left_out=[counterfactuals.gazetteer.country(code) for code in self.countries_left_out],
         )
 
@@ -130,11 +137,15 @@ def design_mitigation(options: MitigateOptions, device: str = "auto") -> Mitigat
     used_texts = [PLACEHOLDER, *(() if train is None else train.texts)]
     held_out, codes, left_out = choose_held_out_names(gazetteer, options.countries, used_texts, is_bundled=is_bundled)
     reader = PeopleReader(finder, device=device)
+    doubts = doubt_finder(texts.texts, reader.finder) if texts.spans is None else []
+    if options.finder is None:
+        refuse_unread(texts, doubts)
     people = _find_people(texts, reader)
     rows_with_names, counterfactuals = rename_people(
         texts, people, held_out, codes, draws=options.draws, seed=options.seed
     )
     if not len(rows_with_names):
+        refuse_unread(texts, doubts, most=0)
         raise NobodyNamedError(f"None of the {len(texts)} texts of {texts.source} names a person.")
     return MitigateDesign(
         options,
@@ -146,6 +157,7 @@ def design_mitigation(options: MitigateOptions, device: str = "auto") -> Mitigat
         None if train is None else _rename_training_texts(train, reader, gazetteer, options.seed),
         reader,
         left_out,
+        language_doubts=[*doubts, *doubt_names(counterfactuals)],
         positive=split_list(options.positive, "--positive"),
         negative=split_list(options.negative, "--negative"),
     )

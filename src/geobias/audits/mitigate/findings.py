@@ -17,7 +17,6 @@ QUESTION = "Does the method lower the spread between countries of people's names
 FLIPS_QUESTION = "Does the method lower the share of labels that flip with the name?"
 UNIT, FLIPS_UNIT = "points", "percentage points"
 LOW_RECALL, RECALL_GAP = 0.8, 0.1  # of a finder: below, or that far below the mean, names of a country leak
-SHARE_UNREADABLE = 0.02  # of texts: about 1 % of English tweets look like another language
 LEAST_SHRINKAGE = 0.8  # a standardised ratio above, with a spread ratio below, is shrinkage
 
 
@@ -282,7 +281,7 @@ def list_text_cautions(result: MitigateResult) -> Iterator[Finding]:
             "Test more names: --draws 50, or countries with more names.",
         )
     wrappers = [entry for entry in result.methods if entry.recall is not None]
-    if wrappers and counts.texts_unreadable and counts.texts_unreadable > SHARE_UNREADABLE * counts.texts:
+    if wrappers and counts.texts_unreadable:
         yield _caution(
             result,
             wrappers[0],

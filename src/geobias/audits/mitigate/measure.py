@@ -57,6 +57,7 @@ def measure_mitigation(design: MitigateDesign, answers: MitigateAnswers) -> Miti
         before=before,
         methods=comparisons,
         recommended=recommend_method(comparisons),
+        language_doubts=design.language_doubts,
         notes=answers.notes,
         work={"texts_scored": sum(each.text_count for each in (answers.before, *(m.answers for m in answers.methods)))},
     )

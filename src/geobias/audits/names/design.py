@@ -13,25 +13,29 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.inputs import TextsSettings, describe_copies, load_texts, split_list
+from geobias.audits.languages import doubt_finder, doubt_names, refuse_unread
 from geobias.audits.names.finder_spans import SortedSpans
 from geobias.audits.names.result import NamesSettings
-from geobias.audits.renaming import MOST_DRAWS, choose_countries, digest_mentions, rename_people
+from geobias.audits.renaming import (
+    MOST_DRAWS,
+    NobodyNamedError,
+    choose_countries,
+    digest_mentions,
+    rename_people,
+)
 from geobias.checks import HIGHEST_SEED, MOST_ROWS, check_number, check_probability, describe_choices
 from geobias.errors import InputError
 from geobias.models.classifiers.prompted import Prompt, read_prompt_options
-from geobias.models.entity_finders import EMBEDDED_FINDER, load_finder
+from geobias.models.entity_finders import EMBEDDED_FINDER, load_entity_finder, load_finder
 from geobias.models.functions import function_name
 from geobias.models.scorer import Scorer
 from geobias.models.transformers_pipelines import read_model_object
+from geobias.report.findings import LanguageDoubt
 from geobias.texts.copies import find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person, find_people, find_places
 from geobias.texts.user_texts import Spans, Texts
 from geobias.world.gazetteer import Gazetteer, load_city_gazetteer, load_gazetteer, read_gazetteer
-
-
-class NobodyNamedError(InputError):
-    """No text names anybody, so nobody can be renamed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +82,7 @@ class NamesDesign:
     countries_left_out: tuple[str, ...]  # codes of those with too few names
     finder: str
     finder_spans: SortedSpans | None = field(repr=False)  # None: spans of the user, or places
+    language_doubts: list[LanguageDoubt]
     positive: list[str]
     negative: list[str]
     prompt: Prompt | None  # for language models among the classifiers
@@ -131,15 +136,15 @@ def design_names(options: NamesOptions, device: str = "auto") -> NamesDesign:
     )
     if options.finder is not None and texts.spans is not None:
         raise InputError("The texts have their own spans. Remove --finder or --spans.")
-    spans = texts.spans
+    spans, doubts = texts.spans, list[LanguageDoubt]()
     if spans is None:
-        find = load_finder(options.finder or EMBEDDED_FINDER, entity=entity, device=device)
-        spans = tuple(map(tuple, find(texts.texts)))
+        spans, doubts = _find_spans(texts, options, device)
     rows = find_first_copies(texts.texts, spans)
     texts, spans = texts.drop_copies(rows), tuple(spans[row] for row in rows)
     people, finder_spans = _find_people(texts, spans, options, gazetteer)
     named, counterfactuals = rename_people(texts, people, gazetteer, codes, draws=options.draws, seed=options.seed)
     if not len(named):
+        refuse_unread(texts, doubts, most=0)
         copies = describe_copies(len(texts), texts.copies)
         raise NobodyNamedError(
             f"None of the {len(texts)} texts{copies} of {texts.source} names a {entity}."
@@ -158,6 +163,7 @@ def design_names(options: NamesOptions, device: str = "auto") -> NamesDesign:
         countries_left_out=left_out,
         finder=finder if texts.spans is None else "given spans",
         finder_spans=finder_spans,
+        language_doubts=[*doubts, *doubt_names(counterfactuals)],
         positive=split_list(options.positive, "--positive"),
         negative=split_list(options.negative, "--negative"),
         prompt=prompt,
@@ -189,6 +195,15 @@ def _check_options(options: NamesOptions) -> None:
         raise InputError("--finder is empty. Name a finder, or remove it.")
     if isinstance(options.lm, str) and not options.lm.strip():
         raise InputError("--lm is empty. Name a language model, or remove it.")
+
+
+def _find_spans(texts: Texts, options: NamesOptions, device: str) -> tuple[tuple[Spans, ...], list[LanguageDoubt]]:
+    """The spans of the finder, and whether it reads the language of the texts."""
+    finder = load_entity_finder(options.finder or EMBEDDED_FINDER, device=device)
+    doubts = doubt_finder(texts.texts, finder)
+    if options.finder is None:
+        refuse_unread(texts, doubts)
+    return tuple(map(tuple, load_finder(finder, entity=options.entity)(texts.texts))), doubts
 
 
 def _find_people(

@@ -59,6 +59,7 @@ def measure_names(design: NamesDesign, answers: tuple[ClassifierAnswers, ...]) -
         constant_answers=list_constant_answers(
             {classifier.model.name: (classifier.original, classifier.renamed) for classifier in answers}
         ),
+        language_doubts=design.language_doubts,
         work=_sum_work(answers),
         texts=design.texts,
         named=design.named,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.labels import find_label_tones, read_true_labels
+from geobias.audits.languages import count_other_languages
 from geobias.audits.names.answers import ClassifierAnswers, Perplexities, RenamedTextCounts
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.gaps import explain_missing_data
@@ -128,7 +129,7 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         design, progress, labels = self.design, self.options.progress, tuple(classifier.labels)
         originals = ask(classifier, design.texts.texts, label=classifier.name, progress=progress)
         renamed = ask_in_blocks(classifier, design.counterfactuals, label=classifier.name, progress=progress)
-        notes += count_unreadable(originals, len(design.texts))
+        notes += count_unreadable(originals, design.texts.texts)
         text_perplexities = None
         if model := self.perplexity_models.get(classifier.name):
             if id(model.scorer) not in perplexities:
@@ -180,13 +181,15 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         )
 
 
-def count_unreadable(answers: Answers, texts: int) -> tuple[str, ...]:
+def count_unreadable(answers: Answers, texts: Sequence[str]) -> tuple[str, ...]:
     """A note on texts whose language a mitigated classifier's finder does not read; none for other classifiers."""
     column = answers.column(UNREADABLE)
-    count = 0 if column is None else int(column.sum())
+    count = 0 if column is None or not column.any() else count_other_languages(texts)
     if not count:
         return ()
-    return (f"{count:,} of {texts:,} texts seem to be in a language that its finder does not read: names may remain.",)
+    return (
+        f"{count:,} of {len(texts):,} texts seem to be in a language that its finder does not read: names may remain.",
+    )
 
 
 def _crossed_variance(renamed: Counterfactuals, design: NamesDesign) -> CrossedVariance:

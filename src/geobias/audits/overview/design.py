@@ -13,10 +13,11 @@ from typing import Any, Literal
 from geobias.audits.downstream.audit import DownstreamStudy
 from geobias.audits.downstream.design import DownstreamOptions, design_downstream
 from geobias.audits.inputs import describe_copies
-from geobias.audits.names.design import NamesDesign, NamesOptions, NobodyNamedError, design_names
+from geobias.audits.names.design import NamesDesign, NamesOptions, design_names
 from geobias.audits.names.study import NamesStudy
 from geobias.audits.regions.audit import RegionsStudy
 from geobias.audits.regions.design import RegionsOptions, design_regions
+from geobias.audits.renaming import NobodyNamedError
 from geobias.audits.study import RunOptions
 from geobias.errors import InputError
 from geobias.models.functions import Function, FunctionClassifier, FunctionLM, function_name, import_function

@@ -9,14 +9,21 @@ skops does not trust, it is refused, and nothing of it is built.
 from __future__ import annotations
 
 import hashlib
+import io
+import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from geobias.errors import InputError
+from geobias.files import most_unpacked
 from geobias.models.functions import FunctionClassifier, describe_error
 from geobias.models.sources import PICKLES
+
+SCHEMA = "schema.json"  # of a .skops file: what is in it, with the names of the files that hold the arrays
+BYTES_PER_VALUE = 64  # what skops and Python need at least for a value of the schema, such as "[]"
 
 
 class EstimatorClassifier(FunctionClassifier):
@@ -77,8 +84,16 @@ def read_estimator(name: str) -> EstimatorClassifier:
     except ImportError:
         raise InputError("A .skops file needs the package skops: pip install 'geobias[sklearn]'.") from None
     try:
+        unpacked, most = _measure_unpacked(content), most_unpacked(len(content))
+        if unpacked > most:
+            raise InputError(
+                f"{name} has {len(content):,} bytes and unpacks to {unpacked:,}; the limit for a file of its size is "
+                f"{most:,}. If you trust it, load it in your own function and pass that as package.module:function."
+            )
         untrusted_types = skops.io.get_untrusted_types(data=content)
         estimator = None if untrusted_types else skops.io.loads(content)
+    except InputError:
+        raise
     except Exception as error:  # no zip file, no schema, another version's schema: a damaged file fails in many ways
         raise InputError(f"{name} is damaged or not a skops file: {describe_error(error)}") from error
     if untrusted_types:
@@ -92,3 +107,32 @@ def read_estimator(name: str) -> EstimatorClassifier:
         )
     digest = hashlib.sha256(content).hexdigest()[:32]
     return EstimatorClassifier(estimator, name=name, fingerprint=f"{digest}:scikit-learn {__version__}")
+
+
+def _measure_unpacked(content: bytes) -> int:
+    """Bytes that a .skops file takes in memory, by the directory of the archive, or more than it may take.
+
+    Every mention of a file in the schema loads it once more, and a sparse matrix is an archive of its own.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+        unpacked = sum(sizes.values())
+        if unpacked > most_unpacked(len(content)):
+            return unpacked
+        schema = archive.read(SCHEMA)
+        unpacked += BYTES_PER_VALUE * sum(map(schema.count, (b",", b"[", b"{")))
+        if unpacked > most_unpacked(len(content)):
+            return unpacked
+        for name in sizes:
+            with archive.open(name) as file:
+                if zipfile.is_zipfile(file):
+                    with zipfile.ZipFile(file) as matrix:
+                        sizes[name] += sum(entry.file_size for entry in matrix.infolist())
+    mentions: list[int] = []
+
+    def count_file(node: dict[str, Any]) -> None:
+        name = node.get("file")
+        mentions.append(sizes.get(name, 0) if isinstance(name, str) else 0)
+
+    json.loads(schema, object_hook=count_file)
+    return unpacked + sum(mentions)
