@@ -5,7 +5,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 BIN := .venv/bin
 BUILD_SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-.PHONY: audit test test-fast test-models test-integrations test-release bench calibrate docs docs-check schema picture soak lint clean
+.PHONY: audit test test-fast test-models test-integrations test-release bench calibrate docs docs-check schema hashes picture soak lint clean
 
 audit: .venv/installed  ## run every audit that fits the bundled models
 	@$(BIN)/geobias audit
@@ -72,6 +72,9 @@ docs-check: .venv/installed  ## build the site; fail on any warning, such as a b
 
 schema: .venv/installed  ## write docs/schema/results.schema.json from the result classes
 	$(BIN)/geobias schema > docs/schema/results.schema.json
+
+hashes: .venv/installed  ## write requirements-container.txt: exact versions with hashes, for the container and the release
+	$(BIN)/python recipes/hash_requirements.py
 
 picture: .venv/installed  ## write docs/figures/report.png: the page of `make audit` in Chromium
 	$(BIN)/geobias audit --out runs/picture

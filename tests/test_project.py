@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import re
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 import geobias
 
@@ -36,6 +39,30 @@ def test_every_dependency_has_an_exact_version() -> None:
     names = {re.split(r"[\[>=<; ]", requirement)[0] for requirement in requirements} - {"geobias"}
     exact = {line.split("==")[0] for line in read("constraints.txt").splitlines()}
     assert {normalise(name) for name in names} <= {normalise(name) for name in exact}
+
+
+def test_the_hashed_versions_are_exact_complete_and_for_the_container() -> None:
+    heading, *lines = read("requirements-container.txt").splitlines()
+    entries = [re.fullmatch(r"(\S+)==(\S+) --hash=sha256:[0-9a-f]{64}", line) for line in lines]
+    versions = {entry[1]: entry[2] for entry in entries if entry is not None}
+    exact = {normalise(name): version for name, version in re.findall(r"(?m)^(\S+)==(\S+)", read("constraints.txt"))}
+    assert len(versions) == len(lines) and versions == {name: exact[name] for name in versions}
+    python = re.search(r"Python (\S+)", heading)
+    assert python is not None and f"FROM python:{python[1]}-slim" in read("Dockerfile")
+    assert f" torch=={exact['torch']} " in read("Dockerfile")
+    if (python[1], sys.platform) != ("{}.{}".format(*sys.version_info), "linux"):
+        return  # other packages are needed elsewhere
+    project = tomllib.loads(read("pyproject.toml"))
+    left = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    names: set[str] = set()
+    while left:
+        requirement = Requirement(left.pop())
+        name = normalise(requirement.name)
+        if name not in names and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
+            names.add(name)
+            left += importlib.metadata.requires(name) or []
+    accelerated = {name for name in names if name == "triton" or name.startswith(("nvidia-", "cuda-"))}
+    assert set(versions) == names - {"torch"} - accelerated
 
 
 def normalise(name: str) -> str:

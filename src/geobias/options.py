@@ -57,6 +57,16 @@ Threshold = Annotated[
         STATISTICS, "Predict a class if its probability is at least this (default: predict the most probable class)."
     ),
 ]
+Allow = Annotated[
+    list[str] | None,
+    option(
+        MODEL,
+        "Use this function, Hugging Face id or spaCy pipeline where a file of mitigated:FOLDER names it; repeat the "
+        "option for several.",
+        "--allow",
+        metavar="NAME",
+    ),
+]
 Labels = Annotated[
     str | None,
     option(

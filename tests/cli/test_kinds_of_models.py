@@ -82,6 +82,26 @@ def test_what_cannot_be_asked_so_is_said(run: Run, small_models: dict[str, Path]
         assert code == 2 and f"There is no file {missing}. Pass a GGUF file" in err
 
 
+@pytest.mark.parametrize(
+    ("command", "model", "kind", "remedy"),
+    [
+        ("names", "embedded/lm", "is a language model", "geobias regions"),
+        ("downstream", "embedded/lm", "is a language model", "geobias regions"),
+        ("mitigate", "embedded/lm", "is a language model", "geobias regions"),
+        ("regions", "embedded/sentiment", "is a classifier", "geobias names"),
+        ("decide", "embedded/sentiment", "is a classifier", "geobias names"),
+        ("regions", "mitigated:blind", "is a classifier", "geobias names"),
+        ("decide", "mitigated:runs/one/models/blind", "is a classifier", "geobias names"),
+    ],
+)
+def test_a_model_of_another_kind_is_named_with_its_command(
+    run: Run, command: str, model: str, kind: str, remedy: str
+) -> None:
+    code, _, err = run(command, model, "--out", "no")
+    assert code == 2 and model in err and kind in err and remedy in err
+    assert not Path("no").exists()
+
+
 def test_downstream_with_a_prompted_model(run: Run, small_models: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "texts.csv").write_text("text\nA day.\nThe fox.\nA dog.", encoding="utf-8")
     given = ("--texts", "texts.csv", "--countries", "FR,NG", "--labels", "no,yes", "--positive", "yes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -243,6 +244,23 @@ def test_a_function_is_found_by_name_in_the_current_folder(here: Path) -> None:
     assert found.name == "geobias_try.good:half" and found.labels == ("0", "1")
     same = load_classifier(import_function("geobias_try.good:half"))
     assert same.fingerprint == found.fingerprint == "geobias_try.good:half:1:function:1"
+
+
+def test_the_current_folder_is_searched_only_while_a_function_is_imported(here: Path) -> None:
+    before = list(sys.path)
+    (here / "geobias_late.py").write_text("number = 1")
+    (here / "geobias_try/lazy.py").write_text(
+        "import sys, os\nassert sys.path[0] == os.getcwd()\n\n"
+        "def f(texts):\n    import geobias_late\n    return [[1.0]] * len(texts)\n"
+    )
+    with pytest.raises(
+        InputError, match=r"import geobias_late at its top"
+    ):  # the function is called to see how it answers
+        load_classifier("geobias_try.lazy:f")
+    assert sys.path == before
+    with pytest.raises(InputError):
+        load_classifier("geobias_try.broken:f")
+    assert sys.path == before
 
 
 def test_a_method_is_found_by_its_path(here: Path) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+import shutil
 from pathlib import Path
 from typing import Any
 
 import huggingface_hub
 import pytest
+import torch
 import transformers
 from huggingface_hub.errors import RepositoryNotFoundError
 
@@ -55,6 +59,65 @@ def test_the_hub_is_asked_once_for_all_parts_of_a_model(hub: dict[str, Any], mon
         with pytest.raises(InputError):
             load("bert-base-cased")
     assert asked == ["bert-base-cased"]
+
+
+@pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation", "_experts_implementation"])
+@pytest.mark.parametrize("value", ["owner/kernel", {"": "sdpa", "text_config": "paged|owner/kernel@main:f"}])
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_configuration_that_names_code_on_the_hub_is_refused(
+    small_models: dict[str, Path], tmp_path: Path, key: str, value: Any, nested: bool
+) -> None:
+    folder = shutil.copytree(small_models["bert"], tmp_path / "model")
+    fields = json.loads((folder / "config.json").read_text())
+    fields |= {"text_config": {key: value}} if nested else {key: value}
+    (folder / "config.json").write_text(json.dumps(fields))
+    with pytest.raises(InputError, match=r"config\.json .* asks for the code '.*owner/kernel"):
+        load(folder)
+
+
+def test_an_adapter_is_neither_loaded_nor_ignored(small_models: dict[str, Path], tmp_path: Path) -> None:
+    folder = shutil.copytree(small_models["bert"], tmp_path / "model")
+    (folder / "adapter_config.json").write_text('{"megatron_core": "antigravity", "megatron_config": {"a": 1}}')
+    with pytest.raises(InputError, match="has an adapter"):
+        load(folder)
+
+
+def test_a_model_does_not_choose_its_attention(
+    small_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For "flash_attention_2", too, transformers may fetch native code."""
+    folder = shutil.copytree(small_models["bert"], tmp_path / "model")
+    fields = json.loads((folder / "config.json").read_text())
+    fields |= {"_attn_implementation": "flash_attention_2"}
+    (folder / "config.json").write_text(json.dumps(fields))
+    assert load(folder).model.config._attn_implementation == "sdpa"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("is_zip", [True, False])
+def test_pickled_weights_with_code_are_refused_in_our_own_words(
+    small_models: dict[str, Path], tmp_path: Path, is_zip: bool
+) -> None:
+    folder = shutil.copytree(small_models["bert"], tmp_path / "model")
+    (folder / "model.safetensors").unlink()
+    marker = tmp_path / "ran"
+    weights = {"weight": RunsCode(marker)}
+    if is_zip:
+        torch.save(weights, folder / "pytorch_model.bin")
+    else:
+        (folder / "pytorch_model.bin").write_bytes(pickle.dumps(weights, protocol=2))
+    with pytest.raises(InputError, match="pickled weights") as error:
+        load(folder)
+    assert "weights_only" not in str(error.value) and not marker.exists()
+
+
+class RunsCode:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.marker,)
 
 
 def test_a_name_the_hub_does_not_know_is_refused_at_once(hub: dict[str, Any]) -> None:

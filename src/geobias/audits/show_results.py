@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from geobias.audits.registry import get_audit
-from geobias.checks import shorten_middle
-from geobias.report.findings import EVIDENCE_LABELS, VERDICTS, Finding, Role, Size, state_verdict, with_role
+from geobias.checks import escape, shorten_middle
+from geobias.models.sources import MITIGATED
+from geobias.report.findings import EVIDENCE_LABELS, OUT, VERDICTS, Finding, Role, Size, state_verdict, with_role
 from geobias.report.results import SCHEMA_VERSION, AuditResult
 from geobias.report.run_folder import PAGE
 from geobias.report.runs import shown
@@ -53,6 +56,7 @@ def show_result(result: AuditResult, folder: Path, view: View) -> None:
         summary_lines = audit.find("terminal", "summary_lines")
         tables = [audit.load("terminal", "summary_table")(result, out.width)]
         tables += [] if summary_lines is None else summary_lines(result)
+    tables += _describe_wrappers([result])
     _show(out, result.findings, tables, folder, view, LINES)
 
 
@@ -67,6 +71,7 @@ def show_results(results: Sequence[AuditResult], folder: Path, view: View, *, li
         tables = [part for result in results for part in _full_report(result, out)]
     else:
         tables = [_answers_table(findings, out.width)]
+    tables += _describe_wrappers(results)
     _show(out, findings, tables, folder, view, lines, name_tests=False)  # the table names them
 
 
@@ -90,7 +95,9 @@ def _show(
         out.print(verdict, _findings_table(findings), sep="\n")
         return
     first = _most_important(findings)
-    closing = [Text(f"Limits: {first.limit}", style="dim"), Text(f"Next: {first.next_step}")] if first else []
+    closing = (
+        [Text(f"Limits: {first.limit}", style="dim"), Text(f"Next: {_name_folder(first, folder)}")] if first else []
+    )
     left = (
         lines - sum(map(_count_lines, [verdict, *tables, *closing])) - 3
     )  # the page, the terms, and how many more there are
@@ -104,7 +111,23 @@ def _show(
     out.print(TERMS, style="dim")
     out.print(f"Page: {shown(folder / PAGE)}", soft_wrap=True)  # in one piece, however narrow the terminal is
     for part in closing[1:]:
-        out.print(part)
+        out.print(part, soft_wrap=first is not None and OUT in first.next_step)  # a command must not break
+
+
+def _describe_wrappers(results: Sequence[AuditResult]) -> list[RenderableType]:
+    """What is inside each mitigated classifier that was loaded from a file, and what finds the names."""
+    models = {model.name: model for result in results for model in result.model_identities}
+    return [
+        Text(escape(f"{model.name} is {model.wrapped_model} without names, which {model.finder} finds."), style="dim")
+        for model in models.values()
+        if model.name.startswith(MITIGATED) and model.wrapped_model is not None
+    ]
+
+
+def _name_folder(finding: Finding, folder: Path) -> str:
+    """The next step, with the folder of the run in the command that it gives."""
+    place = str(shown(folder))
+    return re.sub(rf"\S*{OUT}/\S*", lambda match: shlex.quote(match[0].replace(OUT, place)), finding.next_step)
 
 
 def _findings_table(findings: Sequence[Finding]) -> Table:

@@ -22,6 +22,7 @@ from geobias.engine.ask import compute_on
 from geobias.files import hash_file
 from geobias.models.classifiers.prompted import Prompt, require_prompt
 from geobias.models.load import load_classifier
+from geobias.models.mitigated.saved import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier, ModelIdentity
 from geobias.report.results import SCHEMA_VERSION, AuditResult, to_json
 from geobias.report.run_folder import PAGE, RESULTS, RunFolder, write_json
@@ -45,13 +46,17 @@ Options = TypeVar("Options")
 
 @dataclass(frozen=True)
 class RunOptions:
-    """The options that every audit has: where it computes, where it saves, and whether it shows its progress."""
+    """The options that every audit has: where it computes, where it saves, and whether it shows its progress.
+
+    `allow` has the names in files of mitigated classifiers that may be imported or downloaded.
+    """
 
     device: str = "auto"
     dtype: str = "auto"
     ray: str | None = None
     out: str | Path | None = None
     progress: bool | None = None
+    allow: Allowed = ()
 
 
 def collect_options(kind: type[Options], arguments: Mapping[str, Any]) -> Options:
@@ -204,7 +209,7 @@ class ClassifierStudy(Study[Classifier, Answers, Result]):
             agree(self.served, self.workload(self.served))
             return [served_classifier(self.served, require_prompt(self.prompt, self.served.model))]
         classifiers = [
-            load_classifier(classifier, prompt=self.prompt, device=device, dtype=dtype)
+            load_classifier(classifier, prompt=self.prompt, allow=self.options.allow, device=device, dtype=dtype)
             for classifier in self.classifiers
         ]
         for classifier in classifiers:

@@ -122,10 +122,16 @@ def load_entity_finder(finder: Any = EMBEDDED_FINDER, *, device: str = "auto") -
         return FunctionFinder(import_function(find_extension(FINDERS, name)), name=name)
     if is_function_name(name):
         return FunctionFinder(import_function(name), name=name)
-    folder = embedded_folder() / "entities" if name == EMBEDDED_FINDER else Path(name).expanduser()
-    if os.path.isfile(folder / "meta.json") or spacy.util.is_package(name):  # False for a name too long to be a file's
-        return SpacyFinder(name, _load_pipeline(name, str(folder) if folder.is_dir() else name))
+    folder = find_pipeline_folder(name)
+    if folder or spacy.util.is_package(name):
+        return SpacyFinder(name, _load_pipeline(name, str(folder or name)))
     return TokenClassifierFinder(name, device)
+
+
+def find_pipeline_folder(name: str) -> Path | None:
+    """The folder of a spaCy pipeline, bundled or the user's; None if this names something else."""
+    folder = embedded_folder() / "entities" if name == EMBEDDED_FINDER else Path(name).expanduser()
+    return folder if os.path.isfile(folder / "meta.json") else None  # False for a name too long to be a file's
 
 
 class SpacyFinder(EntityFinder):
@@ -134,7 +140,7 @@ class SpacyFinder(EntityFinder):
     def __init__(self, name: str, pipeline: Any) -> None:
         self.name, self.pipeline = name, pipeline
         self.labels = {label for labels in pipeline.pipe_labels.values() for label in labels}
-        self.fingerprint = _digest_files(pipeline.path) if pipeline.path else None
+        self.fingerprint = digest_files(pipeline.path) if pipeline.path else None
         self.language = None if pipeline.lang == SEVERAL_LANGUAGES else pipeline.lang
         pipeline.max_length = max(pipeline.max_length, LONGEST_TEXT)
 
@@ -255,7 +261,7 @@ def _load_pipeline(name: str, source: str) -> Any:
         raise InputError(f"Cannot load the spaCy pipeline {name}: {' '.join(str(error).split())[:300]}") from error
 
 
-def _digest_files(folder: Path) -> str:
+def digest_files(folder: Path) -> str:
     """Return a hash of the files of a pipeline, wherever it lies."""
     digest = hashlib.blake2b(digest_size=16)
     for file in sorted(file for file in folder.rglob("*") if file.is_file() and file.name not in DOCUMENTATION):

@@ -23,7 +23,8 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -244,16 +245,16 @@ class FunctionLM(FunctionScorer, AnyLanguageModel):
 def import_function(spec: str) -> Function:
     """Import the function `package.module:function`, or a scorer that another installed package declares.
 
-    As for `python -m`, the current folder is searched too.
+    `spec` is what the user typed, never a name from a file. As for `python -m`, the current folder is searched first,
+    but only until the module is imported: a file in it must not take the place of a package that is imported later. So
+    a function that imports a module of this folder when it is called does not find it; the top of its module does.
     """
     spec = find_extension(SCORERS, spec) if is_extension(SCORERS, spec) else spec
     module_name, _, path = spec.partition(":")
     if not module_name or not path:
         raise InputError(f"{spec!r} is not a function. Write it as package.module:function.")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
     try:
-        with user_code(f"Importing the module {module_name!r}"):
+        with user_code(f"Importing the module {module_name!r}"), _search_current_folder():
             target: Any = importlib.import_module(module_name)
     except InputError as error:
         cause = error.__cause__
@@ -272,6 +273,20 @@ def import_function(spec: str) -> Function:
     if not callable(target):
         raise InputError(f"{spec!r} has type {type(target).__name__} and cannot be called. Name a function.")
     return target
+
+
+@contextmanager
+def _search_current_folder() -> Iterator[None]:
+    folder = os.getcwd()
+    if folder in sys.path:
+        yield
+        return
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # the module itself has removed it
+            sys.path.remove(folder)
 
 
 def _list_public(target: Any) -> list[str]:
@@ -304,12 +319,23 @@ def user_code(action: str, hint: str = "") -> Iterator[None]:
     except KeyboardInterrupt:
         raise
     except Exception as error:
-        raise InputError(f"{action} failed: {describe_error(error)}{hint}") from error
+        raise InputError(f"{action} failed: {describe_error(error)}{_explain_import(error) or hint}") from error
     except BaseException as error:  # sys.exit(0) would look like success
         raise GeobiasError(
             f"{action} ended the program ({describe_error(error)}). Return a result or raise an ordinary exception "
             "instead."
         ) from error
+
+
+def _explain_import(error: Exception) -> str:
+    """Why a function did not find a module that lies in the current folder; empty for any other error."""
+    module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if not module or not (Path(f"{module}.py").is_file() or Path(module).is_dir()):
+        return ""
+    return (
+        f". The current folder is searched only until your own module is imported: import {module} at its top, or add "
+        "the folder to PYTHONPATH."
+    )
 
 
 def describe_error(error: BaseException) -> str:

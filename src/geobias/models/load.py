@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from geobias.models.deciders.decider import AnswerSet, Decider
     from geobias.models.language.language_model import LanguageModel
     from geobias.models.language.masked import MaskedLM
+    from geobias.models.mitigated.saved import Allowed
 
 
 def load(name: Any = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel | FunctionLM:
@@ -149,7 +150,7 @@ def _refuse_language_model(model: Any) -> InputError:
 
 
 def load_classifier(
-    model: Any, *, prompt: Prompt | None = None, device: str = "auto", dtype: str = "auto"
+    model: Any, *, prompt: Prompt | None = None, allow: Allowed = (), device: str = "auto", dtype: str = "auto"
 ) -> Classifier:
     """Load a classifier.
 
@@ -166,6 +167,9 @@ def load_classifier(
         - a loaded classifier, which is returned unchanged.
     prompt : Prompt, optional
         How to prompt a language model for a label. Its labels are also those of a function that answers with labels.
+    allow : str, callable or list of them, optional
+        Functions, Hugging Face ids and spaCy pipelines that the file of a "mitigated:FOLDER" may use: by the name that
+        the file has, or functions themselves. Default: none, so that no name in a file is imported or downloaded.
     device : str, default "auto"
         Where to run the model: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", ... For models loaded here.
     dtype : str, default "auto"
@@ -196,7 +200,7 @@ def load_classifier(
     if name.startswith(MITIGATED):
         from geobias.models.mitigated.saved import load_mitigated
 
-        return load_mitigated(name, device=device, dtype=dtype)
+        return load_mitigated(name, allow=allow, device=device, dtype=dtype)
     return make_classifier(model, prompt=prompt, device=device, dtype=dtype)
 
 

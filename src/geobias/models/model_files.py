@@ -32,6 +32,8 @@ HUB_ANSWER_SECONDS = 60  # how long an answer of the hub is remembered
 IGNORED_FIELDS = {"_name_or_path", "_commit_hash", "transformers_version", "dtype", "torch_dtype"}
 # Where the bundled classifiers have their tokenizer from; the tokenizer itself is part of the fingerprint.
 IGNORED_FIELDS |= {"tokenizer_folder", "tokenizer_normalizer"}
+ADAPTER = "adapter_config.json"
+IMPLEMENTATIONS = ("attn_implementation", "experts_implementation", "attn_implementation_internal")
 
 
 def read_config(name: str, source: str) -> Any:
@@ -39,9 +41,47 @@ def read_config(name: str, source: str) -> Any:
     folder, options = _locate_files(name, source)
     try:
         with quiet_transformers():
-            return transformers.AutoConfig.from_pretrained(folder, **options)
+            return _read_config(name, folder, options)
+    except InputError:
+        raise
     except Exception as error:
         raise InputError(_explain_failure(name, error, "language model")) from error
+
+
+def _read_config(name: str, folder: str, options: Mapping[str, Any], head: Mapping[str, Any] | None = None) -> Any:
+    """Read the configuration without what it says about how to compute: transformers would run code that it names.
+
+    An attention of the form "owner/kernel" is native code on the hub, which transformers fetches and runs if the
+    package kernels is installed; it does so for "flash_attention_2", too. The choice is ours: its default. An adapter
+    may name a module that the package peft imports; without that package the adapter would be ignored.
+    """
+    if Path(folder, ADAPTER).is_file():
+        raise InputError(
+            f"{name} has an adapter ({ADAPTER}), which is not loaded. Merge it with peft (merge_and_unload), and save "
+            "the model to a folder of its own."
+        )
+    config = transformers.AutoConfig.from_pretrained(folder, **options, **(head or {}))
+    fields, _ = transformers.PreTrainedConfig.get_config_dict(folder, **options)
+    if kernel := next(_find_kernels(fields), None):
+        raise InputError(
+            f"The config.json of {name} asks for the code {kernel!r} on the Hugging Face Hub, which is not run. Remove "
+            "its attn_implementation or experts_implementation."
+        )
+    config._attn_implementation = "eager" if config.output_attentions else None  # in all its parts
+    config._experts_implementation = None
+    return config
+
+
+def _find_kernels(fields: Any, is_implementation: bool = False) -> Iterator[str]:
+    """The names on the hub that parts of a configuration give as their implementation of attention or of experts."""
+    if isinstance(fields, Mapping):
+        for key, value in fields.items():
+            yield from _find_kernels(value, is_implementation or str(key).strip("_") in IMPLEMENTATIONS)
+    elif isinstance(fields, list):
+        for value in fields:
+            yield from _find_kernels(value, is_implementation)
+    elif is_implementation and "/" in str(fields):
+        yield str(fields)
 
 
 def read_config_fields(source: str) -> dict[str, Any]:
@@ -60,12 +100,17 @@ def load_pretrained(
     to be trained, `new_head` holds the settings of a new one.
     """
     folder, options = _locate_files(name, source)
-    head = {} if new_head is None else {**new_head, "ignore_mismatched_sizes": True}
+    resize = {} if new_head is None else {"ignore_mismatched_sizes": True}
     shows_bar = "gguf_file" in options  # the converter does
     try:
         with quiet_transformers(), redirect_stderr(StringIO()) if shows_bar else nullcontext():
+            config = _read_config(name, folder, options, new_head)
             tokenizer = load_tokenizer(folder, options)
-            model, report = auto_class.from_pretrained(folder, dtype=dtype, output_loading_info=True, **head, **options)
+            model, report = auto_class.from_pretrained(
+                folder, config=config, dtype=dtype, output_loading_info=True, **resize, **options
+            )
+    except InputError:
+        raise
     except Exception as error:  # transformers raises errors of many kinds for a folder or name that cannot be loaded
         raise InputError(_explain_failure(name, error, kind)) from error
     _check_weights(name, model, report, kind, has_new_head=new_head is not None)
@@ -159,6 +204,11 @@ def _explain_failure(name: str, error: Exception, kind: str) -> str:
     text = " ".join(str(error).split())
     if "Unrecognized configuration class" in text:
         return f"{name} is not a {kind}: transformers has no such head for its architecture."
+    if "weights_only" in text:
+        return (
+            f"{name} has pickled weights that hold more than numbers. They are not loaded, because a pickle can run "
+            "any code. Use a model saved as model.safetensors."
+        )
     if "no file named" in text:
         return f"The folder {name} has no weights (model.safetensors). Copy them there, or use another model."
     if any(hint in text for hint in ("not a valid model identifier", "couldn't connect", "Can't load", "offline")):

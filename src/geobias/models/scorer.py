@@ -67,6 +67,10 @@ class ModelIdentity:
     """What was sent before every text, and not counted."""
     prompt: dict[str, Any] | None = None
     """For a prompted language model: the prompt, the labels and their words."""
+    wrapped_model: str | None = None
+    """For a mitigated classifier: the model that it wraps."""
+    finder: str | None = None
+    """For a mitigated classifier: what finds the names that it keeps from the model."""
 
     @property
     def short_name(self) -> str:
@@ -243,6 +247,8 @@ class Classifier(Scorer):
         Whether labels can hold together. Then a row need not sum to one.
     base
         The language model that the classifier was made from. None if unknown.
+    has_local_card
+        Whether `base` is what a file on this machine says: then it is downloaded only if the user names it.
     lm
         The loaded language model, if a prompt makes a classifier of it.
     is_prompted
@@ -255,6 +261,7 @@ class Classifier(Scorer):
     labels: Sequence[str]
     multi_label: bool = False
     base: str | None = None
+    has_local_card: bool = False
     lm: AnyLanguageModel | None = None
     is_prompted: bool = False
     notes: tuple[str, ...] = ()

@@ -47,6 +47,11 @@ def locate_weights(name: str) -> str:
         return str(folder)
     if name in INSTALLED:
         return str(installed_file(name))
+    if name.startswith(MITIGATED):
+        raise InputError(
+            f"{name} is a classifier. Use `geobias names`, `downstream`, `mitigate` or `audit`; in Python, load it "
+            "with load_classifier first."
+        )
     path = Path(name).expanduser()
     if name.lower().endswith(GGUF):
         is_hub_file = name.count("/") == 1 and ":" in name  # owner/name:file.gguf

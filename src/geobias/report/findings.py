@@ -27,6 +27,7 @@ ConstantAnswers = Literal["all texts", "original texts"]
 SUGGESTIVE: Final = 0.10
 MOST_EXAMPLES: Final = 5
 TESTS_NAMED: Final = 4  # in each part of a verdict
+OUT: Final = "OUT"  # the folder of the run, in the command of a next step: the terminal writes the folder itself
 EVIDENCE_LABELS: Final[dict[Evidence, str]] = {
     "clear": "clear",
     "suggestive": "suggestive",

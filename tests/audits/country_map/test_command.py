@@ -8,6 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import huggingface_hub
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -214,6 +215,11 @@ def test_what_the_space_refuses(
     Path("here/results.json").write_text(json.dumps(results))
     sign_results(Path("here"))
     assert "has changed since this run" in run("space", "here", "--neighbours", "3")[2]
+    monkeypatch.setattr(huggingface_hub, "model_info", lambda *_, **__: pytest.fail("the hub was asked"))
+    results["model"]["name"] = "owner/never-downloaded"  # a run of somebody else does not choose what is downloaded
+    Path("here/results.json").write_text(json.dumps(results))
+    code, _, err = run("space", "here", "--neighbours", "3")
+    assert code == 2 and "hf download owner/never-downloaded" in err
     results["model"]["architecture"] = None
     Path("here/results.json").write_text(json.dumps(results))
     sign_results(Path("here"))

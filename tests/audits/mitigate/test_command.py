@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -38,9 +39,16 @@ def test_from_a_run_to_a_model_that_is_audited_again(run: Run, tmp_path: Path) -
     assert "Poland" in (tmp_path / "fixed/tables/countries.csv").read_text()
     page = (tmp_path / "fixed/report.html").read_text(encoding="utf-8")
     assert "Bias against quality" in page and "before and after" in page
+    assert result.methods[1].allow == [FUNCTION, FINDER]
     names = ("names", "mitigated:fixed/models/average-8", "--texts", texts, "--countries", "PL,FR", "--draws", "2")
-    code, out, err = run(*names, "--perplexity-draws", "0", "--out", "again")
+    allow = ("--allow", FUNCTION, "--allow", FINDER)
+    code, out, err = run(*names, *allow, "--perplexity-draws", "0", "--out", "again")
     assert code == 0, err
+    assert f"mitigated:fixed/models/average-8 is {FUNCTION} without names, which {FINDER} finds" in " ".join(
+        out.split()
+    )
+    page = (tmp_path / "again/report.html").read_text(encoding="utf-8")
+    assert f"wrapped_model {FUNCTION}, finder {FINDER}" in page
     deltas = [country.delta or 0 for country in read_run(tmp_path / "again").result.classifiers[0].countries]
     assert max(map(abs, deltas)) < 1e-6
     rules = (
@@ -54,6 +62,19 @@ def test_from_a_run_to_a_model_that_is_audited_again(run: Run, tmp_path: Path) -
         assert run("gate", "fixed", "--rule", rule)[0] == 1
     code, out, _ = run("card", "fixed")
     assert "| Mitigation |" in out and "average:8" in out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("out", ["fixed", "my run"])
+def test_the_printed_next_command_runs(run: Run, tmp_path: Path, out: str) -> None:
+    texts = write_texts(tmp_path, 40)
+    arguments = ("--texts", texts, "--finder", FINDER, "--countries", "PL,FR,DE,IT", "--draws", "5")
+    _, printed, _ = run("mitigate", FUNCTION, *arguments, "--method", "blind", "--out", out)
+    (command,) = (line.partition(": geobias ")[2] for line in printed.splitlines() if line.startswith("Next: "))
+    assert f"mitigated:{out}/models/blind" in shlex.split(command)
+    arguments = ("--texts", texts, "--finder", FINDER, "--countries", "PL,FR", "--perplexity-draws", "0")
+    code, printed, err = run(*shlex.split(command), *arguments)
+    assert code == 0 and FUNCTION in printed, err
 
 
 @pytest.mark.slow

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import transformers
 
 import geobias
 from geobias.audits.labels import find_label_tones, label_tone
@@ -216,6 +218,28 @@ def test_the_base_model_is_told_or_said_to_be_unknown(own_names: Path) -> None:
     (entry,) = audit("embedded/sentiment", own_names, perplexity_draws=1, draws=1).classifiers
     assert entry.correlations.lm == "embedded/lm" and entry.notes == []
     assert entry.positive == ["positive"] and entry.negative == ["negative"]
+
+
+@pytest.mark.slow
+def test_a_base_model_that_a_local_card_names_is_not_downloaded(
+    own_names: Path, tmp_path: Path, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the hub was asked")
+
+    folder = tmp_path / "classifier"
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(
+        small_models["bert"], num_labels=2, id2label={0: "negative", 1: "positive"}
+    )
+    model.save_pretrained(folder)
+    transformers.AutoTokenizer.from_pretrained(small_models["bert"]).save_pretrained(folder)
+    monkeypatch.setattr(huggingface_hub, "model_info", refuse)
+    for base, lm in (("some/base", "embedded/lm"), (str(small_models["bert"]), str(small_models["bert"]))):
+        (folder / "README.md").write_text(f"---\nbase_model: {base}\n---\n")
+        for audited in (folder, geobias.BlindClassifier(str(folder))):
+            (entry,) = audit(audited, own_names, perplexity_draws=1, draws=1).classifiers
+            assert entry.correlations.lm == lm
+            assert any("--lm some/base" in note for note in entry.notes) == (base == "some/base")
 
 
 def test_subsets_repeat_the_tables(own_names: Path) -> None:

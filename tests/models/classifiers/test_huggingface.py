@@ -234,7 +234,7 @@ def test_equal_labels_are_refused(tmp_path: Path) -> None:
 
 def test_a_language_model_is_refused(small_models: dict[str, Path]) -> None:
     for name in ("embedded/lm", small_models["bert"]):
-        with pytest.raises(InputError, match="has no trained classifier head"):
+        with pytest.raises(InputError, match="is a language model, not a classifier"):
             load_classifier(name)
 
 

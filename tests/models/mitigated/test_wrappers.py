@@ -21,6 +21,7 @@ from geobias.world.name_split import is_for_mitigation
 from tests.models.mitigated.planted import dislike_poland, find_everybody, make_texts, name_of
 
 SEEN: list[str] = []
+ALLOW = ["tests.models.mitigated.planted:dislike_poland", "tests.models.mitigated.planted:find_everybody"]
 
 
 def judge(texts: list[str]) -> np.ndarray:
@@ -120,7 +121,7 @@ def test_an_audit_counts_texts_in_another_language() -> None:
 def test_a_wrapper_is_saved_and_loaded_by_name(tmp_path: Path) -> None:
     wrapper = AveragingClassifier("tests.models.mitigated.planted:dislike_poland", 4, find_everybody, seed=3)
     folder = geobias.save_mitigated(wrapper, tmp_path / "saved")
-    loaded = geobias.load_classifier(f"mitigated:{folder}")
+    loaded = geobias.load_classifier(f"mitigated:{folder}", allow=ALLOW)
     texts = make_texts(6)
     np.testing.assert_array_equal(loaded.score(texts), wrapper.score(texts))
     assert loaded.name == f"mitigated:{folder}" and loaded.fingerprint == wrapper.fingerprint
@@ -136,7 +137,7 @@ def test_a_wrapper_of_a_changed_model_is_refused(tmp_path: Path) -> None:
     content = json.loads((folder / "mitigation.json").read_text())
     (folder / "mitigation.json").write_text(json.dumps(content | {"model_fingerprint": "another"}))
     with pytest.raises(geobias.InputError, match=r"dislike_poland has changed since .* was saved"):
-        geobias.load_classifier(f"mitigated:{folder}")
+        geobias.load_classifier(f"mitigated:{folder}", allow=ALLOW)
     (folder / "mitigation.json").write_text("[]")
     with pytest.raises(geobias.InputError, match=r"mitigation.json is damaged"):
         geobias.load_classifier(f"mitigated:{folder}")
@@ -179,7 +180,7 @@ def test_paths_are_absolute_and_the_precision_is_that_of_the_call(
     assert content["model"] == f"mitigated:{tmp_path / 'inner'}" and content["finder"] == str(tmp_path / "finder")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    outer = geobias.load_classifier("mitigated:../outer", device="cpu", dtype="bfloat16")
+    outer = geobias.load_classifier("mitigated:../outer", allow=content["finder"], device="cpu", dtype="bfloat16")
     assert isinstance(outer, AveragingClassifier) and isinstance(outer.classifier, BlindClassifier)
     network = outer.classifier.classifier.model  # type: ignore[attr-defined]
     assert {weight.dtype for weight in network.parameters()} == {torch.bfloat16}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+from huggingface_hub.constants import HF_HUB_CACHE
+from huggingface_hub.file_download import repo_folder_name
 
 from geobias.audits.country_map.draw import country_names
 from geobias.audits.country_space.charts import PLANE, PURITY, describe_purity, space_figure
@@ -16,6 +19,7 @@ from geobias.errors import InputError
 from geobias.measures.neighbours import nearest_neighbours, purity, umap_plane, unit_vectors
 from geobias.models.load import load_weights
 from geobias.models.scorer import ModelIdentity
+from geobias.models.sources import locate_weights
 from geobias.report.figures import save_chart
 from geobias.report.run_folder import PAGE, add_to_run
 from geobias.report.runs import shown
@@ -72,11 +76,21 @@ def draw_space(folder: Path, *, neighbours: int = 10, seed: int = 0) -> None:
         out.print(str(shown(folder / file.relative_to(staging))), soft_wrap=True)
 
 
+def _refuse_download(name: str) -> None:
+    """Refuse a model of the hub that was never downloaded: the run, a file, must not choose what is."""
+    if locate_weights(name) != name or os.path.exists(name):  # bundled, or on this machine
+        return
+    repository = name.partition(":")[0]  # of owner/name:file.gguf
+    if not Path(HF_HUB_CACHE, repo_folder_name(repo_id=repository, repo_type="model")).is_dir():
+        raise InputError(f"The model of this run is not on this machine: download it with `hf download {repository}`.")
+
+
 def _represent(identity: ModelIdentity, names: Sequence[str]) -> np.ndarray:
     """The vectors of the names by the run's model; another model of the same name is refused."""
     if identity.architecture is None or identity.dtype is None:
         raise InputError(f"This run used your own scorer ({identity.name}), which has no hidden layers.")
     try:
+        _refuse_download(identity.name)
         model = load_weights(identity.name, dtype=identity.dtype)
     except InputError as error:
         raise InputError(

@@ -16,6 +16,7 @@ from geobias.audits.plan import PILOT_REGIONS, PILOT_TEXTS, POWER, Plan, timed
 from geobias.audits.study import ClassifierStudy, RunOptions, collect_options
 from geobias.engine.ask import ask
 from geobias.models.classifiers.prompted import refuse_unused_prompt
+from geobias.models.mitigated.saved import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier
 from geobias.texts.defaults import DEFAULT_PREFIX
 
@@ -38,6 +39,7 @@ def audit_downstream(
     labels: str | None = None,
     prompt: str | None = None,
     calibrate: bool = False,
+    allow: Allowed = (),
     device: str = "auto",
     dtype: str = "auto",
     ray: str | None = None,
@@ -106,6 +108,9 @@ def audit_downstream(
     calibrate : bool, default False
         Whether to subtract the log-probability that a language model gives to each label for an empty text. Needs
         `labels`.
+    allow : str, callable or list of them, optional
+        Functions, Hugging Face ids and spaCy pipelines that the file of a "mitigated:FOLDER" may use: by the name that
+        the file has, or functions themselves. Default: none is imported or downloaded.
     device : str, default "auto"
         Where to run models: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", ...
     dtype : str, default "auto"
@@ -148,7 +153,7 @@ def audit_downstream(
     >>> result = geobias.audit_downstream("embedded/hate", "reviews.csv", out="runs/downstream")  # doctest: +SKIP
     """
     design = design_downstream(collect_options(DownstreamOptions, locals()))
-    options = RunOptions(device=device, dtype=dtype, ray=ray, out=out, progress=progress)
+    options = RunOptions(allow=allow, device=device, dtype=dtype, ray=ray, out=out, progress=progress)
     return DownstreamStudy(design, classifier, options).run()
 
 

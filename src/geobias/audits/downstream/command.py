@@ -41,6 +41,7 @@ def downstream(
     model: options.EndpointModel = None,
     begin: options.Begin = None,
     plan: options.Plan = False,
+    allow: options.Allow = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     ray: options.Ray = None,
@@ -79,8 +80,12 @@ def downstream(
         countries=countries or None,
     )
     if plan:
-        DownstreamStudy(design_downstream(downstream_options), audited, RunOptions(device, dtype)).plan().show()
+        DownstreamStudy(
+            design_downstream(downstream_options), audited, RunOptions(device, dtype, allow=allow or ())
+        ).plan().show()
         return
     folder = output_folder(out, "downstream", audited)
-    result = audit_downstream(audited, **vars(downstream_options), device=device, dtype=dtype, ray=ray, out=folder)
+    result = audit_downstream(
+        audited, **vars(downstream_options), allow=allow or (), device=device, dtype=dtype, ray=ray, out=folder
+    )
     show_result(result, folder, View(full, quiet, json))

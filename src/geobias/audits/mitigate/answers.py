@@ -29,6 +29,7 @@ class MethodAnswers:
     folder: str | None
     texts_per_text: float
     time_ratio: float | None
+    allow: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from geobias.audits.mitigate.methods import DEFAULT_METHODS, LANGUAGE_MODEL, che
 from geobias.audits.mitigate.result import MitigateResult
 from geobias.audits.mitigate.study import MitigateStudy
 from geobias.audits.study import RunOptions, collect_options
+from geobias.models.mitigated.saved import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 
 
@@ -31,6 +32,7 @@ def mitigate(
     positive: str | Sequence[str] = (),
     negative: str | Sequence[str] = (),
     epochs: int = 2,
+    allow: Allowed = (),
     device: str = "auto",
     dtype: str = "auto",
     out: str | Path | None = None,
@@ -83,6 +85,9 @@ def mitigate(
         Labels that count as positive and negative. Default: known by their names.
     epochs : int, default 2
         Passes over the training texts.
+    allow : str, callable or list of them, optional
+        Functions, Hugging Face ids and spaCy pipelines that the file of a "mitigated:FOLDER" may use: by the name that
+        the file has, or functions themselves. Default: none is imported or downloaded.
     device : str, default "auto"
         Where to run models: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", ...
     dtype : str, default "auto"
@@ -126,7 +131,7 @@ def mitigate(
     ... )  # doctest: +SKIP
     """
     options = collect_options(MitigateOptions, locals())
-    run_options = RunOptions(device=device, dtype=dtype, out=out, progress=progress)
+    run_options = RunOptions(allow=allow, device=device, dtype=dtype, out=out, progress=progress)
     methods = parse_methods(method)
     check_trainable(model, methods)
     if any(each.name in LANGUAGE_MODEL for each in methods):

@@ -52,6 +52,7 @@ def mitigate(
         str | None, option(INPUT, "Labels that count as negative: anger,sadness (default: by name).")
     ] = None,
     epochs: options.Epochs = 2,
+    allow: options.Allow = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     plain: options.Plain = False,
@@ -74,5 +75,5 @@ def mitigate(
 
     mitigate_options = parse_options(MitigateOptions, locals(), texts=parse_text_files(texts))
     folder = output_folder(out, "mitigate", [model])
-    result = run_mitigation(model, **vars(mitigate_options), device=device, dtype=dtype, out=folder)
+    result = run_mitigation(model, **vars(mitigate_options), allow=allow or (), device=device, dtype=dtype, out=folder)
     show_result(result, folder, View(full, quiet, json))

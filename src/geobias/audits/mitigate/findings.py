@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from geobias.audits.mitigate.measure import falls, loses_quality, rises
@@ -9,7 +10,7 @@ from geobias.audits.mitigate.methods import MEANINGS
 from geobias.audits.mitigate.result import CountryComparison, MethodComparison, MitigateResult
 from geobias.measures.estimates import Estimate
 from geobias.models.sources import MITIGATED
-from geobias.report.findings import Evidence, Finding, Size, grade_evidence
+from geobias.report.findings import OUT, Evidence, Finding, Size, grade_evidence
 from geobias.report.sentences import format_evidence, format_number, list_first, measure_size
 from geobias.report.tables import is_marked
 
@@ -122,7 +123,8 @@ def _say_cost(entry: MethodComparison) -> str:
 def _say_next_step(entry: MethodComparison) -> str:
     if entry.folder is None or not entry.helps:
         return "Compare other methods and strengths: --method blind,average:4,average:16"
-    return f"Use the model in the folder of this run: geobias names {MITIGATED}OUT/{entry.folder}"
+    allow = "".join(f" --allow {shlex.quote(name)}" for name in entry.allow)
+    return f"Use the model in the folder of this run: geobias names {MITIGATED}{OUT}/{entry.folder}{allow}"
 
 
 def _recommend(result: MitigateResult) -> Finding:

@@ -35,7 +35,7 @@ from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
 from geobias.models.model_files import read_config
 from geobias.models.scorer import Scorer
-from geobias.models.sources import is_function_name, locate_weights
+from geobias.models.sources import MITIGATED, is_function_name, locate_weights
 from geobias.models.training.alignment_split import AlignmentSplit, split_for_alignment
 from geobias.models.training.quality import pseudo_perplexity, share_of_capitals_known
 from geobias.report.run_folder import MODELS
@@ -69,7 +69,7 @@ def is_for_language_model(model: Any, methods: Sequence[Method]) -> bool:
 def _is_language_model(model: Any) -> bool:
     from geobias.models.language.model_kinds import is_language_model  # imports torch
 
-    if not isinstance(model, str | Path) or is_function_name(str(model)):
+    if not isinstance(model, str | Path) or is_function_name(str(model)) or str(model).startswith(MITIGATED):
         return False
     return is_language_model(read_config(str(model), locate_weights(str(model))))
 

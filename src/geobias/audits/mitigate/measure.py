@@ -127,6 +127,7 @@ class _Measure:
             method=method.method.label,
             model=after.model,
             folder=method.folder,
+            allow=method.allow,
             after=self.describe(after, spread.after, quality),
             change=change,
             countries=self._compare_countries(after, uses_finder),

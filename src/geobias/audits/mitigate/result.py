@@ -133,6 +133,8 @@ class MethodComparison:
     model: ModelIdentity
     folder: str | None
     """Where the model is saved, in the folder of the run; null if it is not."""
+    allow: list[str] = field(default_factory=list, kw_only=True)
+    """Names that `--allow` has to repeat to load the model: functions, Hugging Face ids and spaCy pipelines."""
     after: ModelMeasures
     change: MethodChange
     countries: list[CountryComparison]

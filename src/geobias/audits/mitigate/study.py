@@ -24,7 +24,7 @@ from geobias.models.classifiers.huggingface import HuggingFaceClassifier
 from geobias.models.entity_finders import PERSON, Entity
 from geobias.models.load import load_classifier
 from geobias.models.mitigated.mitigated_classifier import MitigatedClassifier
-from geobias.models.mitigated.saved import describe_wrapper, write_settings
+from geobias.models.mitigated.saved import describe_wrapper, list_names_to_allow, write_settings
 from geobias.models.mitigated.wrappers import AveragingClassifier, BlindClassifier
 from geobias.models.scorer import Classifier
 from geobias.report.run_folder import MODELS, RunFolder
@@ -59,6 +59,11 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
     def model_name(self) -> str:
         return self.model if isinstance(self.model, str) else self.model.name
 
+    @property
+    def _run_folder(self) -> Path:
+        assert self.options.out is not None
+        return place_for(self.options.out)
+
     def settings(self) -> MitigateSettings:
         return self.design.settings_for(self.model_name)
 
@@ -73,7 +78,7 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
                 yield folder
 
     def load(self, device: str, dtype: str) -> list[Classifier]:
-        classifier = load_classifier(self.model, device=device, dtype=dtype)
+        classifier = load_classifier(self.model, allow=self.options.allow, device=device, dtype=dtype)
         classifier.learn_labels(self.design.texts.texts)
         for method in self.design.methods:  # before anything is scored
             if not method.is_wrapper and not isinstance(classifier, HuggingFaceClassifier):
@@ -117,6 +122,7 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
             wrapper = self._wrap(method, classifier)
             notes += [note for note in wrapper.notes if note not in notes]
             folder = self._save(wrapper, method_subfolder(method), notes)
+            allow = list_names_to_allow(self._run_folder / folder) if folder else []
             versions = [
                 len(wrapper.list_versions(text, read.people)) if read.people else 1
                 for text, read in zip(
@@ -127,9 +133,9 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
             texts_per_text = float(np.mean(versions))
         else:
             folder = f"{MODELS}/{method_subfolder(method)}"
-            model, texts_per_text = self._train(method, classifier), 1.0
+            model, texts_per_text, allow = self._train(method, classifier), 1.0, []
         answers = self._score(model, len(classifier.labels))
-        return MethodAnswers(method, answers, folder, texts_per_text, self._time(classifier, model))
+        return MethodAnswers(method, answers, folder, texts_per_text, self._time(classifier, model), allow)
 
     def _wrap(self, method: Method, classifier: Classifier) -> MitigatedClassifier:
         wrapper: MitigatedClassifier
@@ -146,7 +152,7 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
         """Save a wrapper in the folder of the run, so that it can be loaded by name; say so if that is impossible."""
         if self.options.out is None:
             return None
-        folder = place_for(self.options.out) / MODELS / name
+        folder = self._run_folder / MODELS / name
         try:
             settings = describe_wrapper(wrapper)
         except InputError as error:
@@ -161,7 +167,7 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
 
         design, options = self.design, self.options
         assert design.train is not None and design.train_counterfactuals is not None
-        assert self.source is not None and options.out is not None
+        assert self.source is not None
         truth, _ = read_true_labels(design.train, classifier.name, classifier.labels, several_fit=False)
         folder = train_mitigated(
             method.name,
@@ -171,7 +177,7 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
             [] if truth is None else truth.argmax(axis=1).tolist(),
             list(classifier.labels),
             design.train_counterfactuals,
-            place_for(options.out) / MODELS / method_subfolder(method),
+            self._run_folder / MODELS / method_subfolder(method),
             epochs=design.options.epochs,
             seed=design.options.seed,
             device=options.device,

@@ -10,6 +10,7 @@ from geobias.audits.names.design import NamesOptions, design_names
 from geobias.audits.names.result import NamesResult
 from geobias.audits.names.study import NamesStudy
 from geobias.audits.study import RunOptions, collect_options
+from geobias.models.mitigated.saved import Allowed
 from geobias.models.own_objects import ScorerLike
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 
@@ -46,6 +47,7 @@ def audit_names(
     perplexity_form: str = "mean",
     perplexity_draws: int = 5,
     perplexity_texts: int | None = None,
+    allow: Allowed = (),
     device: str = "auto",
     dtype: str = "auto",
     ray: str | None = None,
@@ -141,6 +143,9 @@ def audit_names(
         Number of draws to compute perplexities for. It is slow; 0 for no perplexities.
     perplexity_texts : int, optional
         Number of texts to compute perplexities for, chosen with `seed`. Default: all.
+    allow : str, callable or list of them, optional
+        Functions, Hugging Face ids and spaCy pipelines that the file of a "mitigated:FOLDER" may use: by the name that
+        the file has, or functions themselves. Default: none is imported or downloaded.
     device : str, default "auto"
         Where to run models: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", ...
     dtype : str, default "auto"
@@ -194,5 +199,5 @@ def audit_names(
     >>> result.open()  # doctest: +SKIP
     """
     options = collect_options(NamesOptions, locals())
-    run_options = RunOptions(device=device, dtype=dtype, ray=ray, out=out, progress=progress)
+    run_options = RunOptions(allow=allow, device=device, dtype=dtype, ray=ray, out=out, progress=progress)
     return NamesStudy(design_names(options, device), classifier, run_options).run()

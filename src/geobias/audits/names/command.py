@@ -66,6 +66,7 @@ def names(
     model: options.EndpointModel = None,
     begin: options.Begin = None,
     plan: options.Plan = False,
+    allow: options.Allow = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     ray: options.Ray = None,
@@ -106,8 +107,12 @@ def names(
         show_preview(design_names(names_options, device), preview)
         return
     if plan:
-        NamesStudy(design_names(names_options, device), audited, RunOptions(device, dtype)).plan().show()
+        NamesStudy(
+            design_names(names_options, device), audited, RunOptions(device, dtype, allow=allow or ())
+        ).plan().show()
         return
     folder = output_folder(out, "names", audited)
-    result = audit_names(audited, **vars(names_options), device=device, dtype=dtype, ray=ray, out=folder)
+    result = audit_names(
+        audited, **vars(names_options), allow=allow or (), device=device, dtype=dtype, ray=ray, out=folder
+    )
     show_result(result, folder, View(full, quiet, json))

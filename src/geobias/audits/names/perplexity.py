@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from geobias.audits.names.answers import Perplexities
 from geobias.audits.names.design import NamesDesign
+from geobias.checks import escape, shorten
 from geobias.engine.ask import Answers, ask
 from geobias.errors import InputError
 from geobias.models.classifiers.prompted import PromptedClassifier
@@ -19,6 +21,10 @@ from geobias.models.sources import is_function_name
 from geobias.texts.user_texts import Texts
 
 NOT_BASE_MODEL = f"its base model is unknown or not available, so {EMBEDDED_LM} was used; choose another with --lm."
+NOT_DOWNLOADED = (
+    f"its base model {{0}} was not downloaded, because only its model card names it, so {EMBEDDED_LM} was used; to use "
+    "it, add --lm {0}."
+)
 MOST_UNKNOWN = 0.05  # share of a language's tokens: with more, its perplexity means nothing
 
 
@@ -51,16 +57,25 @@ def load_perplexity_models(
     for classifier in classifiers:
         if isinstance(classifier, PromptedClassifier):  # its language model is loaded already
             scorers[classifier.name] = load_perplexity_scorer(classifier.lm, method)
-        base = classifier.base
+        base, note = classifier.base, NOT_BASE_MODEL
+        # A model card must not choose a function that is run here, nor a card on this machine what is downloaded.
+        if base is not None and is_function_name(base):
+            base = None
+        elif base is not None and classifier.has_local_card and not _is_here(base):
+            note, base = NOT_DOWNLOADED.format(escape(shorten(base))), None
         try:
-            # A model card must not choose a function that is run here.
-            base_scorer = None if base is None or is_function_name(base) else load(base)
+            base_scorer = None if base is None else load(base)
         except InputError:
             base_scorer = None
         models[classifier.name] = (
-            PerplexityModel(base_scorer) if base_scorer else PerplexityModel(load(EMBEDDED_LM), (NOT_BASE_MODEL,))
+            PerplexityModel(base_scorer) if base_scorer else PerplexityModel(load(EMBEDDED_LM), (note,))
         )
     return models
+
+
+def _is_here(name: str) -> bool:
+    """Whether a language model needs no download: it is bundled, or a folder."""
+    return name == EMBEDDED_LM or os.path.isdir(name)
 
 
 def score_perplexities(design: NamesDesign, scorer: Scorer, progress: bool | None) -> Perplexities:

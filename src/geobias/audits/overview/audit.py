@@ -13,6 +13,7 @@ from geobias.audits.overview.result import Overview
 from geobias.audits.plan import Plan, format_duration, join_plans
 from geobias.audits.study import IndexEntry, RunIndex, RunOptions, assign_folders, save_index
 from geobias.engine.ask import compute_on
+from geobias.models.mitigated.saved import Allowed
 from geobias.report.results import AuditResult
 from geobias.report.runs import index_folder, place_for
 
@@ -25,6 +26,7 @@ def audit(
     *,
     column: str = "text",
     labels: str | None = None,
+    allow: Allowed = (),
     device: str = "auto",
     dtype: str = "auto",
     ray: str | None = None,
@@ -49,6 +51,9 @@ def audit(
     labels : str, optional
         Labels, separated by commas, such as "negative,positive". With them a language model that generates text is also
         audited as a classifier.
+    allow : str, callable or list of them, optional
+        Functions, Hugging Face ids and spaCy pipelines that the file of a "mitigated:FOLDER" may use: by the name that
+        the file has, or functions themselves. Default: none is imported or downloaded.
     device : str, default "auto"
         Where to run models: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", ...
     dtype : str, default "auto"
@@ -81,7 +86,7 @@ def audit(
     >>> overview = geobias.audit("my/classifier", "reviews.csv", column="body", out="runs/first")  # doctest: +SKIP
     >>> print(overview.summary())  # doctest: +SKIP
     """
-    run_options = RunOptions(device=device, dtype=dtype, ray=ray, out=out, progress=progress)
+    run_options = RunOptions(allow=allow, device=device, dtype=dtype, ray=ray, out=out, progress=progress)
     return run_overview(design_overview(OverviewOptions(models, texts, column, labels), run_options), run_options)
 
 

@@ -31,6 +31,7 @@ def audit(
     column: options.Column = "text",
     labels: options.Labels = None,
     plan: options.Plan = False,
+    allow: options.Allow = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     ray: options.Ray = None,
@@ -53,7 +54,9 @@ def audit(
     from geobias.report.runs import new_folder, place_for
     from geobias.report.tables import console
 
-    run_options = RunOptions(device, dtype, ray, out=None if plan else place_for(out or new_folder("audit")))
+    run_options = RunOptions(
+        device, dtype, ray, out=None if plan else place_for(out or new_folder("audit")), allow=allow or ()
+    )
     design = design_overview(OverviewOptions(models, texts, column, labels), run_options)
     if plan:
         plan_overview(design).show()

@@ -23,7 +23,7 @@ from geobias.errors import InputError
 from geobias.models.functions import Function, FunctionClassifier, FunctionLM, function_name, import_function
 from geobias.models.own_objects import ScorerLike
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM, PROBE, AnyLanguageModel, Classifier
-from geobias.models.sources import PICKLES, SKOPS, is_function_name, locate_weights
+from geobias.models.sources import MITIGATED, PICKLES, SKOPS, is_function_name, locate_weights
 from geobias.models.transformers_pipelines import is_bare_model, read_model_object
 from geobias.report.runs import slug
 from geobias.texts.user_texts import Texts
@@ -36,7 +36,6 @@ NAMED_TWEETS = 36  # bundled tweets whose people are renamed
 TEXTS_READ, NAMED_TEXTS = 1000, 100  # of the user's: how many are searched for people, and how many are renamed
 AnyStudy = RegionsStudy | NamesStudy | DownstreamStudy
 Task = Literal["language model", "classifier"]
-CLASSIFIER_HEAD = "ForSequenceClassification"
 USABLE = "Use a language model (masked, causal or encoder-decoder) or a text classifier"
 
 
@@ -203,9 +202,11 @@ def _find_tasks_of_name(name: str, has_labels: bool) -> tuple[Task, ...]:
 
         read_estimator(name)  # raises where the file cannot be used
         return ("classifier",)
+    if name.startswith(MITIGATED):
+        return ("classifier",)
     if is_function_name(name):
         return (_find_task_of_function(import_function(name), name),)
-    from geobias.models.language.model_kinds import generates_text, is_language_model
+    from geobias.models.language.model_kinds import CLASSIFIER_HEAD, generates_text, is_language_model
     from geobias.models.model_files import read_config
 
     config = read_config(name, locate_weights(name))

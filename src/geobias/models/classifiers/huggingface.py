@@ -75,6 +75,10 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
         """The language model that this classifier was made from, if its card says so."""
         return find_base_model(self.name, self.model.name_or_path)
 
+    @property
+    def has_local_card(self) -> bool:  # type: ignore[override]
+        return self.name not in EMBEDDED_CLASSIFIERS and Path(self.model.name_or_path).is_dir()
+
     def identity(self) -> ModelIdentity:
         return self.describe(PROBABILITIES, self.fingerprint)
 

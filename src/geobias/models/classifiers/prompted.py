@@ -98,7 +98,7 @@ def require_prompt(prompt: Prompt | None, name: str) -> Prompt:
     if prompt is None:
         raise InputError(
             f"{name} is a language model. Add the labels to choose from, such as --labels negative,neutral,positive, "
-            "or use a classifier."
+            "or use `geobias regions`."
         )
     return prompt
 

@@ -78,11 +78,9 @@ def read_estimator(name: str) -> EstimatorClassifier:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"The file {name} cannot be read: {error.strerror}.") from None
-    try:
-        import skops.io
-        from sklearn import __version__
-    except ImportError:
-        raise InputError("A .skops file needs the package skops: pip install 'geobias[sklearn]'.") from None
+    fingerprint = compute_file_fingerprint(content)
+    import skops.io
+
     try:
         unpacked, most = _measure_unpacked(content), most_unpacked(len(content))
         if unpacked > most:
@@ -105,8 +103,17 @@ def read_estimator(name: str) -> EstimatorClassifier:
         raise InputError(
             f"{name} contains an object of type {type(estimator).__name__}, not a classifier. Save a fitted classifier."
         )
-    digest = hashlib.sha256(content).hexdigest()[:32]
-    return EstimatorClassifier(estimator, name=name, fingerprint=f"{digest}:scikit-learn {__version__}")
+    return EstimatorClassifier(estimator, name=name, fingerprint=fingerprint)
+
+
+def compute_file_fingerprint(content: bytes) -> str:
+    """Return a digest of a .skops file, with the version of scikit-learn that computes with it."""
+    try:
+        import skops.io  # noqa: F401
+        from sklearn import __version__
+    except ImportError:
+        raise InputError("A .skops file needs the package skops: pip install 'geobias[sklearn]'.") from None
+    return f"{hashlib.sha256(content).hexdigest()[:32]}:scikit-learn {__version__}"
 
 
 def _measure_unpacked(content: bytes) -> int:

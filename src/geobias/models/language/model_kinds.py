@@ -7,6 +7,7 @@ from typing import Any
 import transformers
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
+from geobias.errors import InputError
 from geobias.models.classifiers.huggingface import HuggingFaceClassifier
 from geobias.models.classifiers.prompted import Prompt, PromptedClassifier, require_prompt
 from geobias.models.language.causal import CausalLM
@@ -17,6 +18,7 @@ from geobias.models.model_files import read_config
 from geobias.models.scorer import Classifier
 
 CAUSAL_HEADS = ("ForCausalLM", "LMHeadModel", "ModelWithLMHead")  # the last is Reformer's
+CLASSIFIER_HEAD = "ForSequenceClassification"
 MASKED_HEADS = ("ForMaskedLM", "WithLMHeadModel")  # XLM's and Flaubert's
 PRETRAINING_HEAD = "ForPreTraining"  # BERT's and ALBERT's, which holds that of a masked LM
 SEQ2SEQ_HEADS = ("ForConditionalGeneration", "ForSeq2SeqLM")
@@ -24,17 +26,27 @@ SEQ2SEQ_HEADS = ("ForConditionalGeneration", "ForSeq2SeqLM")
 
 def load_language_model(name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
     """The model, loaded as what it was trained to be."""
-    return kind_of(read_config(name, source)).from_pretrained(name, source, device=device, dtype=dtype)
+    return _find_kind(name, source).from_pretrained(name, source, device=device, dtype=dtype)
 
 
 def default_method(name: str, source: str) -> str:
     """The default score of a model."""
-    return kind_of(read_config(name, source)).default_method
+    return _find_kind(name, source).default_method
+
+
+def _find_kind(name: str, source: str) -> type[LanguageModel]:
+    config = read_config(name, source)
+    if any(head.endswith(CLASSIFIER_HEAD) for head in config.architectures or []):
+        raise InputError(f"{name} is a classifier, not a language model. Use `geobias names` or `geobias downstream`.")
+    return kind_of(config)
 
 
 def load_pretrained_classifier(name: str, source: str, prompt: Prompt | None, *, device: str, dtype: str) -> Classifier:
     """A trained classifier; or, where the weights are a language model's, that model prompted."""
-    if generates_text(read_config(name, source)):
+    config = read_config(name, source)
+    if is_language_model(config) and not generates_text(config):
+        raise InputError(f"{name} is a language model, not a classifier. Use `geobias regions`.")
+    if generates_text(config):
         prompt = require_prompt(prompt, name)
         return PromptedClassifier(load_language_model(name, source, device=device, dtype=dtype), prompt)
     return HuggingFaceClassifier.from_pretrained(name, source, device=device, dtype=dtype)

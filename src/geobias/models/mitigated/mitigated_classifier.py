@@ -10,6 +10,7 @@ import hashlib
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from geobias.models.mitigated.people_reader import PeopleReader
 from geobias.models.scorer import (
     UNREADABLE,
     Classifier,
+    ModelIdentity,
     ScoreBlock,
     ScoreTexts,
     StreamingScorer,
@@ -63,6 +65,7 @@ class MitigatedClassifier(StreamingScorer, Classifier):
         self.reader = finder if isinstance(finder, PeopleReader) else PeopleReader(finder, device=device)
         self.name = name or f"{self.classifier.name} ({self.label})"
         self.multi_label, self.base, self.lm = self.classifier.multi_label, self.classifier.base, self.classifier.lm
+        self.has_local_card = self.classifier.has_local_card
         self.paid, self.is_prompted = self.classifier.paid, self.classifier.is_prompted
         self.has_digest = self.classifier.has_digest and not isinstance(self.reader.finder, FunctionFinder)
         self.notes = (*self.classifier.notes, *self._describe_finder())
@@ -120,6 +123,12 @@ class MitigatedClassifier(StreamingScorer, Classifier):
             One of `labels` for each text.
         """
         return [self.labels[k] for k in self(texts).argmax(axis=1)]
+
+    def identity(self) -> ModelIdentity:
+        inner = self.classifier.identity()  # perhaps of another wrapper
+        wrapped_model = inner.name if inner.wrapped_model is None else f"{inner.name} around {inner.wrapped_model}"
+        finders = dict.fromkeys([self.reader.finder.name, *(inner.finder.split(", ") if inner.finder else ())])
+        return replace(super().identity(), wrapped_model=wrapped_model, finder=", ".join(finders))
 
     def learn_labels(self, texts: Sequence[str]) -> None:
         self.classifier.learn_labels(texts)
