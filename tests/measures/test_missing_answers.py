@@ -58,7 +58,7 @@ def test_complete_answers_are_summarised_alike(is_named: bool) -> None:
     complete, other = summarise_countries(design, values, favours), _summarise_answered(design, values, favours)
     assert other.means == pytest.approx(complete.means)
     assert other.influence == pytest.approx(complete.influence)
-    assert (other.df == complete.df).all()
+    assert np.all(other.df == complete.df)
     for first, second in zip(complete.against_mean(), other.against_mean(), strict=True):
         first, second = (getattr(each, "covariance", each) for each in (first, second))
         assert second == pytest.approx(first)

@@ -91,7 +91,7 @@ def test_a_function_is_a_finder() -> None:
         return [[(0, 13)] for _ in texts]
 
     assert load_entity_finder(find).find([TEXT]) == [[Entity(0, 13, "person")]]
-    assert load_finder(find)([TEXT]) == [[(0, 13)]]  # type: ignore[arg-type]
+    assert load_finder(find)([TEXT]) == [[(0, 13)]]
 
 
 def test_labels_come_along(rules: Path) -> None:

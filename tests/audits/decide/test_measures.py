@@ -60,7 +60,7 @@ def test_rates_of_answers_in_words_are_shares() -> None:
     assert chad.impact_ratio.value == pytest.approx(0.7, abs=0.08) and chad.rate == pytest.approx(
         chad.impact_ratio.value
     )
-    assert entry.worst.low is not None and entry.worst.low <= 0.7
+    assert entry.worst is not None and entry.worst.low is not None and entry.worst.low <= 0.7
 
 
 def test_a_rate_of_0_has_an_impact_ratio() -> None:
@@ -68,7 +68,7 @@ def test_a_rate_of_0_has_an_impact_ratio() -> None:
         lambda prompts: ["no" if "Chad" in prompt else "yes" for prompt in prompts], list_cases(12), countries=COUNTRIES
     )
     worst = result.decisions[0].worst
-    assert worst.country == "TD" and worst.value == pytest.approx(0, abs=1e-5)
+    assert worst is not None and worst.country == "TD" and worst.value == pytest.approx(0, abs=1e-5)
     assert worst.low is not None and worst.high is not None and np.isfinite([worst.low, worst.high]).all()
 
 
@@ -144,6 +144,7 @@ def test_few_questions_of_one_kind_are_cautioned() -> None:
 def test_an_impact_ratio_below_1_by_rounding_is_no_finding() -> None:
     result = geobias.audit_decisions(lambda prompts: [0.7] * len(prompts), list_cases(12), countries=COUNTRIES)
     entry = result.decisions[0]
+    assert entry.worst is not None
     rounded = replace(entry, worst=replace(entry.worst, value=1 - 2e-16, high=1 - 2e-16))
     findings = list_findings(replace(result, decisions=[rounded]))
     ratio = next(finding for finding in findings if "Impact ratio" in finding.sentence)

@@ -37,7 +37,8 @@ def test_planted_country_and_size_come_back() -> None:
     truth = -0.8 * (1 - 1 / COUNT)
     low, high = chad.preference.low, chad.preference.high
     assert low is not None and high is not None and low <= truth <= high and high - low < 0.5
-    assert entry.worst.country == "TD" and entry.worst.high is not None and entry.worst.high < 1
+    assert entry.worst is not None and entry.worst.country == "TD"
+    assert entry.worst.high is not None and entry.worst.high < 1
     assert entry.spread is not None and entry.spread.p < 0.01
     by_country = {row["country"]: row["evidence"] for row in list_countries("t", entry).rows}
     assert by_country["Chad"].startswith("clear: less favourable")
@@ -64,7 +65,8 @@ def test_without_a_difference_nothing_is_clear() -> None:
     entry, finding = result.decisions[0], answer(result)
     assert finding.evidence == "none" and "could be missed" in finding.sentence
     assert not list_standing_out(entry) and not list_clear_cells(entry)
-    assert entry.worst.high == 1 and "chance alone" in " ".join(each.sentence for each in result.findings)
+    assert entry.worst is not None and entry.worst.high == 1
+    assert "chance alone" in " ".join(each.sentence for each in result.findings)
     assert entry.smallest_effect is not None and 0.1 < entry.smallest_effect < 0.6
 
 
@@ -84,7 +86,8 @@ def test_always_yes_is_a_tendency_and_not_a_preference() -> None:
     finding = answer(result)
     assert finding.evidence == "not testable" and "the same answer to every text" in finding.sentence
     assert "tends to say yes" in say_cautions(result) and "near chance" in say_cautions(result)
-    assert result.decisions[0].worst.value == 1
+    worst = result.decisions[0].worst
+    assert worst is not None and worst.value == 1
 
 
 def test_refusals_are_counted_by_country() -> None:

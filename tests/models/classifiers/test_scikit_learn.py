@@ -201,6 +201,7 @@ def _save_bytes(save: Callable[..., None], value: Any) -> bytes:
 
 
 ZEROS = _save_bytes(np.save, np.zeros(100_000))
+SPARSE = coo_matrix((np.zeros(400_000), (np.zeros(400_000, int),) * 2))
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ ZEROS = _save_bytes(np.save, np.zeros(100_000))
     [
         ({"file": "0.npy"}, {"0.npy": _save_bytes(np.save, np.zeros(2_000_000))}),
         ([{"file": "0.npy"}] * 20, {"0.npy": ZEROS}),  # the same array twenty times
-        ({"file": "0.npz"}, {"0.npz": _save_bytes(save_npz, coo_matrix(([0.0] * 400_000, ([0] * 400_000,) * 2)))}),
+        ({"file": "0.npz"}, {"0.npz": _save_bytes(save_npz, SPARSE)}),
         ([[]] * 100_000, {}),  # of 400 kB of JSON, which Python needs 20 times as much for
     ],
     ids=["array", "mentions", "sparse", "schema"],
