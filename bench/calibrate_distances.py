@@ -1,8 +1,8 @@
 """How often HERB's distance is called more than chance in worlds where continents say nothing.
 
-    python -m bench.calibrate_distances WORLDS FOLDER [FILE]      (500 build/distances docs/figures/calibration_distances.json)
+    python -m bench.calibrate_distances 500 build/distances docs/figures/calibration_distances.json
 
-FOLDER keeps the p-value of every world: the same command goes on after an interruption.
+The folder keeps the p-value of every world: the same command goes on after an interruption.
 
 In every world the likelihood of a sentence is that of its word, noise, and what the length of the name does: nothing,
 or a tenth of a nat for each letter, as if the names of a continent made its countries alike. The overall answer should

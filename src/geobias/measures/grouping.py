@@ -39,7 +39,9 @@ def compare_groups(
     """Test groups of rows of the likelihoods (regions x words, one array for each template).
 
     With the vectors `without_names` (`measures/name_effects.py`), p is the larger of two, that of the likelihoods and
-    that of these vectors; 1 where they have opposite directions. Groups of one have no distance and are left out. None for fewer than two groups, for too many members to permute,
+    that of these vectors; 1 where they have opposite directions.
+
+    Groups of one have no distance and are left out. None for fewer than two groups, for too many members to permute,
     and where all members are at the same place.
     """
     groups = [group for group in groups if len(group) > 1]
