@@ -13,7 +13,7 @@ stands out, then what may be an artefact. A finding is never stronger than its t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -28,6 +28,8 @@ SUGGESTIVE: Final = 0.10
 MOST_EXAMPLES: Final = 5
 TESTS_NAMED: Final = 4  # in each part of a verdict
 OUT: Final = "OUT"  # the folder of the run, in the command of a next step: the terminal writes the folder itself
+SAME_AGAIN: Final = "Does the model give the same answers when it is asked again?"
+SUITABLE: Final = "Do the texts suit the audit?"
 EVIDENCE_LABELS: Final[dict[Evidence, str]] = {
     "clear": "clear",
     "suggestive": "suggestive",
@@ -215,7 +217,7 @@ def doubt_repeats(findings: Sequence[Finding], audit: str, model: Nondeterminist
         role="caution",
         audit=audit,
         model=model.name,
-        question="Does the model give the same answers when it is asked again?",
+        question=SAME_AGAIN,
         size=Size(model.largest_difference, None, None, "between two answers"),
         evidence="not testable",
         sentence=f"{'/'.join(Path(model.name).parts[-2:])}: Asked twice, it gave other answers to {model.differing} of "
@@ -237,7 +239,7 @@ def doubt_language(findings: Iterable[Finding], doubts: Iterable[LanguageDoubt])
             role="caution",
             audit=findings[0].audit,
             model=models,
-            question="Do the texts suit the audit?",
+            question=SUITABLE,
             evidence="not testable",
             sentence=f"{doubt.sentence}.",
             limit="What a model makes of mixed languages is no bias against countries.",
@@ -246,6 +248,13 @@ def doubt_language(findings: Iterable[Finding], doubts: Iterable[LanguageDoubt])
         for doubt in doubts
     ]
     return _weaken(findings, cautions, lambda finding: True)
+
+
+def list_caps(findings: Sequence[Finding], models: Collection[str]) -> list[str]:
+    """Why no finding about these models can be clear, whatever they do; about any model if none is named."""
+    others = {answer.model for answer in with_role(findings, "overall")} - set(models) if models else set()
+    cautions = [each for each in with_role(findings, "caution") if each.question in (SAME_AGAIN, SUITABLE)]
+    return [caution.sentence for caution in cautions if caution.model not in others]
 
 
 def _weaken(

@@ -10,8 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from geobias.audits.gate.rules import judge, parse_rule, read_rules
+from geobias.engine.answer_checks import NondeterministicModel
 from geobias.errors import InputError
-from geobias.report.findings import Finding
+from geobias.report.findings import Finding, LanguageDoubt, doubt_language, doubt_repeats
 from geobias.report.results import AuditResult
 from geobias.testing import assert_gate
 from tests.audits.gate.results import make_finding, names_result, regions_result, save_run
@@ -47,6 +48,27 @@ def test_what_holds_and_what_does_not(rule: str, findings: Sequence[Finding], wh
     (judgement,) = judge({"n": with_findings(*findings)}, [parse_rule(rule)])
     assert judgement.passed == (not why) and why in judgement.why
     assert judgement.value == sum(each.role != "caution" and each.evidence == "clear" for each in findings) or why == ""
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_capped"),
+    [
+        ("findings.clear <= 0", True),
+        ("names.findings.clear <= 9", True),
+        ("names.'my/model.v2'.findings.clear <= 0", True),
+        ("names.sentiment.findings.clear <= 0", False),
+    ],
+)
+def test_findings_that_cannot_be_clear_pass_no_rule(rule: str, is_capped: bool) -> None:
+    """Else a model that answers at random, or a biased one with a little noise, passes every such rule."""
+    other = replace(NULL, model="my/model.v2")
+    random = doubt_repeats([NULL, other], "names", NondeterministicModel("my/model.v2", 20, 7, 0.4))
+    part = doubt_repeats([NULL, other], "names", NondeterministicModel("my/lm", 20, 7, 0.4))
+    language = doubt_language([NULL, other], [LanguageDoubt("All texts are Spanish", "use another prefix", 1.0)])
+    for findings, expected in ((random, is_capped), (part, True), (language, True)):
+        (judgement,) = judge({"n": with_findings(*findings)}, [parse_rule(rule)])
+        assert judgement.passed == (not expected) and ("not tested, so it cannot pass" in judgement.why) == expected
+    assert judgement.why.endswith("All texts are Spanish.")
 
 
 def test_one_rule_for_runs_of_all_audits() -> None:

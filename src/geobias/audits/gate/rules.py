@@ -22,7 +22,7 @@ from geobias.audits.registry import get_audit
 from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.files import read_text
-from geobias.report.findings import Finding, with_role
+from geobias.report.findings import Finding, list_caps, with_role
 from geobias.report.number_tree import NOT_NEGATIVE, NumberTree, Range, TreeNumber, join_path, model_names
 from geobias.report.results import AuditResult
 from geobias.world.countries import load_country_names, match_country
@@ -152,7 +152,7 @@ def judge(results: Mapping[str, AuditResult], rules: Sequence[Rule]) -> list[Jud
     judgements = []
     for rule, name, number in numbers:
         version = results[name].versions.get("geobias", "an unknown version")
-        judgement = _judge_number(rule, name, _doubt_constant(rule, number, results[name]))
+        judgement = _judge_number(rule, name, _doubt(rule, number, results[name]))
         judgements.append(replace(judgement, written_by=None if version == __version__ else version))
     return judgements
 
@@ -168,16 +168,16 @@ def _check_range(rule: Rule, number: TreeNumber) -> None:
     )
 
 
-def _doubt_constant(rule: Rule, number: TreeNumber, result: AuditResult) -> TreeNumber:
-    """Where the model of a path answers every text alike, none of its numbers is a test."""
-    constant = {name for name, kind in result.constant_answers.items() if kind == "all texts"}
-    if not constant or isinstance(number, FindingsCount):
-        return number
+def _doubt(rule: Rule, number: TreeNumber, result: AuditResult) -> TreeNumber:
+    """What cannot be otherwise is no test: numbers of one answer to every text, counts of findings that are capped."""
     parts = rule.raw_parts
     words = {_join(parts[1:end]).casefold() for end in range(2, len(parts) + 1)}
     named = {model.name for model in result.model_identities if words & set(map(str.casefold, model_names(model.name)))}
+    if isinstance(number, FindingsCount):
+        return replace(number, untested=" ".join(filter(None, [number.untested, *list_caps(result.findings, named)])))
+    constant = {name for name, kind in result.constant_answers.items() if kind == "all texts"}
     # Paths without a model (regions) are about the only one of the run.
-    return replace(number, untested=REASON) if not named or named & constant else number
+    return replace(number, untested=REASON) if constant and (not named or named & constant) else number
 
 
 def _select_tree(rule: Rule, result: AuditResult) -> NumberTree:
