@@ -165,7 +165,8 @@ def _parquet(content: bytes, source: str, title: str) -> InputTable:
         if size > most:
             raise InputError(
                 f"{title} has {len(content):,} bytes and {file.metadata.num_rows:,} rows; column {shorten(name)!r} "
-                f"would take more than {most:,} bytes, the limit for a file of its size. Use --limit, or write it as CSV."
+                f"would take more than {most:,} bytes, the limit for a file of its size. Use --limit, or write it as "
+                "CSV."
             )
 
     def read_batches(name: str) -> Iterator[Any]:
