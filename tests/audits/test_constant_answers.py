@@ -22,7 +22,8 @@ def reads(texts):
     return [{"negative": len(text) % 3 / 3, "positive": 1 - len(text) % 3 / 3} for text in texts]
 
 def blind(texts):
-    return [{"hate": 0.2, "ok": 0.8} if "came l" in text or "came s" in text else {"hate": 0.7, "ok": 0.3} for text in texts]
+    chances = [0.2 if "came l" in text or "came s" in text else 0.7 for text in texts]
+    return [{"hate": p, "ok": 1 - p} for p in chances]
 
 def avoid_niger(texts):
     return [{"hate": 0.9, "ok": 0.1} if "I am from Niger." in text else {"hate": 0.1, "ok": 0.9} for text in texts]
