@@ -192,7 +192,7 @@ class LanguageStudy(TrainingStudy[Scorer, list[LanguageAnswers], MitigateResult]
 
         train, options = self.design.split.train, self.options
         data: dict[str, Any] = {
-            "regions": [region.name for region in train.regions],
+            "regions": [region.in_sentence for region in train.regions],
             "words": [word.word for word in train.words],
             "templates": train.templates[:TRAINING_TEMPLATES],
             "out": self.path / MODELS / method_subfolder(method),
