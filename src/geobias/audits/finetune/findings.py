@@ -79,7 +79,7 @@ def _list_directions(entry: FinetunedModel) -> Iterator[Finding]:
         model=entry.model.name,
         question="In which direction do labels flip?",
         subject=name,
-        size=Size(flips.value or 0, flips.low, flips.high, "per cent"),
+        size=Size(flips.value or 0, flips.low, flips.high, "per cent of labels"),
         evidence="not testable",
         sentence=f"{entry.model.short_name}: most flips go from {name}, in {share} % of texts x countries; the prefix "
         f"that names none does so in {control} %.",
