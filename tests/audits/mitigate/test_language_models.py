@@ -128,14 +128,6 @@ def test_a_score_that_rises_is_said_to_rise() -> None:
     assert caution.role == "caution" and "align:1 raises the score" in caution.sentence
 
 
-def test_an_erasure_that_later_layers_undo_is_a_caution() -> None:
-    result = make_result()
-    unclear = Estimate(-0.001, -0.01, 0.008, 0.8, 0.8)
-    entry = replace(result.language_models[0], method="erase", score_change=unclear, helps=False)
-    *_, caution = list_findings(replace(result, language_models=[entry], recommended=None))
-    assert caution.role == "caution" and "later layers are not linear" in caution.sentence
-
-
 def test_p_values_are_adjusted_for_all_methods() -> None:
     (entry,) = make_result().language_models
     weak = replace(entry, score_change=Estimate(-0.02, -0.04, -0.001, 0.04, 0.04))

@@ -66,14 +66,6 @@ def _recommend(result: MitigateResult) -> Finding:
 def _list_cautions(result: MitigateResult, entry: LanguageModelComparison) -> Iterator[Finding]:
     if rises(entry.score_change):
         yield _finding(result, "caution", entry, f"{entry.method} raises the score: do not use it.")
-    if entry.method.partition(":")[0] == "erase" and not entry.helps:
-        yield _finding(
-            result,
-            "caution",
-            entry,
-            f"{entry.method} removes the region from one layer; later layers are not linear, and the score on held-out "
-            "regions does not clearly fall.",
-        )
     if _value(entry.word_variance_ratio) < LEAST_WORD_VARIANCE:
         yield _finding(
             result,
