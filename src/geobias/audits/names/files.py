@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from geobias.audits.names.gender_gaps import list_split
 from geobias.audits.names.renamed_texts_file import write_renamed_texts
 from geobias.audits.names.result import ClassifierMeasures, CountryChange, GenderChange, NamesResult, TextsMeasures
 from geobias.measures.estimates import Estimate
@@ -21,6 +22,7 @@ def write_files(folder: Path, result: NamesResult) -> None:
         "countries": _country_rows(parts),
         "classes": (row for about, part in parts for row in _class_rows(about, part.countries)),
         "genders": (row for about, part in parts for row in _class_rows(about, part.by_gender)),
+        "gender_gaps": _gender_gap_rows(parts),
         "correlations": _correlation_rows(parts),
         "rarity": _rarity_rows(parts),
         "names": _name_rows(result),
@@ -75,6 +77,15 @@ def _class_rows(about: Row, countries: Sequence[CountryChange]) -> Iterator[Row]
                 **(_delta_columns(country) if gender else {}),
                 **{kind: rates[label] for kind, rates in (vars(country.errors) if country.errors else {}).items()},
             }
+
+
+def _gender_gap_rows(parts: Iterable[Part]) -> Iterator[Row]:
+    """tables/gender_gaps.csv: Delta against the mean of women's and of men's names, and whether they differ."""
+    for about, part in parts:
+        for each in list_split(part):
+            row = {**about, "country": each.gap.country, "code": each.gap.code}
+            row |= {"delta_women": each.women.value, "delta_men": each.men.value}
+            yield row | _estimate_columns("difference", each.gap.difference)
 
 
 def _delta_columns(country: CountryChange) -> Row:

@@ -24,6 +24,7 @@ from geobias.audits.names.gaps import (
     rerun,
     shorten,
 )
+from geobias.audits.names.gender_gaps import add_gender_findings
 from geobias.audits.names.measure_inference import delta_values
 from geobias.audits.names.result import ClassifierMeasures, NamesResult
 from geobias.measures.uncertainty import ROUNDING
@@ -41,7 +42,7 @@ def list_findings(result: NamesResult) -> list[Finding]:
     answers = [_answer(result, entry) for entry in result.classifiers]
     gaps = rank_gaps(gap for entry in result.classifiers for gap in _list_details(entry))
     details = [_describe_detail(result, gap) for gap in gaps[:MOST_DETAILS]]
-    return [*answers, *details, *list_cautions(result)]
+    return add_gender_findings(result, [*answers, *details, *list_cautions(result)])
 
 
 def _answer(result: NamesResult, entry: ClassifierMeasures) -> Finding:

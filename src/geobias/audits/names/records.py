@@ -115,6 +115,16 @@ class RarityAdjustment:
 
 
 @dataclass(frozen=True)
+class GenderGap:
+    """Whether a country's women's and men's names differ in another way than those of the other countries."""
+
+    country: str
+    code: str
+    difference: Estimate
+    """Delta against the mean of countries of women's names, minus that of men's; adjusted with delta."""
+
+
+@dataclass(frozen=True)
 class NameSharing:
     """How many names of a country other countries of the audit have too."""
 

@@ -12,7 +12,13 @@ from pydantic import Field
 from geobias.audits.inputs import TextsSettings
 from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
 from geobias.audits.names.finder_spans import FinderSpans
-from geobias.audits.names.records import NameSharing, PerplexityCorrelations, RarityAdjustment, SharedNamesEffect
+from geobias.audits.names.records import (
+    GenderGap,
+    NameSharing,
+    PerplexityCorrelations,
+    RarityAdjustment,
+    SharedNamesEffect,
+)
 from geobias.audits.names.views import list_tidy_rows, summarise
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
@@ -229,6 +235,8 @@ class TextsMeasures:
     worst: FarthestCountries
     any_country_differs: GlobalTest
     by_gender: list[GenderChange]
+    gender_gaps: list[GenderGap] = field(default_factory=list)
+    """Empty without a delta, and with too few texts of women or of men."""
     smallest_effects: SmallestEffects | None = None
     """What the audit could find; null in results of older versions."""
     original_errors: ClassErrors | None = None
