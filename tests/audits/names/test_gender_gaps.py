@@ -51,7 +51,7 @@ def test_a_contrast_that_cancels_in_delta_is_a_finding_of_its_own(design: NamesD
         return {"Bfemale": -0.15, "Bmale": 0.15}.get(text.split()[0][:-1], 0.0)
 
     result = measure(design, plant(design, 1, opposite))
-    (detail,) = (each for each in with_role(result.findings, "detail") if "women's names" in each.sentence)
+    (detail,) = (each for each in with_role(result.findings, "detail") if "women's" in each.sentence)
     assert detail.evidence == "clear" and detail.code == "Bland" and detail.size is not None
     assert detail.size.value == pytest.approx(-25, abs=4) and detail.direction == "lower"
     assert "harsher for women's" in detail.sentence and "kinder for men's" in detail.sentence
