@@ -25,7 +25,8 @@ def write_files(folder: Path, result: NamesResult) -> None:
         "gender_gaps": _gender_gap_rows(parts),
         "correlations": _correlation_rows(parts),
         "rarity": _rarity_rows(parts),
-        "names": _name_rows(result),
+        "names": _name_rows(parts),
+        "name_lists": _list_rows(result),
     }
     for name, rows in tables.items():
         write_csv(folder / "tables" / f"{name}.csv", rows)
@@ -147,8 +148,15 @@ def _label_rows(names: Row, pearson: Row, estimates: Mapping[str, Estimate]) -> 
         yield {**names, "label": label, **_estimate_columns("pearson", estimates[label]), "pearson": value}
 
 
-def _name_rows(result: NamesResult) -> Iterator[Row]:
-    """tables/names.csv: how many names each country has, how many the texts show, and how many others have."""
+def _name_rows(parts: Iterable[Part]) -> Iterator[Row]:
+    """tables/names.csv: every name with its effect on Delta, those that are tested first, the largest first."""
+    for about, part in parts:
+        for each in part.single_names.effects if part.single_names else []:
+            yield about | vars(each) | {"countries": " ".join(each.countries)}
+
+
+def _list_rows(result: NamesResult) -> Iterator[Row]:
+    """tables/name_lists.csv: how many names each country has, how many the texts show, and how many others have."""
     for country in result.countries:
         row: Row = {"country": country.country, "code": country.code}
         for kind, names in country.names.items():

@@ -36,6 +36,7 @@ from geobias.audits.names.result import (
     SubsetMeasures,
     TextsMeasures,
 )
+from geobias.audits.names.single_names import measure_single_names
 from geobias.measures.arrays import LazyValues
 from geobias.measures.change import ErrorRates, change_by_country, confusion, error_rates, hide_rare_changes
 from geobias.measures.crossed_variance import CrossedVariance, NameUnits
@@ -203,7 +204,7 @@ def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: n
 
 
 def _measure_rarity(renaming: _Renaming, answers: ClassifierAnswers, variance: CrossedVariance) -> dict[str, Any]:
-    """Delta with rarity held fixed, and of shared against unshared names; nothing where delta is not shown."""
+    """Delta with rarity held fixed, of shared against unshared names, and of single ones; nothing without a delta."""
     if not answers.positive or not answers.negative or variance.text_count < FEWEST_TEXTS_SHOWN:
         return {}
     renamed, genders, countries = renaming.design.counterfactuals, renaming.genders, renaming.countries
@@ -212,6 +213,7 @@ def _measure_rarity(renaming: _Renaming, answers: ClassifierAnswers, variance: C
     covariates = list_covariate_sets(renamed, answers.perplexities)
     return {
         "rarity": measure_rarity(deltas, covariates, genders, variance, renaming.crossed_variance, countries),
+        "single_names": measure_single_names(renamed, variance, deltas, genders),
         "shared_names": measure_shared_names(deltas, renaming.shared_names, genders, variance, countries),
     }
 

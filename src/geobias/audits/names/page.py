@@ -15,9 +15,9 @@ from geobias.audits.names.gaps import (
     rank_gaps,
 )
 from geobias.audits.names.gate_and_card import describe_omissions
-from geobias.audits.names.gender_gaps import list_split
 from geobias.audits.names.page_examples import list_examples
 from geobias.audits.names.page_heat_map import draw_heat_map
+from geobias.audits.names.page_tables import draw_gender_table, draw_names_table
 from geobias.audits.names.rarity_report import draw_rarity_chart
 from geobias.audits.names.result import ClassifierMeasures, CountryChange, NamesResult, NamesSettings
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
@@ -87,7 +87,8 @@ def section(run: FinishedRun[NamesResult], name: str) -> Section:
                 lambda chart_id, entry: draw_heat_map(chart_id, _rank_countries(entry), entry, wording.names_from),
             ),
             *choose("countries", lambda table_id, entry: _country_table(table_id, entry, wording)),
-            *choose("genders", _gender_table),
+            *choose("genders", draw_gender_table),
+            *choose("single", draw_names_table),
             *_examples(name, run, wording),
             *choose(
                 "rarity",
@@ -204,26 +205,6 @@ def _country_table(table_id: str, entry: ClassifierMeasures, wording: Wording) -
         f"over {wording.resampled}; p-values are adjusted for all countries.",
         rows,
     )
-
-
-def _gender_table(table_id: str, entry: ClassifierMeasures) -> Table | None:
-    """Delta of women's and of men's names, and their difference, the largest first; None where it is not tested."""
-    rows: list[Row] = [
-        {
-            "country": each.gap.country,
-            "women's names": signed(each.women.value, 2),
-            "men's names": signed(each.men.value, 2),
-            "difference": signed(each.gap.difference.value, 2),
-            **estimate_cells(each.gap.difference, 2, Valence(0, "women's higher", "women's lower")),
-        }
-        for each in list_split(entry)
-    ]
-    title = f"{entry.model.short_name}: women's and men's names"
-    explanation = (
-        "Δ against the mean of countries, in points, and the difference with its 95 % interval; p-values are adjusted "
-        "for all countries, together with those of Δ."
-    )
-    return Table(table_id, title, explanation, rows) if rows else None
 
 
 def _delta_row(country: CountryChange) -> Row:

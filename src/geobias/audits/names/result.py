@@ -18,6 +18,7 @@ from geobias.audits.names.records import (
     PerplexityCorrelations,
     RarityAdjustment,
     SharedNamesEffect,
+    SingleNames,
 )
 from geobias.audits.names.views import list_tidy_rows, summarise
 from geobias.measures.estimates import Estimate
@@ -245,6 +246,8 @@ class TextsMeasures:
     """Null without a delta, with fewer than five texts, and where the rarity of a country's names does not vary."""
     shared_names: list[SharedNamesEffect] = field(default_factory=list)
     """Countries with enough names of both kinds."""
+    single_names: SingleNames | None = None
+    """Null without a delta, and with one draw for each text."""
 
 
 @dataclass(frozen=True, kw_only=True)
