@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from geobias.audits.names.added_findings import add_findings
 from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.cautions import is_explained_by_rarity, list_cautions
 from geobias.audits.names.gaps import (
@@ -41,7 +42,7 @@ def list_findings(result: NamesResult) -> list[Finding]:
     answers = [_answer(result, entry) for entry in result.classifiers]
     gaps = rank_gaps(gap for entry in result.classifiers for gap in _list_details(entry))
     details = [_describe_detail(result, gap) for gap in gaps[:MOST_DETAILS]]
-    return [*answers, *details, *list_cautions(result)]
+    return add_findings(result, [*answers, *details, *list_cautions(result)])
 
 
 def _answer(result: NamesResult, entry: ClassifierMeasures) -> Finding:

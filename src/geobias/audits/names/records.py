@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from geobias.measures.estimates import Estimate
-from geobias.report.results import Number
+from geobias.report.results import NOT_SAVED, Number
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,54 @@ class RarityAdjustment:
     """Covariates that are not held fixed, and why."""
     countries: list[CountryRarity]
     """Empty where no covariate could be held fixed."""
+
+
+@dataclass(frozen=True)
+class GenderGap:
+    """Whether a country's women's and men's names differ in another way than those of the other countries."""
+
+    country: str
+    code: str
+    difference: Estimate
+    """Delta against the mean of countries of women's names, minus that of men's; adjusted with delta."""
+
+
+@dataclass(frozen=True)
+class NameEffect:
+    """What a single name does to delta, against other names of the same country and gender in the same text."""
+
+    name: str
+    kind: str
+    """male, female, last or city."""
+    countries: list[str]
+    """Codes of those in whose renamed texts it stands."""
+    texts: int
+    renamed_texts: int
+    value: Number
+    """Points of delta."""
+    low: Number
+    """Lower end of the 95 % interval, not adjusted."""
+    high: Number
+    p_adjusted: Number
+    """Of an effect of at most the threshold, adjusted for all names; null where too few texts show the name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleNames:
+    """Which names move delta by more than a threshold."""
+
+    threshold: Number
+    """Points."""
+    shown: int
+    """Different names in the renamed texts."""
+    tested: int
+    """Of these, names that stand in enough texts."""
+    large: list[NameEffect]
+    """Names that move delta by more than the threshold, the largest first."""
+    share_of_variance: Number
+    """Of the variance between names, what comes from the large ones; null where names do not differ."""
+    effects: Annotated[list[NameEffect], *NOT_SAVED] = field(default_factory=list, repr=False, compare=False)
+    """All names, those of tables/names.csv."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,14 @@ from pydantic import Field
 from geobias.audits.inputs import TextsSettings
 from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
 from geobias.audits.names.finder_spans import FinderSpans
-from geobias.audits.names.records import NameSharing, PerplexityCorrelations, RarityAdjustment, SharedNamesEffect
+from geobias.audits.names.records import (
+    GenderGap,
+    NameSharing,
+    PerplexityCorrelations,
+    RarityAdjustment,
+    SharedNamesEffect,
+    SingleNames,
+)
 from geobias.audits.names.views import list_tidy_rows, summarise
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
@@ -229,6 +236,8 @@ class TextsMeasures:
     worst: FarthestCountries
     any_country_differs: GlobalTest
     by_gender: list[GenderChange]
+    gender_gaps: list[GenderGap] = field(default_factory=list)
+    """Empty without a delta, and with too few texts of women or of men."""
     smallest_effects: SmallestEffects | None = None
     """What the audit could find; null in results of older versions."""
     original_errors: ClassErrors | None = None
@@ -237,6 +246,8 @@ class TextsMeasures:
     """Null without a delta, with fewer than five texts, and where the rarity of a country's names does not vary."""
     shared_names: list[SharedNamesEffect] = field(default_factory=list)
     """Countries with enough names of both kinds."""
+    single_names: SingleNames | None = None
+    """Null without a delta, and with one draw for each text."""
 
 
 @dataclass(frozen=True, kw_only=True)
