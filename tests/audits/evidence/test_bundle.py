@@ -20,11 +20,11 @@ from geobias.audits.evidence.documents import list_texts, render_data_statement
 from geobias.audits.evidence.private_texts import is_free_of_texts, leave_out_texts
 from geobias.audits.pages import read_run
 from geobias.report.run_folder import read_json, write_json
-from tests.conftest import Run, made_up_names, posix_only, sign_results
+from tests.conftest import Run, made_up_names, posix_only, sign_results, spell
 
 NAMES = ["Ruth", "John", "Emma", "Peter", "Anna", "Paul", "Laura", "Hugo"]
 SECRETS = ["waits at gate seven", "has “private” <news> & more"]
-TEXTS = [f"{name} {secret}." for name in NAMES for secret in SECRETS]
+TEXTS = [f"{name} {spell(n)} {secret}." for n, name in enumerate(NAMES) for secret in SECRETS]
 SPANS = [[[0, len(name)]] for name in NAMES for _ in SECRETS]
 COUNTRIES = ["FR", "MA", "GB"]
 SCENARIOS = [

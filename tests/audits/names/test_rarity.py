@@ -17,7 +17,8 @@ from geobias.audits.pages import read_run
 from tests.conftest import Run
 
 COUNTRIES = ("Aland", "Bland", "Cland", "Dland")
-TEXTS = [f"{name} {what} {when}" for name in ("Mary", "John") for what in ("sang", "left", "won") for when in "abcd"]
+ACTS = {"Mary": ("sang", "left", "won"), "John": ("ran", "lost", "ate")}  # texts alike but for the name are copies
+TEXTS = [f"{name} {what} {when}" for name, acts in ACTS.items() for what in acts for when in "abcd"]
 LETTERS = "abcdefghijklmnopqrst"
 LONGER = {"A": 0, "B": 6, "C": 4, "D": 2}  # letters that a country's names are longer on average
 SHARED = 8  # names of Cland that Dland has too

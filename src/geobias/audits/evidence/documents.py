@@ -80,7 +80,7 @@ def _describe_run(name: str, run: FinishedRun[Any]) -> Iterator[str]:
     yield plain(get_audit(result.audit).load("page", "describe")(result))
     if result.findings:
         yield f"**{plain(state_verdict(result.findings))}**"
-        yield format_list(f"*{finding.label}*: {plain(finding.sentence)}" for finding in result.findings)
+        yield format_list(f"*{finding.label_with_size}*: {plain(finding.sentence)}" for finding in result.findings)
     yield "How it was made:"
     origin = f"made by `{description.command}`" if description.command else "made from Python, without a command"
     yield format_list(

@@ -55,7 +55,8 @@ def _recommend(result: MitigateResult) -> Finding:
     elif any(entry.helps for entry in result.language_models):
         sentence = (
             "No method is worth taking: the score falls, but perplexity rises by more than "
-            f"{MOST_PERPLEXITY_RISE:.0f} % or more than {MOST_CAPITALS_LOST:.0f} points of capitals are forgotten."
+            f"{MOST_PERPLEXITY_RISE:.0f} % or more than {MOST_CAPITALS_LOST:.0f} percentage points of capitals are "
+            "forgotten."
         )
     else:
         sentence = "Nothing helped: no method clearly lowers the score on held-out words and regions."
@@ -85,7 +86,7 @@ def _list_cautions(result: MitigateResult, entry: LanguageModelComparison) -> It
 
 def _say_cost(entry: LanguageModelComparison) -> str:
     perplexity, capitals = _value(entry.perplexity_change), _value(entry.capitals_change)
-    return f"perplexity {perplexity:+.1f} %, capitals known {capitals:+.1f} points"
+    return f"perplexity {perplexity:+.1f} %, capitals known {capitals:+.1f} percentage points"
 
 
 def _value(number: Interval) -> float:

@@ -193,7 +193,7 @@ class LanguageStudy(TrainingStudy[Scorer, list[LanguageAnswers], MitigateResult]
         return align_language_model(
             self.model,
             AlignmentSettings(strength, self.design.options.epochs, seed=self.design.options.seed),
-            regions=[region.name for region in train.regions],
+            regions=[region.in_sentence for region in train.regions],
             words=[word.word for word in train.words],
             templates=train.templates[:TRAINING_TEMPLATES],
             replay_texts=list(self.design.replay.texts),

@@ -21,7 +21,7 @@ NEEDS_LABELS = ("augment", "pair")
 COPIES = {"average": ("K of average:K", MOST_COPIES), "augment": ("N of augment:N", MOST_VERSIONS)}
 DEFAULT_COPIES = 8
 # Of a language model after mitigation: the least variance over words (a share of that before) that counts as help, and
-# the most that it may lose to be recommended: per cent of perplexity, and points of the capitals that it knows.
+# the most that it may lose to be recommended: per cent of perplexity, percentage points of the capitals that it knows.
 LEAST_WORD_VARIANCE = 0.5
 MOST_PERPLEXITY_RISE, MOST_CAPITALS_LOST = 5.0, 2.0
 LARGEST_STRENGTHS = {"pair": 1000.0, "align": 1.0}  # the weight of the penalty; the share of the change that is kept

@@ -54,9 +54,9 @@ def draw_rarity_chart(chart_id: str, entry: ClassifierMeasures, names: str, vale
     return Chart(
         chart_id,
         f"{entry.model.short_name}: {_title_rarity([country.unadjusted for country in ranked], counts)}",
-        f"Circle: Δ against the mean of countries, in points of 100; square: what remains if all {names} were equally "
-        f"rare ({describe_covariates(rarity)}); line: 95 % interval; clear: adjusted p < 0.05. Rarity in a model's "
-        "training data may itself follow from where its texts come from.",
+        f"Circle: Δ against the mean of countries, in points (-100 to +100); square: what remains if all {names} were "
+        f"equally rare ({describe_covariates(rarity)}); line: 95 % interval; clear: adjusted p < 0.05. Rarity in a "
+        "model's training data may itself follow from where its texts come from.",
         f"Clear as measured (adjusted p < 0.05): {counts[AS_MEASURED]} of {len(ranked)} countries; with rarity held "
         f"fixed: {counts[RARITY_FIXED]}. "
         + "; ".join(
