@@ -36,6 +36,7 @@ from geobias.audits.names.result import (
     SubsetMeasures,
     TextsMeasures,
 )
+from geobias.audits.names.scripts import measure_scripts
 from geobias.audits.names.single_names import measure_single_names
 from geobias.measures.arrays import LazyValues
 from geobias.measures.change import ErrorRates, change_by_country, confusion, error_rates, hide_rare_changes
@@ -199,6 +200,7 @@ def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: n
         correlations=measure_correlations(design, renaming.countries, answers, answers.perplexities, in_subset)
         if answers.perplexities
         else None,
+        scripts=measure_scripts(design, answers, variance, inference.sums),
         **_measure_rarity(renaming, answers, variance),
     )
 

@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from geobias.audits.names.answers import ClassifierAnswers
+from geobias.audits.names.records import FarthestCountries, FarthestCountry, SmallestEffects
 from geobias.audits.names.result import (
     CountryInference,
     EstimatesFromMean,
-    FarthestCountries,
-    FarthestCountry,
-    SmallestEffects,
 )
 from geobias.disk_arrays import read_block
 from geobias.measures.change import Change, country_mean, kl_by_text, predict_classes, tone_difference
