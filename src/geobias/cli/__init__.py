@@ -26,7 +26,7 @@ from geobias.audits.overview.command import audit
 from geobias.audits.registry import AUDITS, BUNDLED
 from geobias.cli.arguments import check_arguments, explain_error, format_error
 from geobias.cli.early_exit import INTERRUPTED, StopSignals, refuse_early_exit
-from geobias.cli.evidence import evidence, register, verify
+from geobias.cli.evidence import evidence
 from geobias.cli.explain import explain
 from geobias.cli.exports import export, push_card
 from geobias.cli.finished_runs import card, open_page, report
@@ -49,9 +49,7 @@ OTHER_COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "report": report,
         "gate": gate,
         "card": card,
-        "register": register,
         "evidence": evidence,
-        "verify": verify,
         "push-card": push_card,
         "export": export,
         "map": world_map,

@@ -131,7 +131,7 @@ def _correlation_rows(parts: Iterable[Part]) -> Iterator[Row]:
 
 
 def _rarity_rows(parts: Iterable[Part]) -> Iterator[Row]:
-    """tables/rarity.csv: Delta against the mean, unadjusted and adjusted for rarity; shared against unshared names."""
+    """tables/rarity.csv: Delta against the mean, as measured and with covariates held fixed; shared names."""
     for about, part in parts:
         if part.rarity is None:
             continue

@@ -161,8 +161,8 @@ def _ask(result: NamesResult, entry: ClassifierMeasures, label: str | None) -> s
     names = name_kind(result)
     if label is None and has_delta(entry):
         return (
-            f"Do the {names} of any country change the mean of {describe_tone(entry)}, in {POINTS} of 100, against the "
-            "mean of countries?"
+            f"Do the {names} of any country change the mean of {describe_tone(entry)}, in {POINTS} from -100 to +100, "
+            "against the mean of countries?"
         )
     classes = "its classes" if label is None else label
     return f"Do the {names} of any country change how often {classes} are predicted, against the mean of countries?"

@@ -10,6 +10,7 @@ import numpy as np
 
 from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.names.answers import ClassifierAnswers
+from geobias.audits.names.covariates import list_covariates
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.finder_spans import DOUBTFUL_SUBSET
 from geobias.audits.names.gender_gaps import list_gender_gaps, subtract_genders
@@ -18,7 +19,6 @@ from geobias.audits.names.measure_inference import NamesInference, delta_values,
 from geobias.audits.names.measure_rarity import (
     SharedNames,
     find_shared_names,
-    list_covariate_sets,
     measure_rarity,
     measure_shared_names,
 )
@@ -206,15 +206,15 @@ def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: n
 
 
 def _measure_rarity(renaming: _Renaming, answers: ClassifierAnswers, variance: CrossedVariance) -> dict[str, Any]:
-    """Delta with rarity held fixed, of shared against unshared names, and of single ones; nothing without a delta."""
+    """Delta with covariates of names held fixed, of shared and of single names; nothing where none is shown."""
     if not answers.positive or not answers.negative or variance.text_count < FEWEST_TEXTS_SHOWN:
         return {}
     renamed, genders, countries = renaming.design.counterfactuals, renaming.genders, renaming.countries
     original = answers.original[renaming.design.named]
     deltas = LazyValues(lambda texts: delta_values(answers, original, texts))
-    covariates = list_covariate_sets(renamed, answers.perplexities)
+    covariates = list_covariates(renamed, renaming.name_units, answers.name_tokens)
     return {
-        "rarity": measure_rarity(deltas, covariates, genders, variance, renaming.crossed_variance, countries),
+        "rarity": measure_rarity(deltas, covariates, genders, variance, countries),
         "single_names": measure_single_names(renamed, variance, deltas, genders),
         "shared_names": measure_shared_names(deltas, renaming.shared_names, genders, variance, countries),
     }

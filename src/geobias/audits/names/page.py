@@ -117,7 +117,8 @@ def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:
         "How much kinder or harsher each classifier is with a country's names"
         if is_judgement
         else "How each classifier answers to a country's names",
-        "Dot: Δ against the mean of countries, in points; line: 95 % interval; filled: clear (adjusted p < 0.05).",
+        "Dot: Δ against the mean of countries, in points (-100 to +100); line: 95 % interval; filled: clear (adjusted "
+        "p < 0.05).",
         rows,
         label="country",
         colour="classifier",
@@ -164,9 +165,9 @@ def _delta_chart(
             f"no country's {wording.names} stand out",
             findings,
         ),
-        f"Dot: Δ against the mean of countries, in points of 100; line: 95 % interval over {wording.resampled}; grey "
-        f"bar: split-half noise floor, what halves of one country's own {wording.names} differ by. Clear: adjusted p "
-        "< 0.05.",
+        f"Dot: Δ against the mean of countries, in points (-100 to +100); line: 95 % interval over "
+        f"{wording.resampled}; grey bar: split-half noise floor, what halves of one country's own {wording.names} "
+        "differ by. Clear: adjusted p < 0.05.",
         f"Countries from {valence.above} to {valence.below}. {describe_ends(rows, 'country', 1, 'points')}",
         dots(
             rows,

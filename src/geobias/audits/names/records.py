@@ -109,24 +109,25 @@ class PerplexityCorrelations:
 
 @dataclass(frozen=True)
 class RarityCovariate:
-    """What rarity is measured by, in renamed texts."""
+    """A property of the names in renamed texts that is held fixed."""
 
     name: str
-    """tokens, surprisal (minus the log-probability of the text, in nats), characters or log-perplexity."""
+    """tokens, characters, non-ASCII (1 with a letter outside ASCII) or log-count (of an English text); of older
+    versions also surprisal or log-perplexity."""
     slope: Estimate
-    """Points of delta for one unit more, between names of one country and gender in the same text."""
+    """Points for one unit more, between names of one country and gender in the same text."""
 
 
 @dataclass(frozen=True)
 class CountryRarity:
-    """Delta of one country against the mean of countries: unadjusted, and adjusted for rarity."""
+    """One country against the mean of countries: as measured, and with the covariates held fixed."""
 
     country: str
     code: str
     covariates: dict[str, Number]
     """Means of the covariates, minus the mean of countries."""
     unadjusted: Estimate
-    """Over the same renamed texts as the adjusted delta."""
+    """Over the same renamed texts as the adjusted difference."""
     adjusted: Estimate
     explained: Estimate
     """Unadjusted minus adjusted: the slopes times the covariates."""
@@ -134,15 +135,20 @@ class CountryRarity:
 
 @dataclass(frozen=True, kw_only=True)
 class RarityAdjustment:
-    """How much of the countries' differences remains between names that are equally rare."""
+    """What remains of the countries' differences between names of equal length, spelling and frequency."""
 
     lm: str | None
-    """The language model behind the covariates; null for characters alone."""
+    """The language model behind the covariates of older versions; null, since none is needed."""
+    label: str | None = None
+    """The class whose predictions are compared, in percentage points; null for delta."""
     texts: int
     draws: int
     """Draws of each text that have the covariates."""
     covariates: list[RarityCovariate]
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Covariates that are not held fixed, and why."""
     countries: list[CountryRarity]
+    """Empty where no covariate could be held fixed."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from geobias.audits.labels import find_label_tones, read_true_labels
 from geobias.audits.languages import count_other_languages
 from geobias.audits.names.answers import ClassifierAnswers, Perplexities, RenamedTextCounts
+from geobias.audits.names.covariates import count_name_tokens
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.gaps import explain_missing_data
 from geobias.audits.names.measure import measure_names
@@ -169,6 +170,9 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
             own_scripts=in_own_script.scores.reshape(*own.shape, -1)[..., : len(labels)]
             if own and in_own_script
             else None,
+            name_tokens=None
+            if classifier.tokenizer is None
+            else count_name_tokens(classifier.tokenizer, [name for _, name in design.counterfactuals.name_index[2]]),
         )
 
     def _smallest_effect(self, classifier: Classifier) -> str:
