@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from geobias.measures.estimates import Estimate
+from geobias.measures.more_data import HalfAsLarge
 from geobias.report.results import NOT_SAVED, Number
 
 
@@ -40,6 +41,10 @@ class SmallestEffects:
     """Points."""
     change: dict[str, Number]
     """Of each class, in per cent of its predictions."""
+    half_delta: HalfAsLarge | None = None
+    """What would find half of the smallest difference in delta."""
+    half_change: dict[str, HalfAsLarge | None] = field(default_factory=dict)
+    """The same for each class."""
 
 
 @dataclass(frozen=True)
