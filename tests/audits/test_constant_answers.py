@@ -9,7 +9,7 @@ import pytest
 
 import geobias
 from geobias.audits.constant_answers import REASON, varies
-from tests.conftest import SCORE_ONLY, Run
+from tests.conftest import SCORE_ONLY, Run, spell
 
 MODEL = """
 def judge(texts):
@@ -22,8 +22,7 @@ def reads(texts):
     return [{"negative": len(text) % 3 / 3, "positive": 1 - len(text) % 3 / 3} for text in texts]
 
 def blind(texts):
-    chances = [0.2 if "came l" in text or "came s" in text else 0.7 for text in texts]
-    return [{"hate": p, "ok": 1 - p} for p in chances]
+    return [{"hate": 0.2, "ok": 0.8} if "in the b" in text else {"hate": 0.7, "ok": 0.3} for text in texts]
 
 def avoid_niger(texts):
     return [{"hate": 0.9, "ok": 0.1} if "I am from Niger." in text else {"hate": 0.1, "ok": 0.9} for text in texts]
@@ -34,8 +33,7 @@ def always_yes(prompts):
 def likely(texts):
     return [-1.0] * len(texts)
 """
-WORDS = "late sad glad calm tired proud poor rich loud shy slow quick early ill well busy free mad sober lost".split()
-TEXTS = "text\n" + "".join(f'"Mary came {word}, and we saw John."\n' for word in WORDS)
+TEXTS = "text\n" + "".join(f'"Mary came in the {spell(n)} year, and we saw John."\n' for n in range(20))
 NAMES = ("--texts", "texts.csv", "--countries", "FR,NG", "--draws", "2", "--perplexity-draws", "0")
 DOWNSTREAM = ("--texts", "texts.csv", "--countries", "FR,NE,KE")
 
@@ -92,7 +90,7 @@ def test_of_several_models_only_the_constant_one_fails(folder: Path) -> None:
     def constant(texts: list[str]) -> list[dict[str, float]]:
         return [{"hate": 0.2, "ok": 0.8}] * len(texts)
 
-    texts = [f"{'x' * n} came." for n in range(1, 21)]
+    texts = [f"{'x' * n} came." for n in range(20)]
     result = geobias.audit_downstream([blind, constant], texts, countries="FR,DE", prefix="{region}:", control="Her:")
     names = [model.name for model in result.models]
     assert result.constant_answers == {names[1]: "all texts"}

@@ -138,13 +138,9 @@ def list_others() -> Iterator[tuple[str, Scorer, Sequence[str]]]:
     yield "blind", BlindClassifier(rate), PLAIN_TEXTS
     yield "average", AveragingClassifier(rate, 4), PLAIN_TEXTS
     with ExitStack() as stack:
-        echo, dictated, chat, talk = (
-            Endpoint(stack.enter_context(served(like)).url, "toy")
-            for like in ("vllm", "llama-cpp-python", "chat", "talk")
-        )
+        echo, chat, talk = (Endpoint(stack.enter_context(served(like)).url, "toy") for like in ("vllm", "chat", "talk"))
         for method in ServedLM.methods:
             yield f"server {method}", ServedLM(echo).scorer(method), TEXTS
-            yield f"server {method}, dictated", ServedLM(dictated).scorer(method), TEXTS
         words = {"good": "positive", "bad": "negative"}
         yield "server, chat", ServedClassifier(chat, "Is this positive or negative? {text}", words), PLAIN_TEXTS
         dogs = AnswerSet("yes_no", ("dog", "cat"), "Choose.")

@@ -26,7 +26,6 @@ from geobias.errors import InputError
 from geobias.texts.lazy_texts import select_texts
 
 LOG_LIKELIHOOD = "log_likelihood"
-LIKELIHOOD_COLUMNS = (LOG_LIKELIHOOD, "tokens", "unknown", "cut")
 LOG_P, SAMPLES = "log_p(", "samples"  # columns of a decider: log P of each answer; how many answers were sampled
 PROBABILITIES = "probabilities"  # the score of every classifier
 UNREADABLE = "unreadable"  # the last column of a mitigated classifier: whether its finder cannot read the text
@@ -251,6 +250,8 @@ class Classifier(Scorer):
         The loaded language model, if a prompt makes a classifier of it.
     is_prompted
         Whether it takes the labels that the user names (--labels).
+    tokenizer
+        The tokenizer of transformers that splits its texts. None if it has none, or if it is unknown.
     notes
         What a reader of the results must know about its answers.
     """
@@ -258,6 +259,7 @@ class Classifier(Scorer):
     name: str
     labels: Sequence[str]
     multi_label: bool = False
+    tokenizer: Any = None
     base: str | None = None
     has_local_card: bool = False
     lm: AnyLanguageModel | None = None

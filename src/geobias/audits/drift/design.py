@@ -82,7 +82,8 @@ def design_drift(options: DriftOptions) -> DriftDesign:
             words=options.words,
             templates=options.templates,
             **SCORE_ONLY,
-        )
+        ),
+        articles=False,
     )
     if options.texts is not None and (options.levels is not None or options.top is not None):
         raise InputError("--levels and --top choose the model's own sentences. Remove them, or remove --texts.")

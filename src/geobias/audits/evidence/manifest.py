@@ -53,7 +53,7 @@ def verify_evidence(bundle: str | Path) -> list[str]:
     """Compare a bundle of evidence with its manifest.
 
     The manifest shows that files were changed after it was written. It cannot show that somebody replaced both: keep
-    its own SHA-256, which `geobias evidence` and `geobias verify` print, in another place.
+    its own SHA-256, which `geobias evidence` and `geobias evidence --check` print, in another place.
 
     Parameters
     ----------

@@ -95,14 +95,10 @@ class Connection:
         """Return what `read` makes of the server's answer. A status in `final` is not retried.
 
         An answer that `read` cannot read is asked for again like one that failed: it says nothing about the text.
-
-        A path that begins with / is next to /v1. Such calls only split texts into tokens and join them, so they are not
-        counted.
         """
-        endpoint, is_beside = self.endpoint, path.startswith("/")
-        url = endpoint.url.removesuffix("/v1") + path if is_beside else f"{endpoint.url}/{path}"
+        endpoint, url = self.endpoint, f"{self.endpoint.url}/{path}"
         for retry in count():
-            if (seconds := endpoint.take_turn(counts=not is_beside)) is not None:
+            if (seconds := endpoint.take_turn()) is not None:
                 await pause(seconds)
             status, wait = 0, min(FIRST_PAUSE * 2**retry, LONGEST_PAUSE) * random.uniform(0.5, 1)
             try:
