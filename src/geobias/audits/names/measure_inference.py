@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from geobias.audits.names.answers import ClassifierAnswers
+from geobias.audits.names.records import FarthestCountries, FarthestCountry, SmallestEffects
 from geobias.audits.names.result import (
     CountryInference,
     EstimatesFromMean,
-    FarthestCountries,
-    FarthestCountry,
-    SmallestEffects,
 )
 from geobias.disk_arrays import read_block
 from geobias.measures.change import Change, country_mean, kl_by_text, predict_classes, tone_difference
@@ -22,6 +20,7 @@ from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, Va
 from geobias.measures.estimates import Estimates
 from geobias.measures.name_blocks import ValueSums
 from geobias.measures.uncertainty import Family
+from geobias.report.findings import SUGGESTIVE
 from geobias.report.results import number
 
 MEASURES = ("delta", "delta_from_mean", "kl", "kl_from_mean", "change", "change_from_mean")  # fields of `Change`
@@ -38,6 +37,11 @@ class NamesInference:
     any_country_p: float | None
     noise_floor: np.ndarray  # countries: split-half noise of delta, 95th percentile
     sums: AnswerSums | None  # None where nothing can be estimated
+
+    def list_changed_classes(self) -> list[int]:
+        """Classes that are predicted more or less often with the names of some country, if only suggestively."""
+        p = np.nan_to_num(self.estimates["change_from_mean"].p_adjusted, nan=1.0)
+        return np.flatnonzero((p < SUGGESTIVE).any(axis=0)).tolist()
 
     def at(self, country: int, labels: Sequence[str]) -> CountryInference:
         """One country by its position."""

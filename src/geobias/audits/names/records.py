@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from geobias.measures.estimates import Estimate
+from geobias.measures.estimates import NO_ESTIMATE, Estimate
 from geobias.report.results import Number
 
 
@@ -100,6 +100,19 @@ class CountryRarity:
     adjusted: Estimate
     explained: Estimate
     """Unadjusted minus adjusted: the slopes times the covariates."""
+    cautious: Estimate = NO_ESTIMATE
+    """The adjusted difference, had the covariates explained a quarter more: there is more to a name than they say."""
+
+
+@dataclass(frozen=True)
+class CountrySpread:
+    """How much countries differ, and how far each is from their mean, once chance is taken off."""
+
+    sd: Estimate
+    """Standard deviation between countries without that of chance; its p is that of no difference at all."""
+    shrunken: dict[str, Number]
+    """By code: differences from the mean of countries, shrunk towards 0 (random effects): the largest of many is
+    overestimated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,8 +129,21 @@ class RarityAdjustment:
     covariates: list[RarityCovariate]
     left_out: dict[str, str] = field(default_factory=dict)
     """Covariates that are not held fixed, and why."""
+    spread: CountrySpread | None = None
+    """Between names alike; null where it is not known."""
     countries: list[CountryRarity]
     """Empty where no covariate could be held fixed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassDifferences:
+    """How often countries' renamed texts get a class, as measured and between names alike."""
+
+    label: str
+    spread: CountrySpread | None
+    """In percentage points."""
+    rarity: RarityAdjustment | None
+    """In percentage points; null where nothing had to be held fixed."""
 
 
 @dataclass(frozen=True)
@@ -147,3 +173,41 @@ class SharedNamesEffect:
     unshared: int
     difference: Estimate
     """Delta of texts that show shared names only, minus delta of those that show none."""
+
+
+@dataclass(frozen=True)
+class FarthestCountry:
+    """The country farthest from the mean of countries, either way, with bounds that hold for all at once."""
+
+    value: float
+    low: float
+    high: float
+    country: str
+
+
+@dataclass(frozen=True)
+class FarthestCountries:
+    """For delta and for each class; null where nothing is known of the uncertainty."""
+
+    delta: FarthestCountry | None
+    change: dict[str, FarthestCountry | None]
+
+
+@dataclass(frozen=True)
+class SmallestEffects:
+    """The difference from the mean of countries that is marked with a power of 80 %, adjusted for all comparisons.
+
+    For the country of median uncertainty; null where there is no test.
+    """
+
+    delta: Number
+    """Points."""
+    change: dict[str, Number]
+    """Of each class, in per cent of its predictions."""
+
+
+@dataclass(frozen=True)
+class GlobalTest:
+    """Whether delta differs between countries at all: the smallest adjusted p-value of a country."""
+
+    p: float | None
