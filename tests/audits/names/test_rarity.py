@@ -230,7 +230,7 @@ def test_the_files_the_page_and_the_schema(gazetteer: Path, tmp_path: Path) -> N
     assert list(table["delta_rarity_fixed"]) == pytest.approx(values(entry.rarity.countries, "adjusted"))
     assert list(table["delta_explained"]) == pytest.approx(table["delta_from_mean"] - table["delta_rarity_fixed"])
     assert table["shared_minus_unshared"].isna().tolist() == [True, True, False, False]
-    assert pd.read_csv(tmp_path / "run/tables/names.csv")["shared"].tolist() == [0, 0, 24, 24]
+    assert pd.read_csv(tmp_path / "run/tables/name_lists.csv")["shared"].tolist() == [0, 0, 24, 24]
     saved = json.loads((tmp_path / "run/results.json").read_text())["classifiers"][0]["rarity"]
     assert saved["countries"][3]["adjusted"]["value"] == pytest.approx(entry.rarity.countries[3].adjusted.value)
     chart = draw_rarity_chart("a", entry, "names", KINDNESS)

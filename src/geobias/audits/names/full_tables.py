@@ -178,6 +178,9 @@ def _gender_columns(part: TextsMeasures) -> Iterator[_Column]:
         if any(delta.value is not None for delta in deltas):
             cells = [marked(signed(delta.value, 2), delta) for delta in deltas]
             yield _Column(f"Δ {gender}\nnames", cells, is_optional=True)
+    if part.gender_gaps:
+        cells = [marked(signed(gap.difference.value, 2), gap.difference) for gap in part.gender_gaps]
+        yield _Column("Δ women's\n- men's", cells, is_optional=True)
 
 
 def _rarity_columns(entry: ClassifierMeasures, rarity: RarityAdjustment) -> Iterator[_Column]:

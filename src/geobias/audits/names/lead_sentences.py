@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from geobias.audits.names.explanations import ALIKE, explain
-from geobias.audits.names.gaps import Gap, list_standing_out, name_origin, round_rate, shorten, with_article
+from geobias.audits.names.gaps import Gap, list_standing_out, name_origin, round_rate, shorten
 from geobias.audits.names.records import CountrySpread
 from geobias.report.findings import format_p
 from geobias.report.sentences import MOST_NAMES, list_first
+from geobias.world.place_in_sentence import add_article
 
 
 def find_spread(gap: Gap) -> CountrySpread | None:
@@ -96,7 +97,7 @@ def _name_set(leading: Sequence[Gap], names: str) -> str:
         alike = f" between {ALIKE}" if gap.alike else ""
         return f"{gap.size_in_words} with {name_origin(names, gap.country.country)}{alike}"
     sides = sorted({gap.side for gap in leading}, reverse=True)  # always the lower first
-    listed = {side: [with_article(gap.country.country) for gap in leading if gap.side == side] for side in sides}
+    listed = {side: [add_article(gap.country.country) for gap in leading if gap.side == side] for side in sides}
     (side, countries), *others = listed.items()
     opening = f"{side} with {name_origin(names, list_first(countries))}"
     return ", ".join([opening, *(f"{other} with those of {list_first(each)}" for other, each in others)])

@@ -53,9 +53,9 @@ def draw_rarity_chart(chart_id: str, entry: ClassifierMeasures, names: str, vale
     return Chart(
         chart_id,
         f"{entry.model.short_name}: {_title_rarity([country.unadjusted for country in ranked], counts)}",
-        f"Circle: Δ against the mean of countries, in points of 100; square: what remains between {names} of equal "
-        f"length, spelling and frequency ({describe_covariates(rarity)}); line: 95 % interval; clear: adjusted p < "
-        "0.05. How rare a name is in a model's training data may itself follow from where its texts come from.",
+        f"Circle: Δ against the mean of countries, in points (-100 to +100); square: what remains between {names} of "
+        f"equal length, spelling and frequency ({describe_covariates(rarity)}); line: 95 % interval; clear: adjusted p "
+        "< 0.05. How rare a name is in a model's training data may itself follow from where its texts come from.",
         f"Clear as measured (adjusted p < 0.05): {counts[AS_MEASURED]} of {len(ranked)} countries; with length, "
         f"spelling and frequency held fixed: {counts[HELD_FIXED]}. "
         + "; ".join(

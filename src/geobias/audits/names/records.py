@@ -8,7 +8,43 @@ from typing import Annotated
 from pydantic import Field
 
 from geobias.measures.estimates import NO_ESTIMATE, Estimate
-from geobias.report.results import Number
+from geobias.measures.more_data import HalfAsLarge
+from geobias.report.results import NOT_SAVED, Number
+
+
+@dataclass(frozen=True)
+class FarthestCountry:
+    """The country farthest from the mean of countries, either way, with bounds that hold for all at once."""
+
+    value: float
+    low: float
+    high: float
+    country: str
+
+
+@dataclass(frozen=True)
+class FarthestCountries:
+    """For delta and for each class; null where nothing is known of the uncertainty."""
+
+    delta: FarthestCountry | None
+    change: dict[str, FarthestCountry | None]
+
+
+@dataclass(frozen=True)
+class SmallestEffects:
+    """The difference from the mean of countries that is marked with a power of 80 %, adjusted for all comparisons.
+
+    For the country of median uncertainty; null where there is no test.
+    """
+
+    delta: Number
+    """Points."""
+    change: dict[str, Number]
+    """Of each class, in per cent of its predictions."""
+    half_delta: HalfAsLarge | None = None
+    """What would find half of the smallest difference in delta."""
+    half_change: dict[str, HalfAsLarge | None] = field(default_factory=dict)
+    """The same for each class."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +183,68 @@ class ClassDifferences:
 
 
 @dataclass(frozen=True)
+class GenderGap:
+    """Whether a country's women's and men's names differ in another way than those of the other countries."""
+
+    country: str
+    code: str
+    difference: Estimate
+    """Delta against the mean of countries of women's names, minus that of men's; adjusted with delta."""
+
+
+@dataclass(frozen=True)
+class NameEffect:
+    """What a single name does to delta, against other names of the same country and gender in the same text."""
+
+    name: str
+    kind: str
+    """male, female, last or city."""
+    countries: list[str]
+    """Codes of those in whose renamed texts it stands."""
+    texts: int
+    renamed_texts: int
+    value: Number
+    """Points of delta."""
+    low: Number
+    """Lower end of the 95 % interval, not adjusted."""
+    high: Number
+    p_adjusted: Number
+    """Of an effect of at most the threshold, adjusted for all names; null where too few texts show the name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleNames:
+    """Which names move delta by more than a threshold."""
+
+    threshold: Number
+    """Points."""
+    shown: int
+    """Different names in the renamed texts."""
+    tested: int
+    """Of these, names that stand in enough texts."""
+    large: list[NameEffect]
+    """Names that move delta by more than the threshold, the largest first."""
+    share_of_variance: Number
+    """Of the variance between names, what comes from the large ones; null where names do not differ."""
+    effects: Annotated[list[NameEffect], *NOT_SAVED] = field(default_factory=list, repr=False, compare=False)
+    """All names, those of tables/names.csv."""
+
+
+@dataclass(frozen=True)
+class ScriptGap:
+    """A country that has names in Latin script and in another: delta of those in the other."""
+
+    country: str
+    code: str
+    renamed_texts: int
+    """In the other script."""
+    own_script: Estimate
+    """Delta against the mean of countries, which is that of names in Latin script."""
+    difference: Estimate
+    """Minus the same of the country's names in Latin script; all are adjusted together."""
+
+
+@dataclass(frozen=True)
 class NameSharing:
     """How many names of a country other countries of the audit have too."""
 
@@ -173,41 +271,3 @@ class SharedNamesEffect:
     unshared: int
     difference: Estimate
     """Delta of texts that show shared names only, minus delta of those that show none."""
-
-
-@dataclass(frozen=True)
-class FarthestCountry:
-    """The country farthest from the mean of countries, either way, with bounds that hold for all at once."""
-
-    value: float
-    low: float
-    high: float
-    country: str
-
-
-@dataclass(frozen=True)
-class FarthestCountries:
-    """For delta and for each class; null where nothing is known of the uncertainty."""
-
-    delta: FarthestCountry | None
-    change: dict[str, FarthestCountry | None]
-
-
-@dataclass(frozen=True)
-class SmallestEffects:
-    """The difference from the mean of countries that is marked with a power of 80 %, adjusted for all comparisons.
-
-    For the country of median uncertainty; null where there is no test.
-    """
-
-    delta: Number
-    """Points."""
-    change: dict[str, Number]
-    """Of each class, in per cent of its predictions."""
-
-
-@dataclass(frozen=True)
-class GlobalTest:
-    """Whether delta differs between countries at all: the smallest adjusted p-value of a country."""
-
-    p: float | None

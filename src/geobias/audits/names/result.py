@@ -16,11 +16,13 @@ from geobias.audits.names.records import (
     ClassDifferences,
     CountrySpread,
     FarthestCountries,
-    GlobalTest,
+    GenderGap,
     NameSharing,
     PerplexityCorrelations,
     RarityAdjustment,
+    ScriptGap,
     SharedNamesEffect,
+    SingleNames,
     SmallestEffects,
 )
 from geobias.audits.names.views import list_tidy_rows, summarise
@@ -191,6 +193,13 @@ class GenderChange(CountryChange):
     gender: str
 
 
+@dataclass(frozen=True)
+class GlobalTest:
+    """Whether delta differs between countries at all: the smallest adjusted p-value of a country."""
+
+    p: float | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class TextsMeasures:
     """Every measure of one classifier over some of the texts."""
@@ -201,6 +210,8 @@ class TextsMeasures:
     worst: FarthestCountries
     any_country_differs: GlobalTest
     by_gender: list[GenderChange]
+    gender_gaps: list[GenderGap] = field(default_factory=list)
+    """Empty without a delta, and with too few texts of women or of men."""
     smallest_effects: SmallestEffects | None = None
     """What the audit could find; null in results of older versions."""
     original_errors: ClassErrors | None = None
@@ -213,6 +224,10 @@ class TextsMeasures:
     """Of the classes that are predicted more or less often with the names of some country (adjusted p < 0.10)."""
     shared_names: list[SharedNamesEffect] = field(default_factory=list)
     """Countries with enough names of both kinds."""
+    scripts: list[ScriptGap] = field(default_factory=list)
+    """Countries whose names are in Latin script and in another; empty with `--scripts all`."""
+    single_names: SingleNames | None = None
+    """Null without a delta, and with one draw for each text."""
 
 
 @dataclass(frozen=True, kw_only=True)
