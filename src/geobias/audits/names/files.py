@@ -23,6 +23,7 @@ def write_files(folder: Path, result: NamesResult) -> None:
         "classes": (row for about, part in parts for row in _class_rows(about, part.countries)),
         "genders": (row for about, part in parts for row in _class_rows(about, part.by_gender)),
         "gender_gaps": _gender_gap_rows(parts),
+        "scripts": _script_rows(parts),
         "correlations": _correlation_rows(parts),
         "rarity": _rarity_rows(parts),
         "names": _name_rows(parts),
@@ -87,6 +88,15 @@ def _gender_gap_rows(parts: Iterable[Part]) -> Iterator[Row]:
             row = {**about, "country": each.gap.country, "code": each.gap.code}
             row |= {"delta_women": each.women.value, "delta_men": each.men.value}
             yield row | _estimate_columns("difference", each.gap.difference)
+
+
+def _script_rows(parts: Iterable[Part]) -> Iterator[Row]:
+    """tables/scripts.csv: Delta of names in a country's own script, against the mean and against its Latin names."""
+    for about, part in parts:
+        for gap in part.scripts:
+            row = {**about, "country": gap.country, "code": gap.code, "renamed_texts": gap.renamed_texts}
+            row |= _estimate_columns("delta_own_script_from_mean", gap.own_script)
+            yield row | _estimate_columns("own_minus_latin", gap.difference)
 
 
 def _delta_columns(country: CountryChange) -> Row:

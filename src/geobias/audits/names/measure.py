@@ -36,6 +36,7 @@ from geobias.audits.names.result import (
     SubsetMeasures,
     TextsMeasures,
 )
+from geobias.audits.names.scripts import measure_scripts
 from geobias.audits.names.single_names import measure_single_names
 from geobias.measures.arrays import LazyValues
 from geobias.measures.change import ErrorRates, change_by_country, confusion, error_rates, hide_rare_changes
@@ -199,12 +200,13 @@ def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: n
         correlations=measure_correlations(design, renaming.countries, answers, answers.perplexities, in_subset)
         if answers.perplexities
         else None,
+        scripts=measure_scripts(design, answers, variance, inference.sums),
         **_measure_rarity(renaming, answers, variance),
     )
 
 
 def _measure_rarity(renaming: _Renaming, answers: ClassifierAnswers, variance: CrossedVariance) -> dict[str, Any]:
-    """Delta with covariates of names held fixed, of shared against unshared names, single names; nothing without."""
+    """Delta with covariates of names held fixed, of shared and of single names; nothing where none is shown."""
     if not answers.positive or not answers.negative or variance.text_count < FEWEST_TEXTS_SHOWN:
         return {}
     renamed, genders, countries = renaming.design.counterfactuals, renaming.genders, renaming.countries

@@ -9,17 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from geobias.audits.names.answers import ClassifierAnswers
+from geobias.audits.names.records import FarthestCountries, FarthestCountry, SmallestEffects
 from geobias.audits.names.result import (
     CountryInference,
     EstimatesFromMean,
-    FarthestCountries,
-    FarthestCountry,
-    SmallestEffects,
 )
 from geobias.disk_arrays import read_block
 from geobias.measures.change import Change, country_mean, kl_by_text, predict_classes, tone_difference
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, Values
 from geobias.measures.estimates import Estimates
+from geobias.measures.more_data import HalfAsLarge, find_half_as_large
 from geobias.measures.name_blocks import ValueSums
 from geobias.measures.uncertainty import Family, Uncertainty
 from geobias.report.results import number
@@ -180,7 +179,15 @@ def find_smallest_effects(
             return None
         return design.smallest_effect(design.variance_components(values), measures)
 
+    def find_half(values: Values) -> HalfAsLarge | None:
+        if not design.reacts_enough(LinearMeasure(values, centre(design.countries))):
+            return None
+        parts = design.variance_parts(design.variance_components(values))
+        return find_half_as_large(parts, design.text_count, round(design.total / design.text_count))
+
     return SmallestEffects(
+        half_delta=find_half(sums.delta) if has_delta else None,
+        half_change={label: find_half(values) for label, values in zip(answers.labels, changes, strict=True)},
         delta=find_smallest(sums.delta, 1 if inference.gender_gaps is None else 2) if has_delta else None,
         change={
             label: find_smallest(values, sum(has_test)) for label, values in zip(answers.labels, changes, strict=True)

@@ -1,4 +1,4 @@
-"""Tables of the page beside countries: women's and men's names, and single names."""
+"""Tables of the page beside countries: women's and men's names, two scripts, and single names."""
 
 from __future__ import annotations
 
@@ -58,3 +58,23 @@ def draw_names_table(table_id: str, entry: ClassifierMeasures) -> Table | None:
         f"Against other names of the same country and gender in the same text; adjusted for all names.{more}",
         rows,
     )
+
+
+def draw_script_table(table_id: str, entry: ClassifierMeasures) -> Table | None:
+    """Delta of countries with names in two scripts; None without such countries."""
+    latin = {country.code: country.inference.against_mean.delta for country in entry.countries}
+    rows: list[Row] = [
+        {
+            "country": gap.country,
+            "Latin script": signed(latin[gap.code].value, 2),
+            "own script": signed(gap.own_script.value, 2),
+            "own - Latin": signed(gap.difference.value, 2),
+            **estimate_cells(gap.difference, 2, Valence(0, "own script higher", "own script lower")),
+        }
+        for gap in entry.scripts
+    ]
+    explanation = (
+        "Δ against the mean of countries (of names in Latin script), in points; interval and adjusted p-value are of "
+        "the difference."
+    )
+    return Table(table_id, f"{entry.model.short_name}: names in two scripts", explanation, rows) if rows else None

@@ -8,7 +8,43 @@ from typing import Annotated
 from pydantic import Field
 
 from geobias.measures.estimates import Estimate
+from geobias.measures.more_data import HalfAsLarge
 from geobias.report.results import NOT_SAVED, Number
+
+
+@dataclass(frozen=True)
+class FarthestCountry:
+    """The country farthest from the mean of countries, either way, with bounds that hold for all at once."""
+
+    value: float
+    low: float
+    high: float
+    country: str
+
+
+@dataclass(frozen=True)
+class FarthestCountries:
+    """For delta and for each class; null where nothing is known of the uncertainty."""
+
+    delta: FarthestCountry | None
+    change: dict[str, FarthestCountry | None]
+
+
+@dataclass(frozen=True)
+class SmallestEffects:
+    """The difference from the mean of countries that is marked with a power of 80 %, adjusted for all comparisons.
+
+    For the country of median uncertainty; null where there is no test.
+    """
+
+    delta: Number
+    """Points."""
+    change: dict[str, Number]
+    """Of each class, in per cent of its predictions."""
+    half_delta: HalfAsLarge | None = None
+    """What would find half of the smallest difference in delta."""
+    half_change: dict[str, HalfAsLarge | None] = field(default_factory=dict)
+    """The same for each class."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +202,20 @@ class SingleNames:
     """Of the variance between names, what comes from the large ones; null where names do not differ."""
     effects: Annotated[list[NameEffect], *NOT_SAVED] = field(default_factory=list, repr=False, compare=False)
     """All names, those of tables/names.csv."""
+
+
+@dataclass(frozen=True)
+class ScriptGap:
+    """A country that has names in Latin script and in another: delta of those in the other."""
+
+    country: str
+    code: str
+    renamed_texts: int
+    """In the other script."""
+    own_script: Estimate
+    """Delta against the mean of countries, which is that of names in Latin script."""
+    difference: Estimate
+    """Minus the same of the country's names in Latin script; all are adjusted together."""
 
 
 @dataclass(frozen=True)
