@@ -22,6 +22,7 @@ from geobias import __version__
 from geobias.cli.arguments import check_arguments, explain_error, format_error
 from geobias.cli.early_exit import INTERRUPTED, StopSignals, refuse_early_exit
 from geobias.errors import GeobiasError, InputError
+from geobias.options import keep_brackets
 
 HELP = (
     "Audit language models and text classifiers for bias by place and nationality.\n\n"
@@ -37,9 +38,8 @@ def make_app() -> typer.Typer:
     app.callback(invoke_without_command=True)(_show_version_or_help)
     for panel, commands in list_commands().items():
         for name, command in commands.items():
-            app.command(name, help=_join_lines(command.__doc__ or ""), rich_help_panel=panel)(
-                refuse_early_exit(command)
-            )
+            text = keep_brackets(_join_lines(command.__doc__ or ""))
+            app.command(name, help=text, rich_help_panel=panel)(refuse_early_exit(command))
     return app
 
 

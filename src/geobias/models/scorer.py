@@ -251,6 +251,8 @@ class Classifier(Scorer):
         The loaded language model, if a prompt makes a classifier of it.
     is_prompted
         Whether it takes the labels that the user names (--labels).
+    tokenizer
+        The tokenizer of transformers that splits its texts. None if it has none, or if it is unknown.
     notes
         What a reader of the results must know about its answers.
     """
@@ -258,6 +260,7 @@ class Classifier(Scorer):
     name: str
     labels: Sequence[str]
     multi_label: bool = False
+    tokenizer: Any = None
     base: str | None = None
     has_local_card: bool = False
     lm: AnyLanguageModel | None = None

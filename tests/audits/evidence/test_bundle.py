@@ -92,7 +92,7 @@ def test_the_runs_hold_texts_and_the_bundle_holds_none(runs: dict[str, Path], tm
         assert f"  runs/{name}.parquet\n" in withheld
     for name, run in runs.items():
         assert (
-            f"<title>How {json.loads((run / 'results.json').read_text())['models'][0]['name']}"
+            f"<title>Audit of {json.loads((run / 'results.json').read_text())['models'][0]['name']}"
             in files[f"runs/{name}/report.html"].decode()
         )
         tables = {path.name for path in (run / "tables").iterdir()} - {"cases.csv"}  # it has the texts of scenarios

@@ -279,6 +279,14 @@ def test_a_key_that_comes_back_as_an_answer_is_not_passed_on(monkeypatch: pytest
         assert KEY not in "".join(traceback.format_exception(error.value))
 
 
+@pytest.mark.parametrize("key", ["x", "fox", "text", "choices"])
+def test_a_key_that_is_no_secret_changes_no_answer(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served() as toy:
+        answer = Endpoint(toy.url, "toy").ask(said("A fox"))
+        monkeypatch.setenv(KEY_VARIABLE, key)
+        assert Endpoint(toy.url, "toy", retries=0).ask(said("A fox")) == answer
+
+
 @pytest.mark.parametrize(
     ("url", "warns"),
     [

@@ -242,7 +242,7 @@ def test_a_bundled_classifier_becomes_a_folder_that_needs_no_other(tmp_path: Pat
     after = geobias.load_classifier(str(folder), device="cpu")
     text = "@someone What a LOVELY day, Zoë! https://example.org"
     assert after.labels == before.labels
-    assert after.tokenizer(text)["input_ids"] == before.tokenizer(text)["input_ids"]  # type: ignore[attr-defined]
+    assert after.tokenizer(text)["input_ids"] == before.tokenizer(text)["input_ids"]
     assert not {"tokenizer_folder", "../"} & set((folder / "config.json").read_text().split('"'))
     assert after.base == before.base
 

@@ -70,6 +70,10 @@ class _Writer:
                 "least 30.",
                 "Nothing can be said about recall.",
             )
+        if not self.entry.recall.value:
+            return self._overall(
+                None, f"{self.name} finds no name of any country, so recall cannot be compared.", "It may find others."
+            )
         start = f"{self.name} finds {_percent(self.entry.recall)} of names"
         first = self.marked[0] if self.marked else self.ranked[0]
         evidence = grade_evidence(first.recall.against_mean.p_adjusted)
