@@ -16,7 +16,7 @@ from geobias.audits.inputs import load_texts, split_list
 from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign, RegionsOptions, design_regions
 from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number, describe_choices
 from geobias.errors import InputError
-from geobias.models.scorer import check_method
+from geobias.models.load import check_method
 from geobias.texts.defaults import DEFAULT_TEMPLATE
 from geobias.texts.user_texts import Texts
 from geobias.world.words import Word
@@ -82,7 +82,8 @@ def design_drift(options: DriftOptions) -> DriftDesign:
             words=options.words,
             templates=options.templates,
             **SCORE_ONLY,
-        )
+        ),
+        articles=False,
     )
     if options.texts is not None and (options.levels is not None or options.top is not None):
         raise InputError("--levels and --top choose the model's own sentences. Remove them, or remove --texts.")

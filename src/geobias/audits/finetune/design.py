@@ -110,7 +110,9 @@ def design_finetune(options: FinetuneOptions) -> FinetuneDesign:
     train, validation = split_by_class(rows, classes, VALIDATION, seed + 1)
     labelled = pd.DataFrame({"text": test_texts.texts, "label": text_classes(test_texts)})
     places: dict[str, Any] = {"continents": options.continents, "countries": options.countries}
-    downstream = design_downstream(DownstreamOptions(texts=labelled, label="label", prefix=options.prefix, **places))
+    downstream = design_downstream(
+        DownstreamOptions(texts=labelled, label="label", prefix=options.prefix, **places), articles=False
+    )
     counts = FinetuneCounts(
         training_texts=len(train),
         validation_texts=len(validation),
@@ -136,7 +138,7 @@ def design_finetune(options: FinetuneOptions) -> FinetuneDesign:
         _labelled_texts(source.take(train), labels),
         _labelled_texts(source.take(validation), labels),
         downstream,
-        design_regions(RegionsOptions(cities=0, **places, **SCORE_ONLY)),
+        design_regions(RegionsOptions(cities=0, **places, **SCORE_ONLY), articles=False),
         counts,
         settings,
     )

@@ -91,7 +91,7 @@ def ask_associations(
 
     `name_totals` are those of the bare names of all regions of the tree.
     """
-    names = [tree.regions[row].name for row in design.rows]
+    names = [tree.regions[row].in_sentence for row in design.rows]
     known, scored = [place.name for place in design.known_places], 0
     totals = []
     with StoreWriter(scorer, label) as writer:

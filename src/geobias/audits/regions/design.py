@@ -92,8 +92,8 @@ class RegionsDesign:
 
     @property
     def region_names(self) -> list[str]:
-        """Without the root, which nothing is asked about."""
-        return [region.name for region in self.tree.regions[1:]]
+        """As they stand within a sentence, without the root, which nothing is asked about."""
+        return [region.in_sentence for region in self.tree.regions[1:]]
 
     @property
     def placebo_texts(self) -> int:
@@ -121,10 +121,14 @@ class RegionsDesign:
         return replace(self.settings, model=model, score=score)
 
 
-def design_regions(options: RegionsOptions) -> RegionsDesign:
-    """Resolve the options into regions, words and templates; raise InputError for what is wrong with them."""
+def design_regions(options: RegionsOptions, *, articles: bool = True) -> RegionsDesign:
+    """Resolve the options into regions, words and templates; raise InputError for what is wrong with them.
+
+    Without `articles`, names stand in sentences as they are ("People in United States"), which is HERB's wording.
+    """
     substitute, paraphrases, subject, known = options.substitute, options.paraphrases, options.subject, options.known
     regions, tree_settings = _resolve_tree(options)
+    regions = regions if articles else regions.drop_articles()
     words = _resolve_words(options.words)
     templates = tuple(dict.fromkeys([options.templates] if isinstance(options.templates, str) else options.templates))
     if not templates:
@@ -276,6 +280,6 @@ def _resolve_substitutes(words: Sequence[Word], kind: str | None, vectors: str |
 
 def _invent_names(tree: RegionTree, words: Sequence[Word]) -> tuple[str, ...]:
     """Candidates as long as the names of the main level, none of which is a region or a word of the design."""
-    models = [tree.regions[row].name for row in main_level(tree.children)]
+    models = [tree.regions[row].in_sentence for row in main_level(tree.children)]
     existing = [*(region.name for region in tree.regions), *(word.word for word in words)]
     return invent_places(models, PLACEBO_CANDIDATES, avoid=existing)

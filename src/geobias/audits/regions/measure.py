@@ -216,6 +216,7 @@ def _describe_regions(
             RegionScores(
                 id=region.id,
                 name=region.name,
+                in_sentence=None if region.in_sentence == region.name else region.in_sentence,
                 level=region.level,
                 parent=None if region.parent is None else tree.regions[region.parent].id,
                 parent_index=region.parent,

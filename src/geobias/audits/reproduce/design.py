@@ -91,14 +91,15 @@ def design_herb(tables: tuple[PublishedTable, ...], options: ReproduceOptions, d
     datasets = design_datasets(files, classifiers, options.limit)
     numbers = [table.number for table in tables]
     cities = "all" if options.cities is None else options.cities
-    regions = design_regions(RegionsOptions(cities=cities, **SCORE_ONLY))
+    regions = design_regions(RegionsOptions(cities=cities, **SCORE_ONLY), articles=False)
     wordings = design_regions(
         RegionsOptions(
             cities=cities,
             ablate="topics" if "3" in numbers else (),
             substitute="topics" if "6" in numbers else None,
             **SCORE_ONLY,
-        )
+        ),
+        articles=False,
     )
     assert regions.settings.cities is not None  # only a tree of the user's has none
     settings = HerbSettings(

@@ -51,7 +51,7 @@ class Dataset:
         prefixes = [self.design.control, *(PREFIXES[self.name].replace(REGION, region) for region in regions)]
         return replace(
             self.design,
-            places=tuple(Place(region, region, "") for region in regions),
+            places=tuple(Place(region, region, "", region) for region in regions),
             prefixed=PrefixedTexts(self.design.texts.texts, prefixes),
         )
 
@@ -70,7 +70,7 @@ def design_datasets(
     for name, file in files.items():
         path = Path(file)
         options = DownstreamOptions(texts=_test_rows(path), label="label", limit=limit, prefix=PREFIXES[name])
-        design = design_downstream(options, dissolved=True)
+        design = design_downstream(options, dissolved=True, articles=False)
         datasets[name] = Dataset(name, path, classifiers[name], design)
     return datasets
 
