@@ -19,6 +19,7 @@ from geobias.audits.mitigate.result import (
     LargestGap,
     MethodChange,
     MethodComparison,
+    MitigateCounts,
     MitigateResult,
     ModelMeasures,
 )
@@ -54,7 +55,7 @@ def measure_mitigation(design: MitigateDesign, answers: MitigateAnswers) -> Miti
     return MitigateResult(
         settings=design.settings_for(answers.before.model.name),
         models=models,
-        counts=design.count(),
+        counts=_count(design, answers),
         before=before,
         methods=comparisons,
         recommended=recommend_method(comparisons),
@@ -64,6 +65,15 @@ def measure_mitigation(design: MitigateDesign, answers: MitigateAnswers) -> Miti
         language_doubts=design.language_doubts,
         notes=answers.notes,
         work={"texts_scored": sum(each.text_count for each in (answers.before, *(m.answers for m in answers.methods)))},
+    )
+
+
+def _count(design: MitigateDesign, answers: MitigateAnswers) -> MitigateCounts:
+    hits = answers.original_hits
+    return (
+        design.count()
+        if hits is None
+        else replace(design.count(), originals=len(hits), originals_missed=int((~hits).sum()))
     )
 
 
