@@ -19,5 +19,5 @@ def add_findings(result: NamesResult, findings: Sequence[Finding]) -> list[Findi
     """The findings of countries with these: details after details, cautions before other cautions."""
     told, scripts = add_script_findings(result, add_gender_findings(result, findings))
     answers = [finding for finding in told if finding.role != "caution"]
-    cautions = [*scripts, *list_name_cautions(result), *list_few_text_cautions(result, answers)]
-    return [*answers, *cautions, *with_role(findings, "caution")]
+    artefacts = [*scripts, *list_name_cautions(result), *with_role(findings, "caution")]
+    return [*answers, *artefacts, *list_few_text_cautions(result, answers)]
