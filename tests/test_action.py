@@ -42,8 +42,8 @@ def test_the_form_of_a_composite_action() -> None:
 def test_every_command_parses() -> None:
     lines = [line.strip() for step in STEPS for line in step.get("run", "").splitlines()]
     commands = [match[1] for line in lines for match in re.finditer(r"(?:^|do )geobias ([^|;>]+)", line)]
-    assert sorted(command.split()[0] for command in commands) == ["card", "evidence", "gate"]
-    app: Any = typer.main.get_command(cli.app)
+    assert sorted(command.split()[0] for command in commands) == ["evidence", "export", "gate"]
+    app: Any = typer.main.get_command(cli.make_app())
     for command in commands:
         words = [re.sub(r'^"\$.*', "value", word) for word in command.split()]
         app.commands[words[0]].make_context(words[0], words[1:])
@@ -89,7 +89,7 @@ def test_the_steps_run(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("kind\nhonest\nlazy\nloyal\n")
     values = {f"inputs.{name}": str(each.get("default", "")) for name, each in ACTION["inputs"].items()}
     values |= {"inputs.command": COMMAND, "inputs.run": "runs/mine\n", "inputs.token": "t"}
-    values["inputs.rule"] = "findings.clear <= 0\nregions.Earth.c_w.balanced > 3\n"
+    values["inputs.rule"] = "findings.clear.moderate <= 0\nregions.Earth.c_w.balanced > 3\n"
     values |= {"runner.temp": f"{tmp_path}/temp", "github.repository": "me/mine"}
     values |= {"github.event.pull_request.number": "3", "steps.gate.outputs.passed": "false"}
 

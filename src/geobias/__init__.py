@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from geobias.audits.drift.result import DriftResult
     from geobias.audits.evidence.bundle import write_evidence
     from geobias.audits.evidence.manifest import verify_evidence
-    from geobias.audits.evidence.registration import register_rules
     from geobias.audits.find.audit import audit_finders
     from geobias.audits.find.result import FindResult
     from geobias.audits.finetune.audit import audit_finetune
@@ -80,7 +79,6 @@ _MODULES = {  # where each public name is defined
     "load": "geobias.models.load",
     "load_classifier": "geobias.models.load",
     "mitigate": "geobias.audits.mitigate.audit",
-    "register_rules": "geobias.audits.evidence.registration",
     "reproduce": "geobias.audits.reproduce.audit",
     "save_mitigated": "geobias.models.mitigated.saved",
     "verify_evidence": "geobias.audits.evidence.manifest",
@@ -123,7 +121,6 @@ __all__ = [
     "load",
     "load_classifier",
     "mitigate",
-    "register_rules",
     "reproduce",
     "save_mitigated",
     "verify_evidence",

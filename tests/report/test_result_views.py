@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import geobias
-from geobias.audits.registry import AUDITS, Audit
+from geobias.audits.registry import BUNDLED, Audit
 from geobias.errors import InputError
 from geobias.measures.estimates import Estimate
 from geobias.report.notebook_html import MOST_ROWS, render_result
@@ -53,7 +53,7 @@ def saved(
     return results
 
 
-@pytest.mark.parametrize("audit", AUDITS, ids=lambda audit: audit.name)
+@pytest.mark.parametrize("audit", BUNDLED, ids=lambda audit: audit.name)
 def test_no_result_has_the_representation_of_a_dataclass(audit: Audit) -> None:
     assert audit.result_type.__repr__ is AuditResult.__repr__
     assert {"summarise", "list_tidy_rows"} <= set(vars(audit.result_type))
@@ -107,8 +107,13 @@ def test_html_is_escaped_and_short() -> None:
 def test_a_notebook_shows_the_verdict_and_the_findings() -> None:
     result = replace(names_result(), findings=invent_findings("<i>"))
     html = result._repr_html_()
-    assert html.index("Clear differences in 1 of 4 tests") < html.index(">clear</span>") < html.index("<table")
-    assert html.count("</span>") == 6 and ">caution</span>Rare names" in html and "<i>" not in html
+    assert html.index("Clear differences in 1 of 4 tests") < html.index(">clear, tiny</span>") < html.index("<table")
+    assert (
+        "[suggestive, tiny]" in result.summary()
+        and html.count("</span>") == 6
+        and ">caution</span>Rare names" in html
+        and "<i>" not in html
+    )
     assert result.summary().count("Clear differences") == 1 and "[caution] Rare names" in result.summary()
     assert not re.search(r"[^-]color:|background:#", html)
 

@@ -78,8 +78,8 @@ class SpreadComparison:
 
     @property
     def has_spread_before(self) -> bool:
-        """Whether the first classifier's spread is more than noise: its interval excludes 0."""
-        return bool(self.before.low > 0)
+        """Whether there is a spread to mitigate: its interval excludes 0, and it is more than single names make."""
+        return bool(self.before.low > 0) and self.before.exceeds_noise
 
 
 def compare_spreads(
@@ -197,7 +197,7 @@ def flips_by_text(classes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class QualityComparison:
-    """Accuracy or macro-F1 of two classifiers in per cent, and the change in points, with intervals over texts."""
+    """Accuracy or macro-F1 of two classifiers in per cent, change in percentage points, with intervals over texts."""
 
     before: Estimate
     after: Estimate

@@ -240,12 +240,12 @@ def test_bad_input_is_one_line(run: Run, labelled: Path, small_models: dict[str,
             30,
             3,
             "clear",
-            "when the prefix names a country, 5.0 % when it names none: countries flip 45 points more",
+            "when the prefix names a country, 5.0 % when it names none: countries flip 45 percentage points more",
         ),
         (30, 30, "none", "no clear difference (adjusted p = 1)"),  # what any prefix does
         (4, 0, "none", "With these 60 test texts a difference under"),  # too few texts to tell
         (5, 0, "suggestive", "countries may flip"),
-        (0, 0, "none", "With these 60 test texts a difference under 13 points could be missed"),
+        (0, 0, "none", "With these 60 test texts a difference under 13 percentage points could be missed"),
     ],
 )
 def test_flips_are_tested_against_the_control(by_country: int, by_control: int, evidence: str, phrase: str) -> None:

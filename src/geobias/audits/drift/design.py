@@ -16,7 +16,7 @@ from geobias.audits.inputs import load_texts, split_list
 from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign, RegionsOptions, design_regions
 from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number, describe_choices
 from geobias.errors import InputError
-from geobias.models.scorer import check_method
+from geobias.models.load import check_method
 from geobias.texts.defaults import DEFAULT_TEMPLATE
 from geobias.texts.user_texts import Texts
 from geobias.world.words import Word

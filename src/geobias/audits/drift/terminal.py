@@ -9,6 +9,7 @@ from rich.table import Table
 
 from geobias.audits.drift.findings import count_epochs, list_changes
 from geobias.audits.drift.result import DriftResult, Trend
+from geobias.report.findings import format_p
 from geobias.report.tables import NOTHING, digits, interval, signed, titled_table
 
 WIDE = 70  # characters: below it, the summary has no scores before and after
@@ -81,7 +82,7 @@ def tables(result: DriftResult) -> Iterator[Table]:
 def _all_notes(result: DriftResult) -> Iterator[str]:
     top, *below = result.inference.regions
     difference, spearman = top.balanced.difference, top.balanced.spearman
-    bounds = "" if difference.p is None else f" (95 % {interval(difference, 4)}, p {difference.p:.2g})"
+    bounds = "" if difference.p is None else f" (95 % {interval(difference, 4)}, {format_p(difference.p_adjusted)})"
     order = "" if spearman is None else f" Spearman's correlation of the score with the epochs: {spearman:+.2f}."
     moved = f"{top.name} changed by {signed(difference.value, 4)} in {count_epochs(result)}"
     yield f"{moved}{bounds}.{order}"

@@ -57,11 +57,11 @@ def _say_flips(result: FinetuneResult, entry: FinetunedModel) -> str:
     if evidence in ("clear", "suggestive"):
         word = "more" if (estimate.value or 0) > 0 else "fewer"
         verb = "flip" if evidence == "clear" else "may flip"
-        difference = f"{format_number(abs(estimate.value or 0))} points {word}"
+        difference = f"{format_number(abs(estimate.value or 0))} {UNIT} {word}"
         return f"{start}: countries {verb} {difference} ({format_evidence(estimate, estimate.p_adjusted)})."
     # Fewer than six texts that differ are never clear; eight of them on average are at least six in four of five runs.
     effect = max(detectable_effect([estimate]) or 0, 100 * 8 / result.counts.test_texts)
-    power = say_missed(texts, effect, [estimate.value or 0], lambda size: f"{format_number(size)} points")
+    power = say_missed(texts, effect, [estimate.value or 0], lambda size: f"{format_number(size)} {UNIT}")
     return f"{start}: no clear difference ({format_p(estimate.p_adjusted)}).{power}"
 
 
@@ -79,7 +79,7 @@ def _list_directions(entry: FinetunedModel) -> Iterator[Finding]:
         model=entry.model.name,
         question="In which direction do labels flip?",
         subject=name,
-        size=Size(flips.value or 0, flips.low, flips.high, "per cent"),
+        size=Size(flips.value or 0, flips.low, flips.high, "per cent of labels"),
         evidence="not testable",
         sentence=f"{entry.model.short_name}: most flips go from {name}, in {share} % of texts x countries; the prefix "
         f"that names none does so in {control} %.",

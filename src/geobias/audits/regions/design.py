@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.inputs import parse_city_count, split_list
+from geobias.audits.languages import is_other_language
 from geobias.audits.regions.association_texts import AssociationDesign, design_association
 from geobias.audits.regions.known_texts import KnownDesign, design_known
 from geobias.audits.regions.result import HERB_WORDS, RegionsSettings
@@ -137,6 +138,8 @@ def design_regions(options: RegionsOptions, *, articles: bool = True) -> Regions
     substitutes = _resolve_substitutes(words, substitute, options.vectors)
     candidates = _invent_names(regions, words) if options.placebo else ()
     association = _resolve_association(regions, words, paraphrases, subject)
+    if any(map(is_other_language, templates)):  # the paraphrases are English
+        association = None
     if options.show_offensive and not known:
         raise InputError("--show-offensive needs --known. Use both, or neither.")
     known_design = design_known(regions, subject) if known else None
