@@ -71,7 +71,7 @@ docs-check: .venv/installed  ## build the site; fail on any warning, such as a b
 	$(BUILD_SITE)
 
 schema: .venv/installed  ## write docs/schema/results.schema.json from the result classes
-	$(BIN)/geobias schema > docs/schema/results.schema.json
+	$(BIN)/geobias explain schema > docs/schema/results.schema.json
 
 hashes: .venv/installed  ## write requirements-container.txt: exact versions with hashes, for the container and the release
 	$(BIN)/python recipes/hash_requirements.py

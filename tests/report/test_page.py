@@ -182,7 +182,7 @@ def test_what_is_no_run_and_no_page_is_refused(run: Run, runs: Path) -> None:
         (("report", runs), "results.json was changed after the run"),
         (("report", "nowhere"), "nowhere has no finished run"),
         (("report", runs / "names", "--out", "folder"), "--out must be an HTML file, such as folder/report.html"),
-        (("open", "nowhere"), "nowhere has no finished run"),
+        (("report", "nowhere", "--open"), "nowhere has no finished run"),
     ):
         code, _, err = run(*given)
         assert code == 2 and said in " ".join(err.split()), given
@@ -196,8 +196,8 @@ def test_open(run: Run, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return True
 
     monkeypatch.setattr(webbrowser, "open", starts)
-    assert run("open", runs)[:2] == (0, f"Opened {runs}/report.html\n")
+    assert run("report", runs, "--open")[:2] == (0, f"Opened {runs}/report.html\n")
     assert opened == [(runs / "report.html").resolve().as_uri()]
     monkeypatch.setattr(webbrowser, "open", lambda url: False)
-    code, _, err = run("open", runs)
+    code, _, err = run("report", runs, "--open")
     assert code == 2 and "Cannot start a browser" in " ".join(err.split())

@@ -119,9 +119,9 @@ def card(run: Run, *, out: str | Path | None = None, format: str = "markdown", b
     >>> print(geobias.card("runs/names"))  # doctest: +SKIP
     """
     if format not in CARD_FORMATS:
-        raise InputError(f"Unknown --format {format!r}. {describe_choices(format, CARD_FORMATS)}")
+        raise InputError(f"Unknown format {format!r}. {describe_choices(format, CARD_FORMATS)}")
     if benchmark is not None and format != "eval-results":
-        raise InputError("--benchmark needs --format eval-results. Use both, or neither.")
+        raise InputError("--benchmark needs --to eval-results. Use both, or neither.")
     runs = read_runs(find_run_folder(run), audits_with("gate_and_card", "card_rows"))
     if format == "model-index":
         text = render_model_index(runs)

@@ -52,9 +52,7 @@ def render_eval_results(runs: Sequence[FinishedRun[Any]], benchmark: str | None)
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     if benchmark is None:
-        raise InputError(
-            "--format eval-results needs --benchmark OWNER/NAME: the dataset on the Hub that lists the tasks."
-        )
+        raise InputError("--to eval-results needs --benchmark OWNER/NAME: the dataset on the Hub that lists the tasks.")
     if not REPOSITORY.fullmatch(benchmark):
         raise InputError(f"--benchmark must be the id of a dataset, OWNER/NAME, not {benchmark!r}.")
     numbers = list(_list_model_numbers(runs))
@@ -92,5 +90,5 @@ def _describe_interval(run: FinishedRun[Any], number: RunNumber) -> str:
 def _list_model_numbers(runs: Sequence[FinishedRun[Any]]) -> list[tuple[FinishedRun[Any], RunNumber]]:
     numbers = [(run, number) for run in runs for number in list_summary_numbers(run.result) if number.model]
     if not numbers:
-        raise InputError("The run has no number that sums up one model. Use --format markdown.")
+        raise InputError("The run has no number that sums up one model. Use the card in Markdown.")
     return numbers

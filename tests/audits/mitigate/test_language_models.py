@@ -55,7 +55,7 @@ def test_a_language_model_is_audited_before_and_after(
     page = (tmp_path / "fixed/report.html").read_text(encoding="utf-8")
     assert "Bias against quality" in page and "held-out words" in page
     assert run("gate", "fixed", "--rule", "mitigate.align:1.words.ratio > 0")[0] == 0
-    assert "Capitals known, change in percentage points" in run("card", "fixed")[1]
+    assert "Capitals known, change in percentage points" in run("export", "fixed")[1]
 
 
 def test_words_regions_and_templates_are_split() -> None:

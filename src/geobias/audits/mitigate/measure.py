@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.find.design import FindDesign, FindOptions
 from geobias.audits.find.measure_shares import RenamedShares
 from geobias.audits.finetune.measure import share_interval
@@ -58,6 +59,9 @@ def measure_mitigation(design: MitigateDesign, answers: MitigateAnswers) -> Miti
         before=before,
         methods=comparisons,
         recommended=recommend_method(comparisons),
+        constant_answers=list_constant_answers(
+            {answers.before.model.name: (answers.before.original, answers.before.renamed)}
+        ),
         language_doubts=design.language_doubts,
         notes=answers.notes,
         work={"texts_scored": sum(each.text_count for each in (answers.before, *(m.answers for m in answers.methods)))},
