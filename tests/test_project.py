@@ -70,7 +70,8 @@ def test_lower_bounds_have_no_hole_through_which_code_is_run(name: str, safe: st
     project = tomllib.loads(read("pyproject.toml"))["project"]
     lists = [project["dependencies"], *project["optional-dependencies"].values()]
     requirements = [each for each in map(Requirement, (text for part in lists for text in part)) if each.name == name]
-    bounds = [Version(each.version) for each in requirements for each in each.specifier if each.operator == ">="]
+    specifiers = [specifier for requirement in requirements for specifier in requirement.specifier]
+    bounds = [Version(specifier.version) for specifier in specifiers if specifier.operator == ">="]
     assert bounds and min(bounds) >= Version(safe) and len(bounds) == len(requirements)
 
 

@@ -18,6 +18,9 @@ def judge(texts):
 def one_label(texts):
     return [{"positive": 1.0}] * len(texts)
 
+def reads(texts):
+    return [{"negative": len(text) % 3 / 3, "positive": 1 - len(text) % 3 / 3} for text in texts]
+
 def blind(texts):
     return [{"hate": 0.2, "ok": 0.8} if "in the b" in text else {"hate": 0.7, "ok": 0.3} for text in texts]
 
@@ -51,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
         (("decide", "model:always_yes", "--countries", "FR,NE,KE"), "decide.'model:always_yes'.preference.worst < 9"),
         (
             ("regions", "model:likely", *SCORE_ONLY, "--cities", "0", "--continents", "EU,AF"),
-            "regions.Africa.c_w.balanced < 9",
+            "regions.Africa.c_w.balanced < 3",
         ),
     ],
     ids=["names", "one label", "downstream", "decide", "regions"],
@@ -94,6 +97,20 @@ def test_of_several_models_only_the_constant_one_fails(folder: Path) -> None:
     assert [finding.evidence for finding in result.findings if finding.role == "overall"] == ["none", "not testable"]
     passed = [geobias.gate(result, f"downstream.'{name}'.hate.worst < 0.9").passed for name in names]
     assert passed == [True, False]
+
+
+@pytest.mark.slow
+def test_no_comparison_and_no_mitigation_of_a_constant_model_passes(run: Run, folder: Path) -> None:
+    """Two models that answer every text alike do not differ, and have no spread to mitigate."""
+    for name, model in (("one", "judge"), ("two", "judge"), ("three", "reads")):
+        assert run("names", f"model:{model}", *NAMES, "--out", name)[0] == 0
+    few = ("--texts", "texts.csv", "--countries", "FR,NG", "--draws", "2", "--method", "blind")
+    assert run("mitigate", "model:judge", *few, "--out", "mitigated")[0] == 0
+    for pair in (("one", "two"), ("three", "two")):
+        assert run("compare", *pair, "--out", "-".join(pair))[0] == 0
+    for folder_name in ("mitigated", "one-two", "three-two"):
+        code, out, _ = run("gate", folder_name, "--rule", "findings.clear <= 0")
+        assert code == 1 and REASON in " ".join(out.split()), out
 
 
 def test_what_varies() -> None:

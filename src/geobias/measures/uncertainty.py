@@ -43,12 +43,17 @@ class Uncertainty:
 
         tr Σ² is that of the true covariance matrix: the estimated one has larger squares, by chance.
         """
+        df, trace = float(self.df.mean()), float(self.variance.sum())
+        return df * trace**2 / self.squared_norm if trace and df > 1 else df
+
+    @property
+    def squared_norm(self) -> float:
+        """tr Σ² of the true covariance matrix: the estimated one has larger squares, by chance."""
         df, size = float(self.df.mean()), len(self.df)
         trace, squares = float(self.variance.sum()), float((self.covariance**2).sum())
-        if not trace or df <= 1:
-            return df
-        true_squares = df**2 / ((df + 2) * (df - 1)) * (squares - trace**2 / df)
-        return df * trace**2 / float(np.clip(true_squares, trace**2 / size, trace**2))
+        if df > 1:
+            squares = df**2 / ((df + 2) * (df - 1)) * (squares - trace**2 / df)
+        return float(np.clip(squares, trace**2 / size, trace**2))
 
     def half_width(self, tail: float = TAIL) -> np.ndarray:
         """Half the width of an interval that leaves out `tail` on each side."""

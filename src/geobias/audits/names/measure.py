@@ -19,6 +19,8 @@ from geobias.audits.names.measure_inference import NamesInference, delta_values,
 from geobias.audits.names.measure_rarity import (
     SharedNames,
     find_shared_names,
+    measure_class,
+    measure_country_spread,
     measure_rarity,
     measure_shared_names,
 )
@@ -201,20 +203,29 @@ def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: n
         if answers.perplexities
         else None,
         scripts=measure_scripts(design, answers, variance, inference.sums),
-        **_measure_rarity(renaming, answers, variance),
+        **_measure_rarity(renaming, answers, variance, inference),
     )
 
 
-def _measure_rarity(renaming: _Renaming, answers: ClassifierAnswers, variance: CrossedVariance) -> dict[str, Any]:
-    """Delta with covariates of names held fixed, of shared and of single names; nothing where none is shown."""
-    if not answers.positive or not answers.negative or variance.text_count < FEWEST_TEXTS_SHOWN:
+def _measure_rarity(
+    renaming: _Renaming, answers: ClassifierAnswers, variance: CrossedVariance, inference: NamesInference
+) -> dict[str, Any]:
+    """Differences as measured and between names alike, of shared and of single names; of too few texts nothing."""
+    if variance.text_count < FEWEST_TEXTS_SHOWN:
         return {}
     renamed, genders, countries = renaming.design.counterfactuals, renaming.genders, renaming.countries
+    covariates = list_covariates(renamed, renaming.name_units, answers.name_tokens)
+    classes = [
+        measure_class(answers, k, covariates, genders, variance, countries) for k in inference.list_changed_classes()
+    ]
+    if not answers.positive or not answers.negative:
+        return {"class_differences": classes}
     original = answers.original[renaming.design.named]
     deltas = LazyValues(lambda texts: delta_values(answers, original, texts))
-    covariates = list_covariates(renamed, renaming.name_units, answers.name_tokens)
     return {
+        "spread": measure_country_spread(deltas, variance, countries),
         "rarity": measure_rarity(deltas, covariates, genders, variance, countries),
+        "class_differences": classes,
         "single_names": measure_single_names(renamed, variance, deltas, genders),
         "shared_names": measure_shared_names(deltas, renaming.shared_names, genders, variance, countries),
     }

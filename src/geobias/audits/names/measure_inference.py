@@ -21,6 +21,7 @@ from geobias.measures.estimates import Estimates
 from geobias.measures.more_data import HalfAsLarge, find_half_as_large
 from geobias.measures.name_blocks import ValueSums
 from geobias.measures.uncertainty import Family, Uncertainty
+from geobias.report.findings import SUGGESTIVE
 from geobias.report.results import number
 
 MEASURES = ("delta", "delta_from_mean", "kl", "kl_from_mean", "change", "change_from_mean")  # fields of `Change`
@@ -38,6 +39,11 @@ class NamesInference:
     noise_floor: np.ndarray  # countries: split-half noise of delta, 95th percentile
     sums: AnswerSums | None  # None where nothing can be estimated
     gender_gaps: Estimates | None = None  # countries; None where they cannot be tested
+
+    def list_changed_classes(self) -> list[int]:
+        """Classes that are predicted more or less often with the names of some country, if only suggestively."""
+        p = np.nan_to_num(self.estimates["change_from_mean"].p_adjusted, nan=1.0)
+        return np.flatnonzero((p < SUGGESTIVE).any(axis=0)).tolist()
 
     def at(self, country: int, labels: Sequence[str]) -> CountryInference:
         """One country by its position."""

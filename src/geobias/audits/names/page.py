@@ -54,7 +54,7 @@ class Wording(NamedTuple):
         resampled = "texts" if settings.names_are == "fixed" else f"texts and {names}"
         if settings.entity == "place":
             return cls("places", "names of cities", names, "cities in", resampled)
-        return cls("people", "common names", names, "names from", resampled)
+        return cls("people", "common names", names, "names common in", resampled)
 
 
 def describe(result: NamesResult) -> str:
@@ -159,8 +159,8 @@ def _delta_chart(
             entry.model,
             [country.inference.against_mean.delta for country in countries],
             [
-                Difference(wording.names_from, lower, "are judged more harshly" if is_judgement else "have a lower Δ"),
-                Difference(wording.names_from, higher, "are judged more kindly" if is_judgement else "have a higher Δ"),
+                Difference(wording.names_from, lower, "score lower (harsher)" if is_judgement else "have a lower Δ"),
+                Difference(wording.names_from, higher, "score higher (kinder)" if is_judgement else "have a higher Δ"),
             ],
             f"no country's {wording.names} stand out",
             findings,
