@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import geobias
-from geobias.audits.reproduce.findings import count_agreement
+from geobias.audits.reproduce.findings import count_agreement, list_findings
 from geobias.audits.reproduce.published import build_table, read_published
 
 
@@ -32,3 +34,14 @@ def test_the_last_printed_digit_is_tolerated_and_two_forms_count_once() -> None:
 def test_the_summary_counts_its_tables(table: str | list[str], start: str) -> None:
     summary = geobias.reproduce("herb", table=table, progress=False).summary()
     assert summary.startswith(f"ReproduceResult: {start} the paper 'herb'\n")
+
+
+def test_what_was_not_measured_is_said_only_where_something_was_not() -> None:
+    result = geobias.reproduce("herb", table="5", progress=False)  # of people: no model is needed
+    table = read_published("herb", "4-overall")
+    for missing in (0, 1):
+        measured = table.values.copy()
+        measured[0, :missing] = np.nan
+        (finding, *_) = list_findings(replace(result, tables=[build_table(table, measured)]))
+        end = f"1 of {table.values.size} numbers in 1 table were not measured." if missing else "published ones."
+        assert finding.sentence.endswith(end)

@@ -56,9 +56,8 @@ def _answer(result: ReproduceResult) -> Finding:
     if measured:
         verb, tolerance = "is" if reproduced == 1 else "are", f"{100 * TOLERANCE:.0f} %"
         counts = f"{reproduced:,} of {measured:,} measured numbers {verb} within {tolerance} of the published ones"
-        sentence = (
-            f"{paper}: {counts}. {published - measured:,} of {published:,} numbers in {tables} were not measured."
-        )
+        missing = f"{published - measured:,} of {published:,} numbers in {tables} were not measured."
+        sentence = f"{paper}: {counts}.{f' {missing}' if published > measured else ''}"
     else:
         sentence = f"{paper}: none of {published:,} published numbers in {tables} was measured."
     return Finding(
