@@ -20,8 +20,8 @@ from statistics import median
 
 from scipy import stats
 
+from geobias.audits.regions.association_answer import answer_association
 from geobias.audits.regions.association_findings import (
-    answer_association,
     list_association_cautions,
     list_association_details,
 )
