@@ -82,15 +82,25 @@ class Family:
     """Estimates that are tested together: max-T over all of them (Westfall and Young 1993).
 
     The values of each measure come with their uncertainty; measures are taken as independent of each other, which is
-    conservative. NaN values take no part.
+    conservative. NaN values take no part. `are_complements`: the measures are shares that sum to 1, one test in two
+    wordings, of which the first that is known counts.
     """
 
-    def __init__(self, values: Sequence[np.ndarray], uncertainties: Sequence[Uncertainty], *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        values: Sequence[np.ndarray],
+        uncertainties: Sequence[Uncertainty],
+        *,
+        are_complements: bool = False,
+        seed: int = 0,
+    ) -> None:
         self.values, self.uncertainties = values, uncertainties
         rng = np.random.default_rng(seed)
         self.size, self._largest = 0, np.zeros(RESAMPLES)
         for value, uncertainty in zip(values, uncertainties, strict=True):
             takes_part = ~np.isnan(value)
+            if are_complements and self.size:
+                break
             if uncertainty.is_known and takes_part.any():
                 deviations = np.abs(uncertainty.draw(rng, RESAMPLES)[:, takes_part])
                 self._largest = np.maximum(self._largest, deviations.max(axis=1))

@@ -13,8 +13,11 @@ import geobias
 from geobias.audits.mitigate import language_study
 from geobias.audits.mitigate.design import MitigateOptions
 from geobias.audits.mitigate.findings import list_findings
-from geobias.audits.mitigate.language_measure import adjust_language_methods, recommend_language_method
-from geobias.audits.mitigate.language_study import design_language_mitigation
+from geobias.audits.mitigate.language_study import (
+    adjust_language_methods,
+    design_language_mitigation,
+    recommend_language_method,
+)
 from geobias.audits.mitigate.methods import parse_methods
 from geobias.audits.mitigate.result import LanguageModelComparison, LanguageModelMeasures, MitigateResult
 from geobias.audits.pages import read_run

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from geobias import options
 from geobias.options import INPUT, option
-from geobias.texts.defaults import DEFAULT_PREFIX
 
 
 def downstream(
@@ -25,9 +24,13 @@ def downstream(
     cities: Annotated[
         str | None, option(INPUT, "With --regions cities: each country's N largest cities, or 'all' (default: 1).")
     ] = None,
-    prefix: options.Prefix = DEFAULT_PREFIX,
+    prefix: Annotated[
+        list[str] | None,
+        option(INPUT, "Sentence to put before texts, with {region}; several: one for each text by turns (default: 3)."),
+    ] = None,
     control: Annotated[
-        str | None, option(INPUT, "Control prefix that names no region (default: --prefix with 'here').")
+        list[str] | None,
+        option(INPUT, "Control that names no region, for each --prefix or for all (default: 3; --prefix with 'here')."),
     ] = None,
     positive: Annotated[
         str | None,
@@ -37,19 +40,13 @@ def downstream(
     labels: options.Labels = None,
     prompt: options.PromptText = None,
     calibrate: options.Calibrate = False,
-    endpoint: options.EndpointUrl = None,
-    model: options.EndpointModel = None,
-    begin: options.Begin = None,
     plan: options.Plan = False,
     allow: options.Allow = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     ray: options.Ray = None,
-    plain: options.Plain = False,
+    server: options.Server = None,
     yes: options.Yes = False,
-    max_calls: options.MaxCalls = None,
-    rate: options.Rate = None,
-    concurrency: options.Concurrency = None,
     out: options.Out = None,
     full: options.Full = False,
     quiet: options.Quiet = False,
@@ -58,19 +55,17 @@ def downstream(
 ) -> None:
     """Measure how naming a country before a text changes a classifier's predictions (HERB).
 
-    Puts "I am from REGION." before every text and compares the predictions with those of a control prefix that names
-    no region, and between regions. The result describes the classifier, not people.
+    Puts "I am from REGION." before every text, in three wordings, and compares the predictions with those of invented
+    places and of controls that name no region, and between regions. The result describes the classifier, not people.
     """
     from geobias.audits.downstream.audit import DownstreamStudy, audit_downstream
     from geobias.audits.downstream.design import DownstreamOptions, design_downstream
     from geobias.audits.inputs import parse_text_files
-    from geobias.audits.served_models import served_by
+    from geobias.audits.served_models import find_served
     from geobias.audits.show_results import View, show_result
     from geobias.audits.study import RunOptions, choose_classifiers, output_folder, parse_options
 
-    served = served_by(
-        endpoint, model, classifiers, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
-    )
+    served = find_served(classifiers, server, yes)
     audited = choose_classifiers(classifiers, served)
     downstream_options = parse_options(
         DownstreamOptions,
@@ -78,6 +73,8 @@ def downstream(
         texts=parse_text_files(texts),
         continents=continents or None,
         countries=countries or None,
+        prefix=prefix or None,
+        control=control or None,
     )
     if plan:
         DownstreamStudy(

@@ -71,8 +71,9 @@ def _doubt_country(result: NamesResult, entry: ClassifierMeasures) -> Iterator[F
     unit = "points" if gap.label is None else "percentage points"
     left = ""
     if country is not None and country.adjusted.value is not None:
-        before, after = shorten(country.unadjusted.value or 0), shorten(country.adjusted.value)
-        left = f" {before} {unit} become {after} between {ALIKE}."
+        before, after = country.unadjusted.value or 0, country.adjusted.value
+        sign = "-" if before * after < 0 and float(shorten(after)) else ""
+        left = f" {shorten(before)} {unit} become {sign}{shorten(after)} between {ALIKE}."
     yield _caution(
         result,
         entry.model.name,

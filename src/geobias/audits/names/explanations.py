@@ -57,15 +57,18 @@ def explain(rarity: RarityAdjustment | None, pairs: Sequence[tuple[str, Estimate
         return None
     if all(country.adjusted.p_adjusted is None for _, country in found):
         return Explanation(f"too few texts react to compare {ALIKE}", False)
-    before = sum(abs(raw.value or 0) for raw, _ in found)
-    after = sum(max(_sign(raw) * (country.adjusted.value or 0), 0) for raw, country in found)
-    if after >= REMAINS * before:
+    before = sum(abs(country.unadjusted.value or 0) for _, country in found)  # classes: in percentage points, too
+    after = [_sign(raw) * (country.adjusted.value or 0) for raw, country in found]  # below 0 on the other side
+    if sum(max(each, 0) for each in after) >= REMAINS * before:
         return Explanation(f"it is not clear between {ALIKE}", False)
-    return Explanation(_name_groups_that_explain(rarity, found), True)
+    groups = _find_groups_that_explain(rarity, found)
+    if sum(max(-each, 0) for each in after) >= REMAINS * before:  # slopes that reach too far explain nothing
+        return Explanation(f"it cannot be told from {listed(groups)}", False)
+    return Explanation(f"{listed(groups)} {'explains' if len(groups) == 1 else 'explain'} it", True)
 
 
-def _name_groups_that_explain(rarity: RarityAdjustment, found: Sequence[tuple[Estimate, CountryRarity]]) -> str:
-    """ "names' length explains it": the groups whose covariates and slopes make up most of what is explained."""
+def _find_groups_that_explain(rarity: RarityAdjustment, found: Sequence[tuple[Estimate, CountryRarity]]) -> list[str]:
+    """The groups whose covariates and slopes make up most of what is explained, in words."""
     parts = dict.fromkeys(GROUPS.values(), 0.0)
     for covariate in rarity.covariates:
         for raw, country in found:
@@ -77,7 +80,7 @@ def _name_groups_that_explain(rarity: RarityAdjustment, found: Sequence[tuple[Es
         named.append(NO_TOKENS if group == GROUPS[LOG_COUNT] and TOKENS in rarity.left_out else GROUP_WORDS[group])
         if sum(parts[each] for each in ranked[: len(named)]) >= LARGEST_SHARE * total:
             break
-    return f"{listed(named)} {'explains' if len(named) == 1 else 'explain'} it"
+    return named
 
 
 def _name_groups(covariates: Iterable[str]) -> list[str]:

@@ -165,12 +165,28 @@ def list_gaps(entry: ClassifierMeasures) -> list[Gap]:
 
 
 def list_class_gaps(entry: ClassifierMeasures) -> list[Gap]:
+    """Those of every class; of two that complement each other, those of the rarer one."""
+    left_out = _find_complement(entry)
     gaps = (
         (country, label, estimate)
         for country in entry.countries
         for label, estimate in country.inference.against_mean.change.items()
+        if label != left_out
     )
     return list(_list_tested(entry, gaps))
+
+
+def _find_complement(entry: ClassifierMeasures) -> str | None:
+    """Of two classes of which each text gets one, that which says nothing more: less tested, or the more frequent."""
+    if len(entry.labels) != 2 or entry.multi_label or entry.threshold is not None:
+        return None
+
+    def rank(label: str) -> tuple[int, int]:
+        estimates = [country.inference.against_mean.change[label] for country in entry.countries]
+        untested = sum(estimate.value is None or estimate.p_adjusted is None for estimate in estimates)
+        return untested, sum(country.after[label] for country in entry.countries)
+
+    return max(entry.labels, key=rank)
 
 
 def _list_tested(
@@ -270,7 +286,7 @@ def rerun(result: NamesResult, entry: ClassifierMeasures, options: str) -> str:
     model = entry.model
     if result.settings.texts.source != BUNDLED_TEXTS and "--texts" not in options:
         options = f"--texts FILE {options}"
-    place = f"--endpoint {model.endpoint} --model {model.name}" if model.endpoint else shlex.quote(model.name)
+    place = shlex.quote(f"{model.endpoint}#{model.name}" if model.endpoint else model.name)
     return f"geobias names {place} {options}"
 
 

@@ -12,6 +12,7 @@ from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.covariates import list_covariates
 from geobias.audits.names.design import NamesDesign
+from geobias.audits.names.few_texts import find_few_texts
 from geobias.audits.names.finder_spans import DOUBTFUL_SUBSET
 from geobias.audits.names.gender_gaps import list_gender_gaps, subtract_genders
 from geobias.audits.names.measure_correlations import measure_correlations
@@ -187,7 +188,8 @@ def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: n
         for country in countries
     ]
     sums_by_gender = {gender: inference.sums for gender, (_, inference) in of_gender.items()}
-    gaps = subtract_genders(designs, sums_by_gender) if answers.positive and answers.negative else None
+    has_delta = bool(answers.positive and answers.negative)
+    gaps = subtract_genders(designs, sums_by_gender) if has_delta else None
     countries, inference = _measure_changes(renaming, answers, variance, gaps)
     return TextsMeasures(
         texts=int(in_subset.sum()),
@@ -202,6 +204,7 @@ def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: n
         correlations=measure_correlations(design, renaming.countries, answers, answers.perplexities, in_subset)
         if answers.perplexities
         else None,
+        few_texts=find_few_texts(renaming.countries, variance, inference.sums) if has_delta else [],
         scripts=measure_scripts(design, answers, variance, inference.sums),
         **_measure_rarity(renaming, answers, variance, inference),
     )

@@ -16,6 +16,7 @@ from geobias.audits.names.records import (
     ClassDifferences,
     CountrySpread,
     FarthestCountries,
+    FewTexts,
     GenderGap,
     NameSharing,
     PerplexityCorrelations,
@@ -226,6 +227,8 @@ class TextsMeasures:
     """Countries with enough names of both kinds."""
     scripts: list[ScriptGap] = field(default_factory=list)
     """Countries whose names are in Latin script and in another; empty with `--scripts all`."""
+    few_texts: list[FewTexts] = field(default_factory=list)
+    """Countries whose intervals of delta are too narrow, since a few texts carry the difference."""
     single_names: SingleNames | None = None
     """Null without a delta, and with one draw for each text."""
 
