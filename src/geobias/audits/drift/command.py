@@ -46,7 +46,6 @@ def drift(
     ] = None,
     seed: Annotated[int, option(STATISTICS, "Random seed for batches, dropout and masks.")] = 0,
     device: options.Device = "auto",
-    plain: options.Plain = False,
     out: options.Out = None,
     full: options.Full = False,
     quiet: options.Quiet = False,

@@ -36,7 +36,6 @@ def finetune(
     max_length: Annotated[int, option(TRAINING, "Longest training text, in tokens; the rest is cut.")] = 128,
     seed: Annotated[int, option(STATISTICS, "Random seed for batches, new weights and the held-out texts.")] = 0,
     device: options.Device = "auto",
-    plain: options.Plain = False,
     out: options.Out = None,
     full: options.Full = False,
     quiet: options.Quiet = False,

@@ -60,7 +60,6 @@ def reproduce(
     dtype: Annotated[
         str, option(COMPUTE, "Precision of the weights: float32 (as published), bfloat16, float16 or auto.")
     ] = "float32",
-    plain: options.Plain = False,
     out: options.Out = None,
     full: options.Full = False,
     quiet: options.Quiet = False,
