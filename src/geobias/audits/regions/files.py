@@ -33,7 +33,7 @@ def write_files(folder: Path, result: RegionsResult) -> None:
         tables["wording"] = wording_rows
     if result.association is not None:
         tables |= {"associations": association_rows, "valence": valence_rows}
-    if result.known:
+    if result.known and not result.known.is_subset:  # its content is offensive, and was not asked for
         tables["known"] = known_rows
     for name, list_rows in tables.items():
         write_csv(folder / "tables" / f"{name}.csv", list_rows(result))
