@@ -306,26 +306,16 @@ def test_two_models_are_compared(tmp_path: Path, run: Run) -> None:
     def deepen(size: float) -> Any:
         return lambda text: size * sum(say(place, words[k::7], 1.0)(text) for k, place in enumerate(PLANTED[:5]))
 
-    runs = [
-        audit(deepen(size), out=tmp_path / name, placebo=placebo)
-        for size, name, placebo in ((3.0, "strong", True), (0.3, "weak", True), (0.3, "untested", False))
-    ]
-    ratios = [each.association.ratio for each in runs[:2] if each.association]
+    runs = [audit(deepen(size), out=tmp_path / name) for size, name in ((3.0, "strong"), (0.3, "weak"))]
+    assert all(each.association and each.association.ratio for each in runs)
     result = geobias.compare([tmp_path / "strong", tmp_path / "weak"])
-    row = next(row for row in result.comparisons[0].rows if row.measure == "association.ratio")
-    assert (row.first, row.second) == tuple(ratio.value for ratio in ratios if ratio)
-    assert row.difference.value == pytest.approx(log((row.second or 0) / (row.first or 1)))
-    first, second, *_ = result.findings
-    assert (first.measure, first.evidence, first.direction) == ("association", "clear", "lower")
-    assert second.measure == "distance" and f"{row.second:.2f} against {row.first:.2f} times" in first.sentence
-    assert "association.ratio" in set(result.to_frame()["measure"])
-    untested = geobias.compare([tmp_path / "weak", tmp_path / "untested"])
-    assert untested.findings[0].evidence == "not testable" and "--no-placebo" in untested.findings[0].next_step
+    assert {row.measure for row in result.comparisons[0].rows} == {"c_w.balanced"}  # training alone moves the ratio
+    assert not any("invented names" in finding.sentence for finding in result.findings)
     audit(paraphrases=1, out=tmp_path / "fewer")
     code, _, err = run("compare", tmp_path / "weak", tmp_path / "fewer")
     assert code == 2 and "different number of paraphrases" in err
     code, out, err = run("compare", tmp_path / "strong", tmp_path / "weak", "--full")
-    assert code == 0 and "association.ratio against invented names" in " ".join(out.split()), err
+    assert code == 0 and "association.ratio" not in out, err
 
 
 def test_results_without_associations_are_read(saved: RegionsResult) -> None:
