@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from geobias.audits.overview.result import Overview
     from geobias.audits.regions.audit import audit_regions
     from geobias.audits.regions.result import RegionsResult
-    from geobias.audits.reproduce.audit import reproduce
-    from geobias.audits.reproduce.result import ReproduceResult
     from geobias.errors import GeobiasError, InputError
     from geobias.models.load import load, load_classifier
     from geobias.models.mitigated.saved import save_mitigated
@@ -40,6 +38,8 @@ if TYPE_CHECKING:
     from geobias.models.served.chat_classifier import ServedClassifier
     from geobias.models.served.endpoint import Endpoint
     from geobias.models.served.served_lm import ServedLM
+    from geobias.papers.reproduce import reproduce
+    from geobias.papers.tables import Reproduction
     from geobias.report.findings import Finding
 
 __version__ = "0.1.0"
@@ -62,7 +62,7 @@ _MODULES = {  # where each public name is defined
     "NamesResult": "geobias.audits.names.result",
     "Overview": "geobias.audits.overview.result",
     "RegionsResult": "geobias.audits.regions.result",
-    "ReproduceResult": "geobias.audits.reproduce.result",
+    "Reproduction": "geobias.papers.tables",
     "Scorer": "geobias.models.scorer",
     "ServedClassifier": "geobias.models.served.chat_classifier",
     "ServedLM": "geobias.models.served.served_lm",
@@ -81,7 +81,7 @@ _MODULES = {  # where each public name is defined
     "load_classifier": "geobias.models.load",
     "mitigate": "geobias.audits.mitigate.audit",
     "register_rules": "geobias.audits.evidence.registration",
-    "reproduce": "geobias.audits.reproduce.audit",
+    "reproduce": "geobias.papers.reproduce",
     "save_mitigated": "geobias.models.mitigated.saved",
     "verify_evidence": "geobias.audits.evidence.manifest",
     "write_evidence": "geobias.audits.evidence.bundle",
@@ -105,7 +105,7 @@ __all__ = [
     "NamesResult",
     "Overview",
     "RegionsResult",
-    "ReproduceResult",
+    "Reproduction",
     "Scorer",
     "ServedClassifier",
     "ServedLM",

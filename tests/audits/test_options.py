@@ -22,7 +22,6 @@ from geobias.audits.names.design import NamesOptions
 from geobias.audits.overview.design import OverviewOptions
 from geobias.audits.regions.design import RegionsOptions
 from geobias.audits.registry import AUDITS, get_audit
-from geobias.audits.reproduce.design import ReproduceOptions
 from geobias.audits.study import RunOptions
 from geobias.cli import app
 
@@ -48,7 +47,7 @@ OTHER_DEFAULTS = {
     ("drift", "templates"),
 }
 
-COMMANDS = ["audit", *(audit.name for audit in AUDITS), "gate"]
+COMMANDS = ["audit", *(audit.name for audit in AUDITS), "gate", "reproduce"]
 
 OPTIONS = {
     "regions": RegionsOptions,
@@ -57,7 +56,6 @@ OPTIONS = {
     "find": FindOptions,
     "decide": DecideOptions,
     "finetune": FinetuneOptions,
-    "reproduce": ReproduceOptions,
     "drift": DriftOptions,
     "mitigate": MitigateOptions,
     "audit": OverviewOptions,

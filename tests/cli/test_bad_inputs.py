@@ -164,7 +164,14 @@ NAME_FILES = [
 PATH_OPTIONS = [
     *(f"regions {option}" for option in ("--out", "--words", "--tree", "--vectors", "")),
     *(f"names {option}" for option in ("--texts", "--gazetteer", "--finder", "--lm", "--out", "")),
-    *("downstream --texts", "drift --texts", "drift ", "gate run --rules", "gate run --junit", "reproduce herb --imdb"),
+    *(
+        "downstream --texts",
+        "drift --texts",
+        "drift ",
+        "gate run --rules",
+        "gate run --junit",
+        "reproduce herb 5 --texts",
+    ),
     *("finetune a --label y --test", "finetune --texts a.csv --label y "),
     *("report ", "open ", "card ", "compare run ", "gate ", "map ", "space ", "audit --out", "card run --out"),
 ]
@@ -234,7 +241,9 @@ NUMBERS = [
         number(SERVED, "--rate", v, "--rate must be between 0.0001 and 100,000, not ")
         for v in ("nan", "inf", "0", "-1")
     ),
-    number("reproduce names", "--draws", HUGE, f"--draws must be between 1 and 10,000, not {HUGE}."),
+    number(
+        "reproduce names 1 --model embedded/hate", "--draws", HUGE, f"--draws must be between 1 and 10,000, not {HUGE}."
+    ),
 ]
 
 CASES = [*TEXTS, *NAME_FILES, *ARGUMENTS, *NUMBERS]

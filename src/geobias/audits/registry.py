@@ -100,7 +100,6 @@ AUDITS = [
     Audit("find", "FindResult"),
     Audit("decide", "DecideResult"),
     Audit("finetune", "FinetuneResult"),
-    Audit("reproduce", "ReproduceResult"),
     Audit("drift", "DriftResult"),
     Audit("mitigate", "MitigateResult"),
     Audit("compare", "CompareResult"),

@@ -33,6 +33,7 @@ from geobias.cli.finished_runs import card, open_page, report
 from geobias.cli.models_cache_schema import cache, models, schema
 from geobias.cli.usage_errors import explain_usage_error
 from geobias.errors import GeobiasError, InputError
+from geobias.papers.command import reproduce
 
 app = typer.Typer(
     name="geobias",
@@ -57,6 +58,7 @@ OTHER_COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "map": world_map,
         "space": space,
     },
+    "Papers": {"reproduce": reproduce},
     "Other": {"explain": explain, "models": models, "cache": cache, "schema": schema},
 }
 

@@ -20,7 +20,7 @@ from geobias.report.runs import FinishedRun
 
 Runs = Mapping[str, FinishedRun[Any]]
 
-NO_AUDITS_OF_THEIR_OWN = ("compare", "reproduce")  # they test no model of a user's
+NO_AUDITS_OF_THEIR_OWN = ("compare",)  # it tests no model of a user's
 NOT_COMPLIANCE = (
     "This bundle records tests. It is no certificate, no legal opinion and no proof that a model is fair or that any "
     "law or standard is met."
