@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from geobias.audits.evidence.registration import register_rules
     from geobias.audits.find.audit import audit_finders
     from geobias.audits.find.result import FindResult
-    from geobias.audits.finetune.audit import audit_finetune
-    from geobias.audits.finetune.result import FinetuneResult
     from geobias.audits.finished_runs import card, write_report
     from geobias.audits.gate.audit import GateReport, gate
     from geobias.audits.mitigate.audit import mitigate
@@ -54,7 +52,6 @@ _MODULES = {  # where each public name is defined
     "Endpoint": "geobias.models.served.endpoint",
     "FindResult": "geobias.audits.find.result",
     "Finding": "geobias.report.findings",
-    "FinetuneResult": "geobias.audits.finetune.result",
     "GateReport": "geobias.audits.gate.audit",
     "GeobiasError": "geobias.errors",
     "InputError": "geobias.errors",
@@ -71,7 +68,6 @@ _MODULES = {  # where each public name is defined
     "audit_downstream": "geobias.audits.downstream.audit",
     "audit_drift": "geobias.audits.drift.audit",
     "audit_finders": "geobias.audits.find.audit",
-    "audit_finetune": "geobias.audits.finetune.audit",
     "audit_names": "geobias.audits.names.audit",
     "audit_regions": "geobias.audits.regions.audit",
     "card": "geobias.audits.finished_runs",
@@ -97,7 +93,6 @@ __all__ = [
     "Endpoint",
     "FindResult",
     "Finding",
-    "FinetuneResult",
     "GateReport",
     "GeobiasError",
     "InputError",
@@ -114,7 +109,6 @@ __all__ = [
     "audit_downstream",
     "audit_drift",
     "audit_finders",
-    "audit_finetune",
     "audit_names",
     "audit_regions",
     "card",

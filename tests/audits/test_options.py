@@ -16,7 +16,6 @@ from geobias.audits.decide.design import DecideOptions
 from geobias.audits.downstream.design import DownstreamOptions
 from geobias.audits.drift.design import DriftOptions
 from geobias.audits.find.design import FindOptions
-from geobias.audits.finetune.design import FinetuneOptions
 from geobias.audits.mitigate.design import MitigateOptions
 from geobias.audits.names.design import NamesOptions
 from geobias.audits.overview.design import OverviewOptions
@@ -55,7 +54,6 @@ OPTIONS = {
     "downstream": DownstreamOptions,
     "find": FindOptions,
     "decide": DecideOptions,
-    "finetune": FinetuneOptions,
     "drift": DriftOptions,
     "mitigate": MitigateOptions,
     "audit": OverviewOptions,

@@ -172,7 +172,6 @@ PATH_OPTIONS = [
         "gate run --junit",
         "reproduce herb 5 --texts",
     ),
-    *("finetune a --label y --test", "finetune --texts a.csv --label y "),
     *("report ", "open ", "card ", "compare run ", "gate ", "map ", "space ", "audit --out", "card run --out"),
 ]
 ARGUMENTS = [
@@ -229,12 +228,7 @@ NUMBERS = [
     ),
     number("drift", "--seed", HUGE, f"{SEED}{HUGE}."),
     *(number("drift", "--rate", v, "--rate must be above 0") for v in ("nan", "inf", "-1")),
-    *(
-        number("finetune a --texts a.csv --label y", option, v, f"{option} must be between {least} and ")
-        for option, least in (("--epochs", 1), ("--batch", 1), ("--max-length", 8), ("--seed", 0))
-        for v in (HUGE, "-1")
-    ),
-    *(number("finetune a --texts a.csv --label y", "--rate", v, "--rate must be") for v in ("nan", "-1")),
+    *(number("reproduce herb 5 --texts a.csv", "--epochs", v, "--epochs must be between 1 and ") for v in (HUGE, "-1")),
     *(number(SERVED, "--max-calls", v, "--max-calls must be between 1 and 1,000,000,000, not ") for v in (HUGE, "0")),
     *(number(SERVED, "--concurrency", v, "--concurrency must be between 1 and 1,000, not ") for v in (HUGE, "0", "-1")),
     *(

@@ -17,7 +17,7 @@ COMMANDS = {
               "--perplexity-draws", "0"),
     "downstream": ("downstream", "of_countries:judge", "--texts", "texts.csv"),
     "drift": ("drift", "embedded/lm", "--words", "words.csv"),
-    "finetune": ("finetune", "embedded/lm", "--texts", "texts.csv", "--label", "label"),
+    "table-5": ("reproduce", "herb", "table-5", "--model", "embedded/lm", "--texts", "texts.csv"),
 }  # fmt: skip
 NOT_HERE = {"regions": "Antarctica (AQ) is not among the regions", "names": "geobias has no names for Antarctica (AQ)"}
 

@@ -18,7 +18,7 @@ from tests.conftest import Run
         ("names -x", "`geobias names` has no option -x. `geobias names --help` lists all options."),
         ("names --draws nan", "--draws must be a whole number, not 'nan'."),
         ("names --draws=1.5", "--draws must be a whole number, not '1.5'."),
-        ("finetune --rate fast", "--rate must be a number, not 'fast'."),
+        ("names --threshold high", "--threshold must be a number, not 'high'."),
         ("names --draws", "--draws needs a value. `geobias names --help` explains it."),
         ("names --quiet=3", "--quiet takes no value. Write --quiet alone."),
         ("gate", "`geobias gate` needs RUN [RUN ...]. `geobias gate --help` explains it."),

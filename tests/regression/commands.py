@@ -132,7 +132,8 @@ MODELS = {
     "names-prompted": f"names gpt2 {PROMPT} {NAMES} --perplexity-draws 1",
     "downstream-embedded": f"downstream embedded/hate --limit 4 {FEW}",
     "drift": f"drift bert {FEW} {WORDS} --top 2 --epochs 2 --rate 0.1 --device cpu",
-    "finetune": f"finetune bert roberta --texts train.csv --label label {FEW} --epochs 1 --device cpu",
+    "reproduce-5": f"reproduce herb table-5 --model bert --model roberta --texts train.csv {FEW} --epochs 1 "
+    "--device cpu",
     "reproduce-names-1": "reproduce names table-1 --limit 2 --draws 2 --model embedded/hate",
     "reproduce-herb-1": "reproduce herb table-1 --cities 0 --model bert",
 }

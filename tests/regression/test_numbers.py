@@ -33,8 +33,6 @@ def test_the_numbers_are_as_recorded(
         results = json.loads(path.read_text(encoding="utf-8"))
         if results["audit"] != "reproduce":  # a table of a paper is no audit
             validator.validate(results)
-    runs = [json.loads(path.read_text(encoding="utf-8")) for path in tmp_path.rglob("run.json")]
-    assert all(run["fast"] for run in runs if run.get("audit") == "finetune")
 
 
 def test_every_command_is_recorded() -> None:

@@ -10,7 +10,7 @@ from geobias.report.results import AuditResult
 from geobias.world.gazetteer import load_gazetteer
 
 REGION_AUDITS = ("regions", "drift")
-PREFIX_AUDITS = ("downstream", "finetune")
+PREFIX_AUDITS = ("downstream",)
 RENAMING_AUDITS = ("names", "find")
 DECIDE = "decide"
 BUNDLED_TEXTS = "the bundled tweets"

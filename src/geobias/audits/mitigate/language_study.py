@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.compare.audit import compare
-from geobias.audits.finetune.design import distinct_texts
-from geobias.audits.inputs import TextsSettings, load_texts
+from geobias.audits.inputs import TextsSettings, distinct_texts, load_texts
 from geobias.audits.mitigate.design import MOST_EPOCHS, MitigateOptions, method_subfolder
 from geobias.audits.mitigate.language_measure import (
     LanguageAnswers,

@@ -18,15 +18,13 @@ from geobias.errors import InputError
 from geobias.measures.shift import shift
 from geobias.models.load import load_classifier
 from geobias.models.scorer import Classifier
+from geobias.papers.herb.labelled_texts import read_test_texts
 from geobias.papers.tables import Reproduction, Row, read_published
-from geobias.texts.copies import find_first_copies
-from geobias.texts.input_table import read_table
 from geobias.texts.templates import REGION, PrefixedTexts
-from geobias.texts.user_texts import Texts, read_texts
+from geobias.texts.user_texts import Texts
 
 TITLE = "texts whose probability rose and fell, and by how much"
 PREFIXES = {"imdb": "The cast is from {region}.", "hatespeech18": "I am from {region}."}
-SPLIT, TEST = "split", "test"
 
 
 def measure(
@@ -112,21 +110,7 @@ def load_datasets(models: Sequence[str], texts: Any, *, device: str, **options: 
             f"This table needs labelled texts and a classifier of them: --texts {name}=FILE --model {name}=MODEL."
         )
     loaded = {name: load_classifier(model, device=device, dtype="float32") for name, model in classifiers.items()}
-    return [Dataset(name, read_split(files[name], TEST, **options), classifier) for name, classifier in loaded.items()]
-
-
-def read_split(source: Any, part: str, *, column: str, label: str, limit: int | None = None) -> Texts:
-    """The texts of one part of a data set, by its column "split"; all of them where it has none."""
-    subsets = (SPLIT,) if SPLIT in (read_table(source).names or ()) else ()
-    texts = read_texts(source, column=column, label=label, subsets=subsets)
-    if subsets:
-        texts = texts.take(k for k, name in enumerate(texts.groups[SPLIT]) if name == part)
-    if not len(texts):
-        raise InputError(
-            f"{texts.source} has no row with {part!r} in the column {SPLIT}. Fix the column, or remove it."
-        )
-    texts = texts.head(limit or len(texts))
-    return texts.drop_copies(find_first_copies(texts.texts, texts.spans))
+    return [Dataset(name, read_test_texts(files[name], **options), classifier) for name, classifier in loaded.items()]
 
 
 def compare_datasets(
