@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from geobias.audits.decide.result import DecideResult
     from geobias.audits.downstream.audit import audit_downstream
     from geobias.audits.downstream.result import DownstreamResult
-    from geobias.audits.drift.audit import audit_drift
-    from geobias.audits.drift.result import DriftResult
     from geobias.audits.evidence.bundle import write_evidence
     from geobias.audits.evidence.manifest import verify_evidence
     from geobias.audits.evidence.registration import register_rules
@@ -48,7 +46,6 @@ _MODULES = {  # where each public name is defined
     "CompareResult": "geobias.audits.compare.result",
     "DecideResult": "geobias.audits.decide.result",
     "DownstreamResult": "geobias.audits.downstream.result",
-    "DriftResult": "geobias.audits.drift.result",
     "Endpoint": "geobias.models.served.endpoint",
     "FindResult": "geobias.audits.find.result",
     "Finding": "geobias.report.findings",
@@ -66,7 +63,6 @@ _MODULES = {  # where each public name is defined
     "audit": "geobias.audits.overview.audit",
     "audit_decisions": "geobias.audits.decide.audit",
     "audit_downstream": "geobias.audits.downstream.audit",
-    "audit_drift": "geobias.audits.drift.audit",
     "audit_finders": "geobias.audits.find.audit",
     "audit_names": "geobias.audits.names.audit",
     "audit_regions": "geobias.audits.regions.audit",
@@ -89,7 +85,6 @@ __all__ = [
     "CompareResult",
     "DecideResult",
     "DownstreamResult",
-    "DriftResult",
     "Endpoint",
     "FindResult",
     "Finding",
@@ -107,7 +102,6 @@ __all__ = [
     "audit",
     "audit_decisions",
     "audit_downstream",
-    "audit_drift",
     "audit_finders",
     "audit_names",
     "audit_regions",

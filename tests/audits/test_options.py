@@ -14,7 +14,6 @@ import typer
 import geobias
 from geobias.audits.decide.design import DecideOptions
 from geobias.audits.downstream.design import DownstreamOptions
-from geobias.audits.drift.design import DriftOptions
 from geobias.audits.find.design import FindOptions
 from geobias.audits.mitigate.design import MitigateOptions
 from geobias.audits.names.design import NamesOptions
@@ -43,7 +42,6 @@ OTHER_DEFAULTS = {
     ("find", "finder"),
     ("decide", "models"),
     ("regions", "templates"),
-    ("drift", "templates"),
 }
 
 COMMANDS = ["audit", *(audit.name for audit in AUDITS), "gate", "reproduce"]
@@ -54,7 +52,6 @@ OPTIONS = {
     "downstream": DownstreamOptions,
     "find": FindOptions,
     "decide": DecideOptions,
-    "drift": DriftOptions,
     "mitigate": MitigateOptions,
     "audit": OverviewOptions,
 }

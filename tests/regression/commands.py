@@ -131,7 +131,7 @@ MODELS = {
     "names-embedded": "names embedded/sentiment --limit 4 --draws 3 --countries FR,MA,US --perplexity-draws 1",
     "names-prompted": f"names gpt2 {PROMPT} {NAMES} --perplexity-draws 1",
     "downstream-embedded": f"downstream embedded/hate --limit 4 {FEW}",
-    "drift": f"drift bert {FEW} {WORDS} --top 2 --epochs 2 --rate 0.1 --device cpu",
+    "reproduce-figure-5": f"reproduce herb figure-5 --model bert {FEW} --epochs 2 --device cpu",
     "reproduce-5": f"reproduce herb table-5 --model bert --model roberta --texts train.csv {FEW} --epochs 1 "
     "--device cpu",
     "reproduce-names-1": "reproduce names table-1 --limit 2 --draws 2 --model embedded/hate",

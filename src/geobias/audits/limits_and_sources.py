@@ -9,7 +9,7 @@ from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 from geobias.report.results import AuditResult
 from geobias.world.gazetteer import load_gazetteer
 
-REGION_AUDITS = ("regions", "drift")
+REGION_AUDITS = ("regions",)
 PREFIX_AUDITS = ("downstream",)
 RENAMING_AUDITS = ("names", "find")
 DECIDE = "decide"

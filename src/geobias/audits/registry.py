@@ -99,7 +99,6 @@ AUDITS = [
     Audit("downstream", "DownstreamResult"),
     Audit("find", "FindResult"),
     Audit("decide", "DecideResult"),
-    Audit("drift", "DriftResult"),
     Audit("mitigate", "MitigateResult"),
     Audit("compare", "CompareResult"),
 ]
