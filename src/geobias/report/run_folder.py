@@ -51,7 +51,8 @@ class RunFolder:
         self.path = path
         self.settings = json.loads(json.dumps(settings))
         self.description = description
-        self._locked = self._created = False
+        self._locked = False
+        self._created: list[Path] = []  # by this process: the folder and those above it
 
     def check(self, fingerprints: Sequence[str | None] = ()) -> set[str]:
         """Return the recorded files; raise InputError unless this run (with these models) may be written here."""
@@ -185,7 +186,7 @@ class RunFolder:
         if self._locked:
             yield
             return
-        self._created |= not self.path.exists()
+        self._created = self._created or [path for path in (self.path, *self.path.parents) if not path.exists()]
         self.path.mkdir(parents=True, exist_ok=True)
         handle = None if fcntl is None else os.open(self.path, os.O_RDONLY)
         try:
@@ -197,9 +198,9 @@ class RunFolder:
             self._locked = False
             if handle is not None:
                 os.close(handle)
-            if self._created:
-                with suppress(OSError):  # empty if the run failed; else it stays
-                    self.path.rmdir()
+            with suppress(OSError):  # empty if the run failed; else they stay
+                for path in self._created:
+                    path.rmdir()
 
     def _files_on_record(self) -> set[str]:
         return _recorded_files(read_json(self.path / RECORD))
