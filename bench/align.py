@@ -27,7 +27,6 @@ from geobias.engine.ask import ask
 from geobias.models.training.alignment import AlignmentSettings, align_language_model
 from geobias.models.training.alignment_split import AlignmentSplit, split_for_alignment
 from geobias.models.training.quality import compute_word_variance_ratio, pseudo_perplexity, share_of_capitals_known
-from geobias.models.training.region_erasure import erase_regions
 from geobias.texts.paraphrases import paraphrase_templates
 from geobias.texts.templates import Sentences
 from geobias.world.regions import load_world
@@ -160,8 +159,6 @@ def main() -> None:
         settings = AlignmentSettings(strength, arguments.epochs)
         model = align_language_model(MODEL, settings, **data, replay_texts=replay, out=out)
         add_row(f"align, strength {strength:g}", model)
-    continents = [str(region.parent) for region in train.regions]
-    add_row("erase, continent", erase_regions(MODEL, **data, groups=continents, out=arguments.build / "erase"))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def reference() -> str:
     listed = [f"| [`geobias {name}`](#geobias-{name}) | {_first(command.help)} |" for name, command in _shown(found)]
     parts = [HEAD, "\n".join(["| command | |", "|---|---|", *listed, ""])]
     parts += [_section(name, command) for name, command in _shown(found)]
-    return "\n".join(parts)
+    return "\n".join(parts).replace(r"\[", "[")  # escaped for the terminal
 
 
 def _shown(found: Any) -> list[tuple[str, Any]]:

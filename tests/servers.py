@@ -58,7 +58,7 @@ def _shown(tokens: Sequence[bytes], *, whole: bool, broken: bool) -> list[str]:
 
 
 class Toy(ThreadingHTTPServer):
-    """`like` is one of: vllm, plain, llama-cpp-python, no-logprobs, talk, no-echo, wrong, chat."""
+    """`like` is one of: vllm, plain, one-by-one, no-logprobs, talk, no-echo, wrong, chat."""
 
     daemon_threads = True
 
@@ -67,12 +67,10 @@ class Toy(ThreadingHTTPServer):
         self.like = like
         self.weights = "1"  # another string is another model
         self.noise = 0.0  # added to every number
-        self.deaf = False  # to logit_bias
         self.allowed = 20  # candidates in chats
         self.key: str | None = None
         self.failures: Callable[[int], Failure] = lambda number: None
         self.calls: list[tuple[str, dict[str, Any], dict[str, str]]] = []
-        self.ids: list[bytes] = [BEGIN]
         self.lock = threading.Lock()
         self.most_at_once = self.at_once = 0
         self.release = threading.Event()
@@ -97,27 +95,13 @@ class Toy(ThreadingHTTPServer):
     def ranked(self, before: Sequence[bytes]) -> list[tuple[bytes, float]]:
         return sorted(((token, self.log_p(before, token)) for token in VOCABULARY), key=lambda one: -one[1])
 
-    def id_of(self, token: bytes) -> int:
-        with self.lock:
-            if token not in self.ids:
-                self.ids.append(token)
-            return self.ids.index(token)
-
     def answer(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
-        like_llama = self.like == "llama-cpp-python"
         if path == "/v1/chat/completions":
             return self._chat(body)
-        if path == "/extras/tokenize" and like_llama:
-            return 200, {"tokens": [self.id_of(token) for token in tokenise(body["input"])]}
-        if path == "/extras/detokenize" and like_llama:
-            try:
-                return 200, {"text": spell([self.ids[token] for token in body["tokens"]]).decode()}
-            except UnicodeDecodeError:
-                return 500, {"error": {"message": "UnicodeDecodeError"}}
         if path != "/v1/completions" or self.like == "chat":
             return 404, {"detail": "Not Found"}
         prompts = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
-        if like_llama and len(prompts) > 1:
+        if self.like == "one-by-one" and len(prompts) > 1:
             return 500, {"error": {"message": "AssertionError"}}
         if self.like == "no-echo" and body.get("echo"):
             return 400, {"error": {"message": "Only no echo is supported"}}
@@ -127,7 +111,7 @@ class Toy(ThreadingHTTPServer):
     def _completed(self, prompt: str, body: dict[str, Any]) -> dict[str, Any]:
         own = tokenise(prompt)
         begun = [BEGIN, *own] if self.like == "vllm" else own
-        spoken = self._spoken(begun, body)
+        spoken = [self.ranked(begun)[0][0]]
         text = (prompt if body.get("echo") else "") + spell(spoken).decode(errors="ignore")
         if self.like == "no-logprobs" or body.get("logprobs") is None:
             return {"text": text, "logprobs": None}
@@ -135,10 +119,6 @@ class Toy(ThreadingHTTPServer):
         if not body.get("echo"):
             given = [(token, rows[: len(begun) + i]) for i, token in enumerate(spoken)]
             first_has_none = False
-        elif self.like == "llama-cpp-python":  # row i goes with token i, unless a leading BEGIN was taken away
-            tokens = rows[1:] if begun[0] == BEGIN else rows
-            given = [(token, rows[: i + 1]) for i, token in enumerate(tokens[: len(begun)])]
-            first_has_none = True
         elif self.like == "wrong":
             given = [(token, rows[: i + 1]) for i, token in enumerate(rows)]
             first_has_none = True
@@ -159,17 +139,6 @@ class Toy(ThreadingHTTPServer):
             "text": text,
             "logprobs": {"tokens": shown, "token_logprobs": numbers, "text_offset": offsets, "top_logprobs": tops},
         }
-
-    def _spoken(self, before: Sequence[bytes], body: dict[str, Any]) -> list[bytes]:
-        """What the model says: the likeliest, or what is pushed and allowed."""
-        if "grammar" in body:
-            pushed = {self.ids[int(token)] for token in body["logit_bias"]}
-            wanted = tokenise(json.loads(body["grammar"].removeprefix("root ::= ")))
-            assert set(wanted) <= pushed
-            return wanted[: body["max_tokens"]]
-        if body.get("logit_bias") and not self.deaf:
-            return [self.ids[int(next(iter(body["logit_bias"])))]]
-        return [self.ranked(before)[0][0]]
 
     def _chat(self, body: dict[str, Any]) -> tuple[int, Any]:
         message = {"role": "assistant", "content": "?"}

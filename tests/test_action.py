@@ -89,7 +89,7 @@ def test_the_steps_run(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("kind\nhonest\nlazy\nloyal\n")
     values = {f"inputs.{name}": str(each.get("default", "")) for name, each in ACTION["inputs"].items()}
     values |= {"inputs.command": COMMAND, "inputs.run": "runs/mine\n", "inputs.token": "t"}
-    values["inputs.rule"] = "findings.clear <= 0\nregions.Earth.c_w.balanced > 3\n"
+    values["inputs.rule"] = "findings.clear.moderate <= 0\nregions.Earth.c_w.balanced > 3\n"
     values |= {"runner.temp": f"{tmp_path}/temp", "github.repository": "me/mine"}
     values |= {"github.event.pull_request.number": "3", "steps.gate.outputs.passed": "false"}
 

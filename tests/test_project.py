@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 import geobias
 
@@ -63,6 +64,15 @@ def test_the_hashed_versions_are_exact_complete_and_for_the_container() -> None:
             left += importlib.metadata.requires(name) or []
     accelerated = {name for name in names if name == "triton" or name.startswith(("nvidia-", "cuda-"))}
     assert set(versions) == names - {"torch"} - accelerated
+
+
+@pytest.mark.parametrize(("name", "safe"), [("torch", "2.10"), ("ray", "2.52"), ("skops", "0.13")])
+def test_lower_bounds_have_no_hole_through_which_code_is_run(name: str, safe: str) -> None:
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    lists = [project["dependencies"], *project["optional-dependencies"].values()]
+    requirements = [each for each in map(Requirement, (text for part in lists for text in part)) if each.name == name]
+    bounds = [Version(each.version) for each in requirements for each in each.specifier if each.operator == ">="]
+    assert bounds and min(bounds) >= Version(safe) and len(bounds) == len(requirements)
 
 
 def normalise(name: str) -> str:

@@ -14,7 +14,6 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -38,18 +37,6 @@ WORDS = [word.word for word in herb_words()]
 SENTENCES = list(
     Sentences(["People in {region} are {description}."], ["France", "Chad", "São Tomé"], WORDS, marked=True)
 )
-TEXTS = [
-    "The capital of France is Paris.",
-    "It rains cats and dogs.",
-    "Nobody was on the bridge, said Amélie 😀.",
-    "Chad",
-    "People in Papua New Guinea are hard-working, and they like to sing.",
-    "The committee decided on Tuesday that the bridge would be closed for repairs until the end of the month.",
-    "She opened the letter slowly, read it twice and put it back into the drawer.",
-    "Water boils at a hundred degrees, unless you climb a mountain first.",
-    "Our neighbours have two dogs, a cat and a rather loud parrot from Brazil.",
-    "The train to Lagos was late again, so we walked along the river and talked about football.",
-]
 
 
 @pytest.fixture(scope="module")
@@ -155,36 +142,9 @@ def test_regions_of_smollm2(run: Run) -> None:
     assert found["model"]["architecture"] == "LlamaForCausalLM" and found["regions"][0]["c_w"]["balanced"] > 0
 
 
-def test_the_served_model_says_what_the_local_one_says(smollm2: CausalLM, server: str) -> None:
-    """Served and here it is the same file. The server multiplies in 8 bits, here it is unpacked to float32 once: single
-    tokens differ by some 0.1 nats either way, in the library itself too, and on average by nearly nothing.
-    """
-    lm = geobias.ServedLM(geobias.Endpoint(server, "smollm2", concurrency=1, timeout=300), begin=BETWEEN_TEXTS)
-    local, served = smollm2.scorer("sum").score(TEXTS), lm.scorer("sum").score(TEXTS)
-    library = np.array([library_log_p(smollm2, text) for text in TEXTS])
-    tokens = local[:, 1]
-    assert tokens.tolist() == served[:, 1].tolist()
-    apart = (served[:, 0] - local[:, 0]).sum() / tokens.sum()
-    each = np.abs(served[:, 0] - local[:, 0]).sum() / tokens.sum()
-    own = np.abs(served[:, 0] - library).sum() / tokens.sum()
-    print(
-        f"{tokens.sum():.0f} tokens; nats a token, served against here: {apart:+.4f} on average, {each:.4f} in size by "
-        f"text; against the server's own library: {own:.4f}"
-    )
-    assert abs(apart) < 0.02 and own < 0.02
-
-
-def library_log_p(smollm2: CausalLM, text: str) -> float:
-    """log P of a text by the library behind the server, without the server."""
-    import llama_cpp
-
-    model = llama_cpp.Llama(str(installed_file("smollm2")), logits_all=True, verbose=False, n_ctx=128, n_threads=2)
-    ids = model.tokenize(f"{BETWEEN_TEXTS}{text}".encode(), add_bos=False, special=True)
-    assert ids == [*smollm2.begin, *smollm2.tokenizer(text, add_special_tokens=False)["input_ids"]]
-    model.eval(ids)
-    logits = np.array(model._scores, dtype=np.float64)
-    log_p = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
-    return float(sum(log_p[at - 1, ids[at]] for at in range(1, len(ids))))
+def test_a_server_whose_echo_is_off_by_one_is_refused(run: Run, server: str) -> None:
+    code, _, err = run("regions", "--endpoint", server, "--model", "smollm2", "--begin", BETWEEN_TEXTS, "--yes")
+    assert code == 2 and "do not stand at their own tokens. Load the model's folder or GGUF file" in err
 
 
 def score_decisions(smollm2: CausalLM, url: str, kind: str) -> tuple[Decisions, Decisions, Decisions]:
@@ -227,16 +187,3 @@ def test_what_a_quantised_server_adds(smollm2: CausalLM, server: str) -> None:
         f"against the mean of countries {np.abs(between).max():.4f} at most"
     )
     assert np.abs(apart).max() < 0.5 and np.abs(between).max() < 0.2
-
-
-def test_a_served_audit_goes_on_after_max_calls(run: Run, server: str) -> None:
-    Path("words.txt").write_text("kind\nshy\n", encoding="utf-8")
-    asked: Any = ("regions", "--endpoint", server, "--model", "smollm2", "--begin", BETWEEN_TEXTS, "--yes")
-    few = ("--words", "words.txt", "--countries", "FR,DE,KE", "--cities", "0", "--concurrency", "1", *SCORE_ONLY)
-    asked = (*asked, *few, "--out", "out")
-    code, _, err = run(*asked, "--max-calls", "30")
-    assert code == 2 and "run the same command to resume" in err
-    code, _, err = run(*asked)
-    assert code == 0, err
-    results = json.loads(Path("out/results.json").read_text(encoding="utf-8"))
-    assert results["model"]["endpoint"] == server and results["counts"]["sentences"] == 10

@@ -121,7 +121,7 @@ def _share_in_time(scorer: Any, texts: Sequence[str], unit: int, seconds: float)
 
 
 def _time(scorer: Any, texts: Sequence[str]) -> float:
-    model = getattr(scorer, "lm", scorer)
+    model = getattr(scorer, "lm", None) or scorer  # a classifier has no language model
     clock = time.process_time if model.device.type == "cpu" else time.perf_counter
     start = clock()
     scorer.score(texts)  # results are read back, so a GPU has finished

@@ -218,8 +218,7 @@ def parts(tables: Sequence[dict[str, Any]]) -> str:
     lines += [
         "",
         f"Medians of {' or '.join(map(str, rounds))} alternating rounds. Leaving out read_positions leaves out all "
-        "that needs it: sliced_projection, template_tokens, token_tree, shared_prefixes, and last_layer of language "
-        "models.",
+        "that needs it: sliced_projection, template_tokens, token_tree and shared_prefixes.",
         "",
     ]
     return "\n".join(lines)

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from geobias.audits.downstream.result import DownstreamResult
     from geobias.audits.evidence.bundle import write_evidence
     from geobias.audits.evidence.manifest import verify_evidence
-    from geobias.audits.evidence.registration import register_rules
     from geobias.audits.find.audit import audit_finders
     from geobias.audits.find.result import FindResult
     from geobias.audits.finished_runs import card, write_report
@@ -72,7 +71,6 @@ _MODULES = {  # where each public name is defined
     "load": "geobias.models.load",
     "load_classifier": "geobias.models.load",
     "mitigate": "geobias.audits.mitigate.audit",
-    "register_rules": "geobias.audits.evidence.registration",
     "reproduce": "geobias.papers.reproduce",
     "save_mitigated": "geobias.models.mitigated.saved",
     "verify_evidence": "geobias.audits.evidence.manifest",
@@ -111,7 +109,6 @@ __all__ = [
     "load",
     "load_classifier",
     "mitigate",
-    "register_rules",
     "reproduce",
     "save_mitigated",
     "verify_evidence",

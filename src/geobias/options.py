@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,12 @@ COMPUTE, OUTPUT = "Compute", "Output"
 
 def option(group: str, help: str, *flags: str, **settings: Any) -> Any:
     """An option of a command, in one of the groups of `--help`; its flag is the name of the argument."""
-    return typer.Option(*flags, help=help, rich_help_panel=group, **settings)
+    return typer.Option(*flags, help=keep_brackets(help), rich_help_panel=group, **settings)
+
+
+def keep_brackets(text: str) -> str:
+    """Help as Typer needs it, which takes words in brackets, as in geobias[space], for markup and leaves them out."""
+    return re.sub(r"\[(?=[a-z#/@])", r"\\[", text)
 
 
 def _switch_to_plain(plain: bool) -> bool:

@@ -38,7 +38,8 @@ def progress_bar(label: str, total: int, progress: bool | None) -> Iterator[Adva
 def _bar(label: str, total: int) -> Iterator[Advance]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    label_column, rate_column = TextColumn("{task.description}"), TextColumn("{task.fields[rate]} texts/s")
+    label_column = TextColumn("{task.description}", markup=False)  # a model's name may have brackets
+    rate_column = TextColumn("{task.fields[rate]} texts/s")
     columns = (label_column, BarColumn(), MofNCompleteColumn(), rate_column, TimeRemainingColumn())
     began, done = time.perf_counter(), 0
     with Progress(*columns, console=make_console(), transient=True) as bar:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MARKER = "geobias_gate"
 RULES_FILE = ".toml"
-USAGE = f'@pytest.mark.{MARKER}(run="runs/names", rules=["findings.clear <= 0"])'
+USAGE = f'@pytest.mark.{MARKER}(run="runs/names", rules=["findings.clear.moderate <= 0"])'
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,7 +39,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 @pytest.fixture
 def geobias_gate(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """A function that fails the test unless rules hold: `geobias_gate(result, "findings.clear <= 0")`.
+    """A function that fails the test unless rules hold: `geobias_gate(result, "findings.clear.moderate <= 0")`.
 
     It takes the result of an audit or the folder of a finished run, and rules; without rules, those of the test's
     marker.

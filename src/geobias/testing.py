@@ -19,7 +19,7 @@ def assert_gate(run: AuditResult | str | Path, *rules: str) -> None:
     run : result, str or Path
         The result of an audit, or the folder of a finished run.
     *rules : str
-        Rules such as "findings.clear <= 0" or "names.sentiment.delta.worst < 2.0".
+        Rules such as "findings.clear.moderate <= 0" or "names.sentiment.delta.worst < 2.0".
 
     Raises
     ------

@@ -9,7 +9,7 @@ import pytest
 
 import geobias
 from geobias.audits.constant_answers import REASON, varies
-from tests.conftest import SCORE_ONLY, Run
+from tests.conftest import SCORE_ONLY, Run, spell
 
 MODEL = """
 def judge(texts):
@@ -19,7 +19,7 @@ def one_label(texts):
     return [{"positive": 1.0}] * len(texts)
 
 def blind(texts):
-    return [{"hate": 0.2, "ok": 0.8} if "day 1" in text else {"hate": 0.7, "ok": 0.3} for text in texts]
+    return [{"hate": 0.2, "ok": 0.8} if "in the b" in text else {"hate": 0.7, "ok": 0.3} for text in texts]
 
 def avoid_niger(texts):
     return [{"hate": 0.9, "ok": 0.1} if "I am from Niger." in text else {"hate": 0.1, "ok": 0.9} for text in texts]
@@ -30,7 +30,7 @@ def always_yes(prompts):
 def likely(texts):
     return [-1.0] * len(texts)
 """
-TEXTS = "text\n" + "".join(f'"Mary came on day {n}, and we saw John."\n' for n in range(20))
+TEXTS = "text\n" + "".join(f'"Mary came in the {spell(n)} year, and we saw John."\n' for n in range(20))
 NAMES = ("--texts", "texts.csv", "--countries", "FR,NG", "--draws", "2", "--perplexity-draws", "0")
 DOWNSTREAM = ("--texts", "texts.csv", "--countries", "FR,NE,KE")
 
@@ -92,7 +92,7 @@ def test_of_several_models_only_the_constant_one_fails(folder: Path) -> None:
     names = [model.name for model in result.models]
     assert result.constant_answers == {names[1]: "all texts"}
     assert [finding.evidence for finding in result.findings if finding.role == "overall"] == ["none", "not testable"]
-    passed = [geobias.gate(result, f"downstream.'{name}'.hate.worst < 2").passed for name in names]
+    passed = [geobias.gate(result, f"downstream.'{name}'.hate.worst < 0.9").passed for name in names]
     assert passed == [True, False]
 
 

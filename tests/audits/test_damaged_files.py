@@ -203,7 +203,7 @@ def test_a_damaged_index(run: Run, copy: Callable[[str], Path], runs_listed: Any
     check_index(run, copy, runs_listed)
 
 
-@pytest.mark.parametrize("path", ["../names", "../..", "/tmp", "names/../../names", "..\\names"])
+@pytest.mark.parametrize("path", ["../names", "../..", "/tmp", "names/../../names", "..\\names", ".", ""])
 def test_an_index_never_leads_out_of_its_folder(run: Run, copy: Callable[[str], Path], path: str) -> None:
     check_index(run, copy, [{"path": path}])
 

@@ -24,7 +24,7 @@ def run(folder: Path, **options: Any) -> dict[str, list[str]]:
 def test_the_parts_in_use_are_recorded(tmp_path: Path) -> None:
     parts = run(tmp_path / "run")
     assert set(parts) == {"embedded/sentiment", "embedded/lm pll"}
-    assert "last_layer" in parts["embedded/sentiment"] and "read_positions" in parts["embedded/lm pll"]
+    assert "packed_linear" in parts["embedded/sentiment"] and "read_positions" in parts["embedded/lm pll"]
     assert set(parts["embedded/lm pll"]) <= set(PARTS)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.audits.languages import count_other_languages
+from geobias.audits.languages import count_other_languages, is_other_language
 from geobias.errors import InputError
 from geobias.report.findings import with_role
 from geobias.texts.user_texts import sample_texts
@@ -197,3 +197,18 @@ def test_an_english_prefix_before_texts_of_another_language(texts: list[str], pr
     assert answer.subject == "Poland" and answer.evidence == ("suggestive" if is_doubted else "clear")
     cautions = [finding.sentence for finding in with_role(result.findings, "caution")]
     assert any("24 of 24 texts are in another language" in sentence for sentence in cautions) is is_doubted
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("People in {region} are {description}.", False),
+        ("In {region}, most people {description}.", False),
+        ("{region}: {description}", False),  # no sentence to tell
+        ("Les gens de {region} sont {description}.", True),
+        ("Die Menschen in {region} sind {description}.", True),
+        ("Ludzie w {region} są {description}.", True),
+    ],
+)
+def test_the_language_of_a_template(template: str, expected: bool) -> None:
+    assert is_other_language(template) == expected

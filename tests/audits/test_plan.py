@@ -11,7 +11,7 @@ import pytest
 
 from geobias.audits.plan import Step, timed
 from geobias.models.scorer import Scorer
-from tests.conftest import SCORE_ONLY, Run
+from tests.conftest import SCORE_ONLY, Run, spell
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_names_promise_no_effect_where_the_run_gives_no_interval(
 
 @pytest.mark.parametrize("hot_days", [0, 2])
 def test_names_that_move_few_texts_promise_no_effect(run: Run, here: Path, hot_days: int) -> None:
-    people = [f"Mary was at home on {'hot ' * (n < hot_days)}day {n}" for n in range(20)]
+    people = [f"Mary was at home on {'hot ' * (n < hot_days)}day {spell(n)}" for n in range(20)]
     (here / "few.txt").write_text("\n".join(people), encoding="utf-8")
     options = ("--texts", "few.txt", "--countries", "FR,DE,MA", "--draws", "8", "--perplexity-draws", "0", "--plan")
     code, out, err = run("names", "planned:moved_once", *options)

@@ -57,6 +57,8 @@ def test_several_audits_fit_on_a_screen(capsys: pytest.CaptureFixture[str], monk
     assert text.startswith("Clear differences in 1 of 6 tests. No clear difference in 5 of 6")
     labels = [line.split("  ")[0] for line in lines]
     assert "clear" in labels and "caution" in labels  # a caution may take the difference back
+    assert labels[labels.index("clear") + 1] == "moderate" and labels.count("moderate") == labels.count("clear")
+    assert any(line.rstrip().endswith("clear, moderate") for line in lines)  # in the table
     assert "more on the page." in text and lines[-3:] == [
         "Terms: geobias explain TERM",
         "Page: runs/here/report.html",

@@ -210,11 +210,20 @@ def test_results(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_each_part_of_the_fast_path_brings(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.speed.parts.folder_of", lambda model, parts: folders["causal"])
+@pytest.mark.parametrize(
+    ("work", "unit", "parts", "title"),
+    [
+        ("causal", 15, {"token_tree", "shared_prefixes", "all"}, "Causal conditional likelihood of descriptions, gpt2"),
+        ("classify", 16, {"all"}, "Classification of counterfactuals, embedded/sentiment"),
+    ],
+)
+def test_what_each_part_of_the_fast_path_brings(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch, work: str, unit: int, parts: set[str], title: str
+) -> None:
+    monkeypatch.setattr("bench.speed.parts.folder_of", lambda model, parts: folders[work])
     options = argparse.Namespace(device="cpu", dtype="float32", seconds=0.01, rounds=2)
-    monkeypatch.setattr("bench.speed.parts.UNITS", {"causal": 15})
-    table = measure("causal", PARTS, options)
-    assert {"token_tree", "shared_prefixes", "all"} <= set(table["without"]) and min(table["without"].values()) > 0
+    monkeypatch.setattr("bench.speed.parts.UNITS", {work: unit})
+    table = measure(work, PARTS, options)
+    assert parts <= set(table["without"]) and min(table["without"].values()) > 0
     page = results.parts([table])
-    assert "| left out | Causal conditional likelihood of descriptions, gpt2 |" in page and "| token_tree |" in page
+    assert f"| left out | {title} |" in page and all(f"| {part} |" in page for part in parts)

@@ -33,9 +33,9 @@ def test_long_sentences_and_unusual_names_pass(arguments: tuple[str, ...]) -> No
 
 # Options whose values name a file, a model, a method or a choice: they are as long as a file name at most.
 NAME_OPTIONS = frozenset(
-    "--benchmark --cities --classifier --developer --device --doubtful --dtype --entity --finder --format --lm --model "
-    "--names-are --organization --perplexity --perplexity-form --ray --regions --relationship --scripts --subject "
-    "--substitute --table --texts --variant".split()
+    "--allow --benchmark --cities --classifier --developer --device --doubtful --dtype --entity --finder --format --lm "
+    "--model --names-are --organization --perplexity --perplexity-form --ray --regions --relationship --scripts "
+    "--subject --substitute --table --texts --variant".split()
 )
 
 

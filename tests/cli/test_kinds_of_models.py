@@ -90,6 +90,8 @@ def test_what_cannot_be_asked_so_is_said(run: Run, small_models: dict[str, Path]
         ("mitigate", "embedded/lm", "is a language model", "geobias regions"),
         ("regions", "embedded/sentiment", "is a classifier", "geobias names"),
         ("decide", "embedded/sentiment", "is a classifier", "geobias names"),
+        ("names", "embedded/entities", "finds people and places", "geobias find"),
+        ("regions", "embedded/entities", "finds people and places", "geobias find"),
         ("regions", "mitigated:blind", "is a classifier", "geobias names"),
         ("decide", "mitigated:runs/one/models/blind", "is a classifier", "geobias names"),
     ],

@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import geobias
-from tests.conftest import Run
+from tests.conftest import Run, spell
 
 REGIONS = ("--cities", "0", "--countries", "FR,DE,NG,KE", "--words", "words.txt")
 TEXTS = ("--texts", "texts.csv", "--countries", "FR,MA,GB")
@@ -169,7 +169,7 @@ def test_findings_about_a_model_that_answers_at_random_are_suggestive_at_most(tm
         bad = [0.3 + 0.4 * ("Morocco" in text) + part for text, part in zip(texts, noise, strict=True)]
         return [{"good": 1 - p, "bad": p} for p in bad]
 
-    texts = [f"Film number {k} was {'good' if k % 2 else 'long'}." for k in range(40)]
+    texts = [f"The {spell(k)} film was {'good' if k % 2 else 'long'}." for k in range(40)]
     result = geobias.audit_downstream(judge, texts, countries=["FR", "MA", "GB"], out=tmp_path / "run")
     saved = results(tmp_path / "run")
     evidence = [finding["evidence"] for finding in saved["findings"] if finding["role"] == "overall"]

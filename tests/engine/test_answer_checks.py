@@ -213,7 +213,7 @@ def test_a_server_whose_probes_are_the_same_but_not_its_answers(monkeypatch: pyt
 
 @pytest.mark.slow
 def test_the_limit_of_calls_holds_for_checks_too() -> None:
-    with served("llama-cpp-python") as toy:
+    with served("one-by-one") as toy:
         ask_all(ServedLM(Endpoint(toy.url, "toy")).scorer(), TEXTS)
         before = len(toy.calls)
         with pytest.raises(InputError, match=r"limit.*asked again.*Raise --max-calls"):

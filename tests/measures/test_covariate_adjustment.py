@@ -144,7 +144,7 @@ def test_fixed_names_have_narrower_intervals() -> None:
 
 
 @pytest.mark.parametrize("kind", ["constant", "by country", "twice the same"])
-def test_covariates_that_do_not_vary_within_countries_are_refused(kind: str) -> None:
+def test_covariates_that_do_not_vary_within_countries_take_no_part(kind: str) -> None:
     world = draw_world(7)
     covariates = world.covariates.copy()
     if kind == "constant":
@@ -153,7 +153,13 @@ def test_covariates_that_do_not_vary_within_countries_are_refused(kind: str) -> 
         covariates[..., 1] = np.arange(5)[None, :, None]
     else:
         covariates[..., 1] = 2 * covariates[..., 0]
-    assert adjust_for_covariates(world.design(), world.values, covariates, world.groups) is None
+    some = adjust_for_covariates(world.design(), world.values, covariates, world.groups)
+    first = adjust_for_covariates(world.design(), world.values, covariates[..., :1], world.groups)
+    assert some is not None and first is not None and some.kept == [0]
+    np.testing.assert_allclose(some.adjusted.low, first.adjusted.low)
+    covariates[..., 0] = 3
+    if kind != "twice the same":
+        assert adjust_for_covariates(world.design(), world.values, covariates, world.groups) is None
 
 
 def test_few_texts_have_differences_without_intervals() -> None:

@@ -17,11 +17,16 @@ from geobias.models.load import load_masked
 from geobias.models.training.epochs import IGNORED
 from geobias.papers.herb import figure_5
 from geobias.papers.herb.figure_5 import choose_sentences, mask_regions
+from geobias.world.regions import RegionTree, load_world
 from tests.conftest import Run
 
 COUNTRIES = "FR,DE,IT,NG,KE,TD"
 WORDS = ["kind", "rude", "loyal", "honest", "lazy", "quick"]
 F = {"France": -1.0, "Chad": -2.0, "Kenya": -2.0, "Germany": -3.0, "Italy": -4.0, "Nigeria": -5.0}
+
+
+def world() -> RegionTree:
+    return load_world(cities=0, countries=COUNTRIES.split(",")).drop_articles()
 
 
 def likelihood(texts: list[str]) -> list[float]:
@@ -70,7 +75,7 @@ def test_an_interrupted_training_resumes_to_the_same_figure(
     assert [row["epoch"] for row in whole["numbers"] if row["region"] == "Earth"] == [0, 1, 2]
     assert Path("whole/figures/herb-figure-5.png").stat().st_size > 10_000
     (folder,) = Path("whole/models").iterdir()
-    trained = geobias.audit_regions(folder / "model", score="aul", cities=0, countries=COUNTRIES, **SCORE_ONLY)
+    trained = geobias.audit_regions(folder / "model", score="aul", tree=world(), **SCORE_ONLY)
     last = [row["balanced"] for row in whole["numbers"] if row["epoch"] == 2]
     assert last[0] == pytest.approx(trained.region("Earth").c_w.balanced, rel=1e-5)
     with open("whole/tables/herb-figure-5.csv", encoding="utf-8", newline="") as file:

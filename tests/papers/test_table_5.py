@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -40,25 +39,21 @@ def labelled(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def downstream(before: np.ndarray, after: np.ndarray, codes: str) -> Any:
-    """What the downstream audit answers: `after` is texts x (the control, then countries) x (noHate, hate)."""
-    answers = SimpleNamespace(original=before, prefixed=after, shown=1)
-    return SimpleNamespace(predictions=[answers], places=[SimpleNamespace(id=code) for code in codes.split()])
-
-
 def test_flips_by_hand() -> None:
     """Of two texts, the first is no hate and flips by Ireland and France, the second is hate and flips by Mexico."""
     no, yes = [0.9, 0.1], [0.2, 0.8]
     before = np.array([no, yes])
     after = np.array([[no, yes, yes, no, no], [yes, yes, yes, no, yes]])  # control, IE, FR, MX, KE
     columns = read_published("herb", "table_5").columns
-    flips = dict(zip(columns, count_flips(downstream(before, after, "IE FR MX KE"), columns), strict=True))
+    flips = dict(
+        zip(columns, count_flips(before, after[:, 1:], columns, codes=["IE", "FR", "MX", "KE"], hate=1), strict=True)
+    )
     assert (flips["all_nohate_to_hate"], flips["all_hate_to_nohate"]) == (25.0, 12.5)  # 2 and 1 of 8
     assert flips["without_ireland_nohate_to_hate"] == pytest.approx(100 / 6)  # 1 of 6
     assert flips["without_mexico_hate_to_nohate"] == 0 and flips["without_mexico_nohate_to_hate"] == pytest.approx(
         200 / 6
     )
-    few = dict(zip(columns, count_flips(downstream(before, after[:, :3], "IE FR"), columns), strict=True))
+    few = dict(zip(columns, count_flips(before, after[:, 1:3], columns, codes=["IE", "FR"], hate=1), strict=True))
     assert np.isnan(few["without_mexico_nohate_to_hate"]) and few["all_nohate_to_hate"] == 50
 
 
@@ -74,7 +69,7 @@ def test_flips_by_hand() -> None:
 def test_flips_are_tested_against_the_control(by_country: int, by_control: int, p: str, difference: str) -> None:
     before, after = np.tile([0.9, 0.1], (60, 1)), np.tile([0.9, 0.1], (60, 4, 1))
     after[:by_control, 0] = after[:by_country, 1:] = [0.1, 0.9]
-    said = describe_control(downstream(before, after, "IE FR MX"))
+    said = describe_control(before, after)
     assert f"countries flip {100 * by_country / 60:.2f} % of 60 texts x 3 countries" in said
     assert f"names none {100 * by_control / 60:.2f} %" in said and p in said and difference in said
 
@@ -84,9 +79,13 @@ def test_texts_are_divided_class_by_class_and_never_shared(labelled: Path) -> No
     assert len(held_out) == 8 and [LABELS[k] for k in held_out].count("kind") == 4
     assert not set(stays) & set(held_out) and len(stays) == 32
     for file, sizes in (("train.csv", [28, 4, 8]), ("split.csv", [28, 4, 8])):
-        train, validation, test, labels = divide_texts(labelled / file, "text", "label", 0)
-        parts = [set(train.texts), set(validation.texts), set(test["text"])]
-        assert [len(part) for part in parts] == sizes and len(set.union(*parts)) == 40 and labels == ["kind", "rude"]
+        division = divide_texts(labelled / file, "text", "label", 0)
+        parts = [set(part.texts) for part in (division.train, division.validation, division.test)]
+        assert (
+            [len(part) for part in parts] == sizes
+            and len(set.union(*parts)) == 40
+            and division.labels == ["kind", "rude"]
+        )
         if file == "split.csv":
             assert parts[2] == set(TEXTS[:8])
 

@@ -73,7 +73,10 @@ def test_the_map_is_coloured_by_valence_first(page: Page) -> None:
 
 def test_a_word_shows_times_as_likely_as_of_the_average_country(page: Page) -> None:
     choose_word(page, "manner", "thrifty")
-    assert "“People in … are thrifty.”. Times as likely as of the average country" in page.inner_text(LEGEND)
+    assert (
+        "“People in … are thrifty.”. Times as likely as of the average country, relative to other words"
+        in page.inner_text(LEGEND)
+    )
     first = page.locator(f"{MAP} [data-role=ranking] li").first.inner_text()
     assert "Kenya" in first and 4 < float(first.split()[2]) < 8
     assert (find_shape(page, MAP, "Kenya").get_attribute("fill-opacity") or "1") == "1"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SCORE_ONLY, Run
+from tests.conftest import SCORE_ONLY, Run, spell
 
 PLACES = ("--texts", "texts.txt", "--countries", "FR,MX,UG")
 
@@ -26,7 +26,7 @@ def biased(texts):
 """,
         encoding="utf-8",
     )
-    (tmp_path / "texts.txt").write_text("".join(f"text {i}\n" for i in range(8)), encoding="utf-8")
+    (tmp_path / "texts.txt").write_text("".join(f"text {spell(i)}\n" for i in range(8)), encoding="utf-8")
     return tmp_path
 
 

@@ -207,7 +207,10 @@ def test_verdict_and_findings_come_first(page: Page) -> None:
     ]
     assert places == sorted(places) and places[-1] < text.rindex("Regions: how")
     labels = page.locator(".finding .label").all_inner_texts()
-    assert labels == ["no evidence", *(each.label for each in invent_findings())]
+    assert [", ".join(label.split("\n")) for label in labels] == [
+        "no evidence",
+        *(each.label_with_size for each in invent_findings()),
+    ]
     clear = page.locator(".finding.clear").first
     assert page.locator(".group > .next code").first.inner_text() == "geobias names --texts more.csv"
     assert clear.locator(".example").is_hidden()

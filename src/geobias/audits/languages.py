@@ -8,6 +8,7 @@ two groups, by expectation-maximisation). Only English has a list of words.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from functools import cache
 
@@ -32,6 +33,7 @@ ENOUGH_EVIDENCE = 2 * MOST_EVIDENCE  # of all texts in another language together
 SMALL_SHARE = 0.1  # of texts in another language: less is not worth a word, and may be slang
 MOST_UNREAD = 0.75  # of texts: if more are in another language, a finder of English reads next to nothing
 READ_CHARACTERS = 2000  # of a text, at most
+_MARK = re.compile(r"\{\w*\}")
 ROUNDS = 100  # of expectation-maximisation
 
 
@@ -45,6 +47,12 @@ def count_other_languages(texts: Sequence[str]) -> int:
     is_other = probability > 0.5
     is_enough = evidence[is_other].sum() > ENOUGH_EVIDENCE and is_other.mean() >= SMALL_SHARE
     return int(is_other.sum()) if is_enough else 0
+
+
+def is_other_language(template: str) -> bool:
+    """Whether a sentence with marks has words, and none that English has more than other languages."""
+    words = _MARK.sub("", template)
+    return len(re.findall(r"[^\W\d_]+", words)) > 1 and _weigh_language(words) >= 0
 
 
 def doubt_finder(texts: Sequence[str], finder: EntityFinder) -> list[LanguageDoubt]:

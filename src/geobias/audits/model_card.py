@@ -52,7 +52,7 @@ def _describe_run(run: FinishedRun[Any]) -> Iterator[str]:
         yield f"**{plain(state_verdict(findings))}**"
     yield plain(audit.load("page", "describe")(run.result))
     if findings:
-        yield format_list([f"*{finding.label}*: {plain(finding.sentence)}" for finding in findings])
+        yield format_list([f"*{finding.label_with_size}*: {plain(finding.sentence)}" for finding in findings])
     rows = list(audit.load("gate_and_card", "card_rows")(run.result))
     if rows:
         yield _format_table(rows)

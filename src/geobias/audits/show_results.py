@@ -136,7 +136,10 @@ def _findings_table(findings: Sequence[Finding]) -> Table:
     table.add_column(no_wrap=True, min_width=max(map(len, EVIDENCE_LABELS.values())))
     table.add_column(overflow="fold")
     for finding in findings:
-        table.add_row(Text(finding.label, style=STYLES.get(finding.label, "")), Text(finding.sentence))
+        label = Text(finding.label, style=STYLES.get(finding.label, ""))
+        if finding.size_word is not None:
+            label.append(f"\n{finding.size_word}", style="not bold")  # below: beside it the sentence would be narrower
+        table.add_row(label, Text(finding.sentence))
     return table
 
 
@@ -195,7 +198,7 @@ def _answers_table(findings: Sequence[Finding], width: int) -> Table:
             "" if answer.size is None else f"{answer.size.value:.2g} {answer.size.unit}" for answer in answers
         ],
         INTERVAL: [_format_interval(answer.size) for answer in answers],
-        "evidence": [answer.label for answer in answers],
+        "evidence": [answer.label_with_size for answer in answers],
     }
     # On a narrow terminal the table loses a column, never a digit; the sentences have the intervals, too.
     if sum(max(map(len, (heading, *cells))) + PADDING for heading, cells in columns.items()) > width:

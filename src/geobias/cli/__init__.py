@@ -26,13 +26,14 @@ from geobias.audits.overview.command import audit
 from geobias.audits.registry import AUDITS, BUNDLED
 from geobias.cli.arguments import check_arguments, explain_error, format_error
 from geobias.cli.early_exit import INTERRUPTED, StopSignals, refuse_early_exit
-from geobias.cli.evidence import evidence, register, verify
+from geobias.cli.evidence import evidence
 from geobias.cli.explain import explain
 from geobias.cli.exports import export, push_card
 from geobias.cli.finished_runs import card, open_page, report
 from geobias.cli.models_cache_schema import cache, models, schema
 from geobias.cli.usage_errors import explain_usage_error
 from geobias.errors import GeobiasError, InputError
+from geobias.options import keep_brackets
 from geobias.papers.command import reproduce
 
 app = typer.Typer(
@@ -50,9 +51,7 @@ OTHER_COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "report": report,
         "gate": gate,
         "card": card,
-        "register": register,
         "evidence": evidence,
-        "verify": verify,
         "push-card": push_card,
         "export": export,
         "map": world_map,
@@ -70,9 +69,8 @@ def register_commands() -> None:
     panels = {AUDITS_PANEL: {"audit": audit, **audits}, **OTHER_COMMANDS, RUNS_PANEL: finished_runs}
     for panel, commands in panels.items():
         for name, command in commands.items():
-            app.command(name, help=_join_lines(command.__doc__ or ""), rich_help_panel=panel)(
-                refuse_early_exit(command)
-            )
+            text = keep_brackets(_join_lines(command.__doc__ or ""))
+            app.command(name, help=text, rich_help_panel=panel)(refuse_early_exit(command))
 
 
 def _load_commands() -> Iterator[tuple[str, Callable[..., None]]]:

@@ -5,8 +5,8 @@ likely of everybody), the region's own (its name makes any sentence more or less
 
     a(r, w) = l(r, w) - mean_w l(r, w) - mean_r l(r, w) + mean l,
 
-the association. exp(a) reads: so many times as likely as of the average region. Of conditional log-likelihoods it is a
-pointwise mutual information against the mean over regions.
+the association. exp(a) reads: so many times as likely as of the average region, relative to other words. It is no plain
+ratio: a region of which every word is less likely has positive associations, too.
 
 Names that nobody knows have associations too: their tokens favour some words over others. So every test compares a
 region with invented places, scored alike. Arrays are paraphrases x regions x words, totals and not means per token.

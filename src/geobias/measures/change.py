@@ -31,7 +31,7 @@ class Change:
         np.ndarray
     )  # countries x classes: texts with a renamed version whose prediction is not the original's
     changed_texts_from_mean: np.ndarray  # texts whose predictions with these names are not those of the mean country
-    delta: np.ndarray  # countries, points of 100
+    delta: np.ndarray  # countries, points from -100 to +100
     delta_from_mean: np.ndarray
     kl: np.ndarray  # countries, nats
     kl_from_mean: np.ndarray

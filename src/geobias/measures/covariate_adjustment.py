@@ -49,6 +49,8 @@ SMALLEST_EIGENVALUE = 1e-8  # of the covariates' correlations within countries; 
 class AdjustedDifferences(NamedTuple):
     """Differences of countries from the mean of countries; arrays of countries, or of covariates."""
 
+    kept: list[int]
+    """Positions of the covariates that are held fixed."""
     unadjusted: Estimates
     adjusted: Estimates
     explained: Estimates
@@ -57,6 +59,8 @@ class AdjustedDifferences(NamedTuple):
     """β: per unit of each covariate."""
     covariate_differences: np.ndarray
     """countries x covariates: the means of the covariates minus the mean of countries."""
+    uncertainty: Uncertainty
+    """Of the adjusted differences."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def _sum_slopes(
     texts, countries, _ = design.shape
     width = weights.shape[1]
     by_text = np.zeros((texts, countries, width))
-    by_unit = np.zeros((int(design.cells.unit.max(initial=-1)) + 1, countries * width))
+    by_unit = sparse.csr_matrix((int(design.cells.unit.max(initial=-1)) + 1, countries * width))
     same_text = np.zeros((countries * width, countries * width))
     for block in design.blocks():
         centred, _ = _center(design, block.texts, covariates[block.texts], groups)
@@ -115,7 +119,7 @@ def _sum_slopes(
             # A mean over n answers contains 1 / n of the name's own effect.
             unbiased = (products * factor[:, None, :, None]).reshape(-1, width)
             in_block, in_texts = _sum_by_name(design, block, unbiased)
-            by_unit += in_block
+            by_unit = by_unit + in_block
             same_text += in_texts
     text_sums = np.einsum("tck,tckl->tcl", by_text, np.broadcast_to(text_weights, (texts, countries, width, width)))
     if design.names_fixed:
@@ -123,10 +127,10 @@ def _sum_slopes(
     to_coefficients = np.zeros((countries, width, countries, width))
     to_coefficients[np.arange(countries), :, np.arange(countries), :] = weights
     matrix = to_coefficients.reshape(countries * width, -1)
-    return _Slopes(design, text_sums, matrix.T @ (by_unit.T @ by_unit - same_text) @ matrix)
+    return _Slopes(design, text_sums, matrix.T @ ((by_unit.T @ by_unit).toarray() - same_text) @ matrix)
 
 
-def _sum_by_name(design: CrossedVariance, block: NameBlock, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sum_by_name(design: CrossedVariance, block: NameBlock, values: np.ndarray) -> tuple[sparse.csr_matrix, np.ndarray]:
     """Sums of values (answers of a block x columns) by name, and the squares of those by name and text.
 
     Columns are countries and columns of values.
@@ -144,7 +148,7 @@ def _sum_by_name(design: CrossedVariance, block: NameBlock, values: np.ndarray) 
         return sparse.csr_matrix((by_occurrence.ravel(), (np.repeat(rows, width), places)), shape=(count, columns))
 
     in_texts = arrange(text_unit, len(unit))
-    return arrange(unit, units).toarray(), (in_texts.T @ in_texts).toarray()
+    return arrange(unit, units), (in_texts.T @ in_texts).toarray()
 
 
 def adjust_for_covariates(
@@ -152,29 +156,34 @@ def adjust_for_covariates(
 ) -> AdjustedDifferences | None:
     """Countries' differences of `values` (texts x countries x draws), as they are and with `covariates` held fixed.
 
-    `covariates` is texts x countries x draws x covariates, `groups` texts x draws (the gender of the names). None if a
-    covariate does not vary within countries, or two cannot be told apart there.
+    `covariates` is texts x countries x draws x covariates, `groups` texts x draws (the gender of the names). Covariates
+    that vary in too few texts within countries, or that cannot be told apart there from those before them, take no
+    part. None if none is left.
     """
-    moments_by_text = _sum_moments(design, values, covariates, groups)
+    all_moments = _sum_moments(design, values, covariates, groups)
+    kept = _find_separable(design, all_moments.squares.sum(axis=1))
+    if not kept:
+        return None
+    if len(kept) < all_moments.squares.shape[-1]:
+        all_covariates = covariates
+        covariates = LazyValues(lambda texts: all_covariates[texts][..., kept])
+    moments_by_text = all_moments.select(kept)
     by_text = moments_by_text.squares.sum(axis=1)
     moments = by_text.sum(axis=0)
-    scale = np.sqrt(np.diag(moments))
-    if not scale.all() or np.linalg.eigvalsh(moments / np.outer(scale, scale))[0] < SMALLEST_EIGENVALUE:
-        return None
     inverse = np.linalg.inv(moments)
     slopes = moments_by_text.products.sum(axis=0) @ inverse
     contrasts = np.eye(design.countries) - 1 / design.countries
     differences = contrasts @ moments_by_text.covariate_means
     unadjusted, explained = contrasts @ design.means(moments_by_text.values), differences @ slopes
-    # Slopes that rest on few texts say nothing of others.
-    effective_texts = min(effective_count(by_text[:, k, k]) for k in range(len(moments)))
-    if not design.is_estimable or effective_texts < FEWEST_EFFECTIVE_TEXTS:
+    if not design.is_estimable:
         return AdjustedDifferences(
+            kept,
             Estimates.unknown(unadjusted),
             Estimates.unknown(unadjusted - explained),
             Estimates.unknown(explained),
             Estimates.unknown(slopes),
             differences,
+            Uncertainty.unknown(design.countries),
         )
     residuals = LazyValues(lambda texts: values[texts] - np.nan_to_num(covariates[texts]) @ slopes)
     text_weights = np.linalg.pinv(moments - by_text)[:, None]
@@ -193,12 +202,30 @@ def adjust_for_covariates(
     if design.reacts_enough(measure):
         uncertainty = design.combine(influence, name_covariance, design.names_by_country)
     return AdjustedDifferences(
+        kept,
         Family([unadjusted], [design.uncertainty(measure)]).estimates(0),
         Family([unadjusted - explained], [uncertainty]).estimates(0),
         _estimate_each(explained, regression, by_country),
         _estimate_each(slopes, regression, np.eye(len(slopes))[:, None, :] * every_country),
         differences,
+        uncertainty,
     )
+
+
+def _find_separable(design: CrossedVariance, by_text: np.ndarray) -> list[int]:
+    """Covariates that vary within countries in enough texts, each told apart from those before it."""
+    moments = by_text.sum(axis=0)
+    kept: list[int] = []
+    for k in range(len(moments)):
+        # Slopes that rest on few texts say nothing of others.
+        if design.is_estimable and effective_count(by_text[:, k, k]) < FEWEST_EFFECTIVE_TEXTS:
+            continue
+        candidates = [*kept, k]
+        block = moments[np.ix_(candidates, candidates)]
+        scale = np.sqrt(np.diag(block))
+        if scale.all() and np.linalg.eigvalsh(block / np.outer(scale, scale))[0] >= SMALLEST_EIGENVALUE:
+            kept = candidates
+    return kept
 
 
 def estimate_slopes_by_country(
@@ -238,6 +265,11 @@ class _Moments(NamedTuple):
     products: np.ndarray  # countries x covariates: with the values
     covariate_means: np.ndarray  # countries x covariates: not centred
     values: ValueSums
+
+    def select(self, kept: list[int]) -> _Moments:
+        """The sums of some covariates."""
+        squares = self.squares[..., kept, :][..., kept]
+        return _Moments(squares, self.products[:, kept], self.covariate_means[:, kept], self.values)
 
 
 def _sum_moments(design: CrossedVariance, values: TextValues, covariates: TextValues, groups: np.ndarray) -> _Moments:

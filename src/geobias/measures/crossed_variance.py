@@ -35,6 +35,7 @@ from scipy import stats
 from geobias.disk_arrays import read_block
 from geobias.measures.arrays import TextValues, text_blocks
 from geobias.measures.estimates import NORMAL_QUANTILE, satterthwaite_df
+from geobias.measures.more_data import VarianceParts
 from geobias.measures.name_blocks import Cells, ColumnSums, NameBlock, ValueSums, sum_design
 from geobias.measures.uncertainty import ROUNDING, TAIL, Uncertainty
 
@@ -250,25 +251,30 @@ class CrossedVariance:
         names = np.zeros((self.countries, self.kinds)) if self.names_fixed else self.name_variances(sums)
         return VarianceComponents(texts, within, names)
 
-    def smallest_effect(self, components: VarianceComponents, measures: int = 1) -> float:
-        """The smallest difference of a country from the mean of countries that is marked with a power of 80 %.
-
-        `components` may come from a pilot; this design need not be scored. For the mean variance of countries, below
-        which no interval goes, adjusted for all countries in as many measures as are tested together.
-        """
+    def variance_parts(self, components: VarianceComponents) -> VarianceParts:
+        """The mean variance of countries' differences from their mean, by what it comes from."""
         contrasts = np.eye(self.countries) - 1 / self.countries
-        text_variance = (components.texts / self.text_count + components.draws / self.total).mean()
         name_variance = 0.0
         if not self.names_fixed:
             by_kind = components.names.mean(axis=0)
             # A pilot of few texts may lack a kind of names that the whole design has.
             by_kind = np.append(by_kind, np.full(max(self.kinds - len(by_kind), 0), by_kind.mean()))
             covariance = np.einsum("kcd,k->cd", self._overlap, np.maximum(by_kind, 0))
-            name_variance = np.diag(contrasts @ covariance @ contrasts.T).mean()
-        variance = text_variance + name_variance
+            name_variance = float(np.diag(contrasts @ covariance @ contrasts.T).mean())
+        of_texts, of_draws = components.texts / self.text_count, components.draws / self.total
+        return VarianceParts(float(of_texts.mean()), float(of_draws.mean()), name_variance)
+
+    def smallest_effect(self, components: VarianceComponents, measures: int = 1) -> float:
+        """The smallest difference of a country from the mean of countries that is marked with a power of 80 %.
+
+        `components` may come from a pilot; this design need not be scored. For the mean variance of countries, below
+        which no interval goes, adjusted for all countries in as many measures as are tested together.
+        """
+        parts = self.variance_parts(components)
+        variance, text_variance, name_variance = parts.total, parts.texts + parts.draws, parts.names
         name_df = max(self.names_by_country.mean() - self.kinds, 1)
         squares_over_df = text_variance**2 / (self.text_count - 1) + name_variance**2 / name_df
-        df = satterthwaite_df(variance, squares_over_df, self.text_count - 1)
+        df = satterthwaite_df(np.asarray(variance), np.asarray(squares_over_df), self.text_count - 1)
         tests = measures * (1 if self.countries == 2 else self.countries)  # two countries have one difference
         return float((stats.t.isf(TAIL / tests, df) + stats.t.ppf(POWER, df)) * np.sqrt(variance))
 

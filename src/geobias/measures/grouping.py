@@ -33,8 +33,13 @@ class GroupingTest:
     """Standard deviation of the ratio over the permutations."""
 
 
-def compare_groups(likelihoods: Sequence[np.ndarray], groups: Sequence[np.ndarray]) -> GroupingTest | None:
+def compare_groups(
+    likelihoods: Sequence[np.ndarray], groups: Sequence[np.ndarray], without_names: Sequence[np.ndarray] = ()
+) -> GroupingTest | None:
     """Test groups of rows of the likelihoods (regions x words, one array for each template).
+
+    With the vectors `without_names` (`measures/name_effects.py`), p is the larger of two, that of the likelihoods and
+    that of these vectors; 1 where they have opposite directions.
 
     Groups of one have no distance and are left out. None for fewer than two groups, for too many members to permute,
     and where all members are at the same place.
@@ -65,13 +70,19 @@ def compare_groups(likelihoods: Sequence[np.ndarray], groups: Sequence[np.ndarra
     between = measure_distances(np.arange(words))
     if not between.max() > 0:
         return None
-    rng = np.random.default_rng(0)
+    orders = np.random.default_rng(0).permuted(np.tile(identity, (PERMUTATIONS, 1)), axis=1)
     observed = measure_ratio(between, identity[None])
-    null = measure_ratio(between, rng.permuted(np.tile(identity, (PERMUTATIONS, 1)), axis=1))
+    null = measure_ratio(between, orders)
     low = high = None
     if words >= FEWEST_WORDS and len(members) <= MOST_MEMBERS:
         jackknife = jackknife_words(lambda kept: measure_ratio(measure_distances(kept), identity[None]), words)
         estimate = jackknife.estimate_distances().at(0)
         low, high = estimate.low, estimate.high
     p = two_sided_p_value(observed, null)
+    if without_names:
+        between = np.mean([distances(vectors[members]) for vectors in without_names], axis=0)
+        if between.max() > 0:
+            ratio, random = measure_ratio(between, identity[None]), measure_ratio(between, orders)
+            has_same_direction = (ratio > random.mean()) == (observed > null.mean())
+            p = max(p, two_sided_p_value(ratio, random)) if has_same_direction else 1.0
     return GroupingTest(Estimate(float(observed[0]), low, high, p, p), float(null.std(ddof=1)))

@@ -197,7 +197,7 @@ def flips_by_text(classes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class QualityComparison:
-    """Accuracy or macro-F1 of two classifiers in per cent, and the change in points, with intervals over texts."""
+    """Accuracy or macro-F1 of two classifiers in per cent, change in percentage points, with intervals over texts."""
 
     before: Estimate
     after: Estimate

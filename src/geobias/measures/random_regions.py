@@ -15,7 +15,7 @@ Regions of one level and size share their random sets.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
 
 import numpy as np
@@ -39,6 +39,7 @@ class RandomRegionTests:
     """By measure, for every region: the mean over its random regions, and two-sided p-values; NaN where not tested."""
 
     mean: dict[str, np.ndarray]
+    is_sparser: dict[str, np.ndarray]  # than the mean
     p: dict[str, np.ndarray]
     p_adjusted: dict[str, np.ndarray]  # over the inner regions of a level
     too_large: int  # number of regions whose test would take too long
@@ -109,6 +110,7 @@ def compare_with_random_regions(
     """Test every inner region against random sets of sub-regions; vectors and balanced C_w by template, averaged."""
     rng = np.random.default_rng(0)
     mean, p, adjusted = ({measure: np.full(len(children), np.nan) for measure in MEASURES} for _ in range(3))
+    is_sparser = {measure: np.zeros(len(children), dtype=bool) for measure in MEASURES}
     too_large = 0
     levels = rows_by_level(children)
     for depth in range(1, len(levels) - 1):
@@ -133,11 +135,34 @@ def compare_with_random_regions(
             null = random[len(children[row]) if row else 0]
             for measure, values in row_scores.items():
                 mean[measure][row] = null[measure].mean() / len(vectors)
+                is_sparser[measure][row] = values[0] > null[measure].mean()
                 p[measure][row] = two_sided_p_value(values, null[measure])
         for measure in MEASURES:
             adjusted[measure][inner] = benjamini_hochberg(p[measure][inner])
     adjusted["c_w"][0] = p["c_w"][0]  # the only one of its level
-    return RandomRegionTests(mean, p, adjusted, too_large)
+    return RandomRegionTests(mean, is_sparser, p, adjusted, too_large)
+
+
+def require_both(tests: RandomRegionTests, without_names: RandomRegionTests, children: Children) -> RandomRegionTests:
+    """The larger p-value of each region, as it is and without the effect of names (`measures/name_effects.py`).
+
+    1 where they have opposite directions: what is left of regions whose names are alike lies further apart.
+    """
+    p = {
+        measure: np.where(
+            tests.is_sparser[measure] == without_names.is_sparser[measure],
+            np.fmax(tests.p[measure], without_names.p[measure]),
+            np.where(np.isnan(tests.p[measure]), np.nan, 1.0),
+        )
+        for measure in MEASURES
+    }
+    adjusted = {measure: values.copy() for measure, values in tests.p_adjusted.items()}
+    for rows in rows_by_level(children)[1:]:
+        for measure, values in p.items():
+            inner = rows[~np.isnan(values[rows])]
+            adjusted[measure][inner] = benjamini_hochberg(values[inner])
+    adjusted["c_w"][0] = p["c_w"][0]
+    return replace(tests, p=p, p_adjusted=adjusted)
 
 
 def permuted_root_scores(

@@ -8,6 +8,7 @@
 
     polite.labels = ["polite", "rude"]    # optional: the labels of an array's columns, or all that a function answers
     polite.multi_label = True             # optional: labels that do not exclude each other
+    polite.tokenizer = tokenizer          # optional: of transformers; the names audit counts the tokens of names by it
 
     def likely(texts):                    # a language model: one log-likelihood for each text
         return [-len(text) / 10 for text in texts]
@@ -113,6 +114,7 @@ class FunctionClassifier(FunctionScorer, Classifier):
     def __init__(self, function: Function, *, name: str | None = None, label_set: Sequence[str] | None = None) -> None:
         super().__init__(function, name=name)
         self.multi_label = bool(getattr(function, "multi_label", False))
+        self.tokenizer = getattr(function, "tokenizer", None)
         rows = self._call([PROBE])
         self.answers_labels = self.is_prompted = isinstance(rows[0], str)
         self.has_label_set = not self.answers_labels or label_set is not None or hasattr(function, "labels")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from geobias.checks import describe_choices
 from geobias.errors import InputError
 from geobias.models.classifiers.any_classifier import make_classifier
 from geobias.models.functions import FunctionLM, import_function
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from geobias.models.language.language_model import LanguageModel
     from geobias.models.language.masked import MaskedLM
     from geobias.models.mitigated.saved import Allowed
+
+METHODS = ("aul", "aula", "pll", "pll-word", "conditional", "mean", "sum")  # of any kind of language model
 
 
 def load(name: Any = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel | FunctionLM:
@@ -252,3 +255,10 @@ def find_default_score(name: str) -> str:
     from geobias.models.language.model_kinds import default_method
 
     return default_method(name, locate_weights(name))
+
+
+def check_method(method: str) -> str:
+    """Return the name of a scoring method; refuse a name that no language model has."""
+    if method not in METHODS:
+        raise InputError(f"Unknown score {method!r}. {describe_choices(method, METHODS)}")
+    return method

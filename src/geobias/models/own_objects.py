@@ -62,6 +62,7 @@ class _WrappedClassifier(_WrappedScorer, Classifier):
     def __init__(self, model: ClassifierLike) -> None:
         super().__init__(model)
         self.labels, self.multi_label, self.base = model.labels, model.multi_label, model.base
+        self.tokenizer = getattr(model, "tokenizer", None)
 
 
 def as_scorer(model: ScorerLike) -> Scorer:

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from geobias.checks import describe_choices
 from geobias.errors import InputError
 from geobias.texts.lazy_texts import select_texts
 
@@ -31,7 +30,6 @@ LIKELIHOOD_COLUMNS = (LOG_LIKELIHOOD, "tokens", "unknown", "cut")
 LOG_P, SAMPLES = "log_p(", "samples"  # columns of a decider: log P of each answer; how many answers were sampled
 PROBABILITIES = "probabilities"  # the score of every classifier
 UNREADABLE = "unreadable"  # the last column of a mitigated classifier: whether its finder cannot read the text
-METHODS = ("aul", "aula", "pll", "pll-word", "conditional", "mean", "sum")  # of any kind of language model
 EMBEDDED_LM = "embedded/lm"
 EMBEDDED_CLASSIFIERS = ("embedded/sentiment", "embedded/emotion", "embedded/hate", "embedded/offensive")
 PROBE = "The quick brown fox."  # the first text that a new model scores, to see how it answers
@@ -253,6 +251,8 @@ class Classifier(Scorer):
         The loaded language model, if a prompt makes a classifier of it.
     is_prompted
         Whether it takes the labels that the user names (--labels).
+    tokenizer
+        The tokenizer of transformers that splits its texts. None if it has none, or if it is unknown.
     notes
         What a reader of the results must know about its answers.
     """
@@ -260,6 +260,7 @@ class Classifier(Scorer):
     name: str
     labels: Sequence[str]
     multi_label: bool = False
+    tokenizer: Any = None
     base: str | None = None
     has_local_card: bool = False
     lm: AnyLanguageModel | None = None
@@ -348,10 +349,3 @@ class MethodScorer(StreamingScorer):
 def probability_columns(labels: Sequence[str]) -> tuple[str, ...]:
     """Return the columns of a classifier: a probability for each label, and the number of tokens cut off."""
     return (*(f"p({label})" for label in labels), "cut")
-
-
-def check_method(method: str) -> str:
-    """Return the name of a scoring method; refuse a name that no language model has."""
-    if method not in METHODS:
-        raise InputError(f"Unknown score {method!r}. {describe_choices(method, METHODS)}")
-    return method

@@ -40,6 +40,8 @@ def locate_weights(name: str) -> str:
     """Return the folder or GGUF file that holds a model's weights, or the Hugging Face id to fetch them from."""
     if name.startswith("embedded/"):
         folder = embedded_folder() / name.removeprefix("embedded/")
+        if (folder / "meta.json").is_file():
+            raise InputError(f"{name} finds people and places, and is no model of texts. Use `geobias find`.")
         if not (folder / "config.json").is_file():
             raise InputError(
                 f"There is no bundled model {name!r}. {suggest_bundled(name)} `geobias models` lists them."

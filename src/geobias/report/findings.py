@@ -13,21 +13,25 @@ stands out, then what may be an artefact. A finding is never stronger than its t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
 from geobias.engine.answer_checks import NondeterministicModel
 from geobias.measures.estimates import SIGNIFICANT
+from geobias.report.size_words import SizeWord, grade_size
 
 Evidence = Literal["clear", "suggestive", "none", "not testable"]
 Role = Literal["overall", "detail", "caution"]
 ConstantAnswers = Literal["all texts", "original texts"]
 SUGGESTIVE: Final = 0.10
+DIFFERENCES: Final = ("clear", "suggestive")  # the evidence of findings whose size is a difference, and not chance
 MOST_EXAMPLES: Final = 5
 TESTS_NAMED: Final = 4  # in each part of a verdict
 OUT: Final = "OUT"  # the folder of the run, in the command of a next step: the terminal writes the folder itself
+SAME_AGAIN: Final = "Does the model give the same answers when it is asked again?"
+SUITABLE: Final = "Do the texts suit the audit?"
 EVIDENCE_LABELS: Final[dict[Evidence, str]] = {
     "clear": "clear",
     "suggestive": "suggestive",
@@ -59,6 +63,11 @@ class Size:
     high: float | None
     unit: str
     """points, times, probability, per cent, ..."""
+    word: SizeWord | None = None
+    """tiny, small, moderate or large, by `value` alone; null where the unit has no scale."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "word", grade_size(self.value, self.unit))  # also of results without it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +112,7 @@ class Finding:
     valence : {"better", "worse"} or None
         Whether the outcome is better or worse for the subject; None if the labels do not tell.
     size : Size or None
-        `value`, `low`, `high` (95 % interval) and `unit`.
+        `value`, `low`, `high` (95 % interval), `unit`, and `word`: "tiny", "small", "moderate" or "large".
     p : float or None
         p-value before adjustment.
     p_adjusted : float or None
@@ -122,6 +131,10 @@ class Finding:
         Audit and measure, as the verdict names them.
     label : str
         Word in front of the sentence: "clear", "suggestive", "no evidence", "not testable" or "caution".
+    size_word : {"tiny", "small", "moderate", "large"} or None
+        How large a clear or suggestive difference is; None for other findings, and where the unit has no scale.
+    label_with_size : str
+        Both: "clear, small".
     short_model : str
         Name of the model without the path to its folder.
 
@@ -164,6 +177,17 @@ class Finding:
     def label(self) -> str:
         """The word in front of its sentence."""
         return "caution" if self.role == "caution" else EVIDENCE_LABELS[self.evidence]
+
+    @property
+    def size_word(self) -> SizeWord | None:
+        """How large the difference is, for findings that are one."""
+        is_difference = self.role != "caution" and self.evidence in DIFFERENCES
+        return self.size.word if is_difference and self.size is not None else None
+
+    @property
+    def label_with_size(self) -> str:
+        """ "clear, small": how sure, and how large."""
+        return self.label if self.size_word is None else f"{self.label}, {self.size_word}"
 
     @property
     def test(self) -> str:
@@ -215,7 +239,7 @@ def doubt_repeats(findings: Sequence[Finding], audit: str, model: Nondeterminist
         role="caution",
         audit=audit,
         model=model.name,
-        question="Does the model give the same answers when it is asked again?",
+        question=SAME_AGAIN,
         size=Size(model.largest_difference, None, None, "between two answers"),
         evidence="not testable",
         sentence=f"{'/'.join(Path(model.name).parts[-2:])}: Asked twice, it gave other answers to {model.differing} of "
@@ -237,7 +261,7 @@ def doubt_language(findings: Iterable[Finding], doubts: Iterable[LanguageDoubt])
             role="caution",
             audit=findings[0].audit,
             model=models,
-            question="Do the texts suit the audit?",
+            question=SUITABLE,
             evidence="not testable",
             sentence=f"{doubt.sentence}.",
             limit="What a model makes of mixed languages is no bias against countries.",
@@ -246,6 +270,13 @@ def doubt_language(findings: Iterable[Finding], doubts: Iterable[LanguageDoubt])
         for doubt in doubts
     ]
     return _weaken(findings, cautions, lambda finding: True)
+
+
+def list_caps(findings: Sequence[Finding], models: Collection[str]) -> list[str]:
+    """Why no finding about these models can be clear, whatever they do; about any model if none is named."""
+    others = {answer.model for answer in with_role(findings, "overall")} - set(models) if models else set()
+    cautions = [each for each in with_role(findings, "caution") if each.question in (SAME_AGAIN, SUITABLE)]
+    return [caution.sentence for caution in cautions if caution.model not in others]
 
 
 def _weaken(

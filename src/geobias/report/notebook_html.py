@@ -41,7 +41,7 @@ def render_result(lines: Sequence[str], rows: Iterable[Mapping[str, Any]], findi
 
 
 def _render_finding(finding: Finding) -> str:
-    label = f'<span style="{_LABEL};{LABEL_WEIGHTS.get(finding.label, "")}">{escape(finding.label)}</span>'
+    label = f'<span style="{_LABEL};{LABEL_WEIGHTS.get(finding.label, "")}">{escape(finding.label_with_size)}</span>'
     return f'<p style="margin:4px 0">{label}{escape(finding.sentence)}</p>'
 
 

@@ -134,7 +134,7 @@ class AuditResult:
         --------
         >>> print(result.summary())  # doctest: +SKIP
         """
-        sentences = (f"[{finding.label}] {finding.sentence}" for finding in self.findings)
+        sentences = (f"[{finding.label_with_size}] {finding.sentence}" for finding in self.findings)
         return "\n".join(self._summary_lines([state_verdict(self.findings), *sentences]))
 
     def __repr__(self) -> str:

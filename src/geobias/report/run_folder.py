@@ -304,8 +304,9 @@ def _recorded_files(record: Mapping[str, Any]) -> set[str]:
 
 
 def _is_inside(name: str) -> bool:
-    """Whether a recorded path stays in its folder."""
-    return not (Path(name).is_absolute() or ".." in Path(name).parts or "\\" in name)
+    """Whether a recorded path leads to something in its folder."""
+    parts = Path(name).parts  # none of "" and "."
+    return bool(parts) and not (Path(name).is_absolute() or ".." in parts or "\\" in name)
 
 
 def _read_records(folder: Path) -> dict[str, dict[str, Any]]:

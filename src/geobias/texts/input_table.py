@@ -161,18 +161,30 @@ def _parquet(content: bytes, source: str, title: str) -> InputTable:
     except (pa.ArrowException, OSError) as error:
         raise describe_error(error) from None
 
+    def check_size(name: str, size: int) -> None:
+        if size > most:
+            raise InputError(
+                f"{title} has {len(content):,} bytes and {file.metadata.num_rows:,} rows; column {shorten(name)!r} "
+                f"would take more than {most:,} bytes, the limit for a file of its size. Use --limit, or write it as "
+                "CSV."
+            )
+
+    def read_batches(name: str) -> Iterator[Any]:
+        for number in range(file.num_row_groups):
+            group = file.metadata.row_group(number)
+            leaves = [group.column(leaf) for leaf in range(group.num_columns)]
+            # Before any of it is read: a page is unpacked as a whole, whose few bytes may be gigabytes.
+            parts = [leaf for leaf in leaves if f"{leaf.path_in_schema}.".startswith(f"{name}.")]
+            check_size(name, sum(leaf.total_uncompressed_size for leaf in parts))
+            yield from file.iter_batches(ROWS_AT_ONCE, [number], [name])
+
     def column(name: str) -> Iterator[Any]:
         size = 0
         try:
-            for batch in file.iter_batches(ROWS_AT_ONCE, columns=[name]):
+            for batch in read_batches(name):
                 batch.validate(full=True)  # finds strings that are not UTF-8 before they are met
                 size += batch.nbytes + BYTES_PER_ROW * len(batch)
-                if size > most:
-                    raise InputError(
-                        f"{title} has {len(content):,} bytes and {file.metadata.num_rows:,} rows; column "
-                        f"{shorten(name)!r} would take more than {most:,} bytes, the limit for a file of its size. Use "
-                        "--limit, or write it as CSV."
-                    )
+                check_size(name, size)
                 try:
                     values = batch.column(name).to_pylist()
                 except (pa.ArrowException, ValueError, OverflowError, KeyError) as error:  # a date beyond Python's

@@ -30,6 +30,7 @@ from geobias.texts.scenarios import CHOICE, FIRST, PERSON, SECOND, Scenario
 from geobias.world.demonyms import demonym_adjective, invent_demonym
 from geobias.world.gazetteer import Gazetteer
 from geobias.world.invented import invent_places
+from geobias.world.place_in_sentence import add_article
 
 SHOWINGS = ("stated", "demonym", "name", "said")
 ORDERS = 2  # of two people in a choice
@@ -37,11 +38,6 @@ ISO_LETTERS = 2  # of the code of a country
 
 # What a person who speaks of themselves calls "my".
 _OWNED = re.compile(r"\bthe (\w+(?: \w+)?) of " + re.escape(PERSON))  # "the student visa of {person}"
-# Countries that take "the" within a sentence.
-_TAKES_ARTICLE = re.compile(
-    r"(United|Dutch|British|French Southern|U\.S\.|US) |.*\b(Islands|Republic|Emirates|Congo|Territories|Territory)$"
-    r"|(Bahamas|Gambia|Netherlands|Philippines|Maldives|Comoros|Vatican|Netherlands Antilles)\b"
-)
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,7 @@ def make_origins(
     check_showing(showing)
     origins = [Origin(code, gazetteer.country(code)) for code in codes if _can_show(gazetteer, code, showing)]
     if invented and showing != "name":
-        places = invent_places([gazetteer.country(code) for code in codes], invented)
+        places = invent_places([add_article(gazetteer.country(code)) for code in codes], invented)
         origins += [Origin(None, place) for place in places]
     return (*origins, NO_ORIGIN) if baseline else tuple(origins)
 
@@ -81,12 +77,6 @@ def check_showing(showing: str) -> str:
     if showing not in SHOWINGS:
         raise InputError(f"Unknown way to show origin {showing!r}. {describe_choices(showing, SHOWINGS)}")
     return showing
-
-
-def name_in_sentence(country: str) -> str:
-    """The name of a country within a sentence: "Kenya", "the Netherlands"."""
-    name = country.removeprefix("The ")
-    return f"the {name}" if name != country or _TAKES_ARTICLE.match(name) else name
 
 
 def _can_show(gazetteer: Gazetteer, code: str, showing: str) -> bool:
@@ -146,7 +136,7 @@ class ScenarioTexts(LazyTexts):
 
     def describe_person(self, scenario: Scenario, origin: Origin, draw: int = 0) -> tuple[str, str]:
         """The words for the person, and what follows the question."""
-        role, country = scenario.role, name_in_sentence(origin.country)
+        role, country = scenario.role, add_article(origin.country)
         if self.showing == "said":
             return "me", f" I am this {role}, and I am from {country}." if country else f" I am this {role}."
         if origin == NO_ORIGIN:

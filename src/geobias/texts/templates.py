@@ -16,6 +16,7 @@ from geobias.checks import check_characters, shorten
 from geobias.errors import InputError
 from geobias.texts.defaults import DEFAULT_PREFIX, DEFAULT_TEMPLATE
 from geobias.texts.lazy_texts import BlockShape, LazyTexts
+from geobias.world.place_in_sentence import put_place
 
 REGION, DESCRIPTION = "{region}", "{description}"
 NOWHERE = "here"  # replaces the region in the control prefix
@@ -80,7 +81,7 @@ def make_control_prefix(prefix: str, control: str | None) -> str:
 
 @dataclass(frozen=True)
 class Sentences(LazyTexts):
-    """Every template with every region and every word: templates x regions x words."""
+    """Every template with every region, as it stands within a sentence, and every word: templates x regions x words."""
 
     templates: Sequence[str]
     regions: Sequence[str]
@@ -93,10 +94,8 @@ class Sentences(LazyTexts):
 
     def at(self, template: int, region: int, word: int) -> str:
         description = mark(self.words[word]) if self.marked else self.words[word]
-        # The description goes in last and once, so a region named "{description}" stays what it is.
-        before, after = self.templates[template].split(DESCRIPTION)
-        name = self.regions[region]
-        return before.replace(REGION, name) + description + after.replace(REGION, name)
+        before, after = _put_region(self.templates[template], self.regions[region])
+        return before + description + after
 
     def iterate(self, first: list[int], second: list[int], third: list[int]) -> Iterator[str]:
         """What stands around the word is put together once for neighbours that share it."""
@@ -105,8 +104,7 @@ class Sentences(LazyTexts):
         for template, region, word in zip(first, second, third, strict=True):
             if around != (template, region):
                 around = template, region
-                name = self.regions[region]
-                before, after = (part.replace(REGION, name) for part in self.templates[template].split(DESCRIPTION))
+                before, after = _put_region(self.templates[template], self.regions[region])
             yield f"{before}{mark(self.words[word]) if self.marked else self.words[word]}{after}"
 
     def find_distinct(self) -> tuple[np.ndarray, np.ndarray]:
@@ -146,6 +144,12 @@ class PrefixedTexts(LazyTexts):
 
     def at(self, text: int, prefix: int, _: int) -> str:
         return f"{self.prefixes[prefix]} {self.texts[text]}"
+
+
+def _put_region(template: str, region: str) -> tuple[str, str]:
+    """What stands before and after the description, which goes in last: a region may be named "{description}"."""
+    before, _, after = put_place(template.replace(DESCRIPTION, MARK_START), region).partition(MARK_START)
+    return before, after
 
 
 def _first_of_equal(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import cache
 from importlib import resources
 
+from geobias.world.place_in_sentence import drop_article
+
 CONTINENTS = {
     "AF": "Africans",
     "AS": "Asians",
@@ -27,6 +29,7 @@ def plural_demonym(code: str) -> str | None:
 
 def invent_demonym(place: str) -> str:
     """A plural demonym of an invented place, formed as the regular ones are: Drovania, Drovanians; Kelm, Kelmians."""
+    place = drop_article(place)
     if place.endswith("a"):
         return f"{place}ns"
     return f"{place[:-1] if place[-1] in 'eiouy' else place}ians"

@@ -168,7 +168,7 @@ def read_gazetteer(path: Path, scripts: str = "latin") -> Gazetteer:
             raise InputError(f"{title} has the kind {shorten(kind)!r} in line {line}. Use male, female or last.")
         for cell in (country, name):
             check_name(cell, f"{title}, line {line}")
-        if not country or not any(map(str.isalpha, _clean(name, kind))):
+        if not country or not any(map(str.isalpha, clean_name(name, kind))):
             raise InputError(f"{title} has no country or no name in line {line}. Fill in both.")
         code = match_country(country) or other_codes.setdefault(country.casefold(), country)
         display[code] = known.get(code, code)
@@ -181,27 +181,41 @@ def read_gazetteer(path: Path, scripts: str = "latin") -> Gazetteer:
 
 @cache
 def _bundled_names() -> tuple[Mapping[str, str], Lists]:
-    display, names = _read_bundled_names()
+    display, names, _ = _read_bundled_names()
     return display, _clean_lists(display, names)
+
+
+@cache
+def load_name_counts() -> Mapping[str, int]:
+    """How often 24,000 articles of the English Wikipedia have each bundled name, cleaned; 0 for those that none has."""
+    _, names, counts = _read_bundled_names()
+    return {
+        clean_name(name, kind): int(count)
+        for (code, kind), listed in names.items()
+        for name, count in zip(listed, counts[code, kind].split("|"), strict=True)
+    }
 
 
 def list_spellings() -> Iterator[tuple[str, str]]:
     """Every name of the bundled lists: cleaned, and as the source writes it."""
     for (_, kind), names in _read_bundled_names()[1].items():
-        yield from ((_clean(name, kind), name) for name in names)
+        yield from ((clean_name(name, kind), name) for name in names)
 
 
 @cache
-def _read_bundled_names() -> tuple[Mapping[str, str], Mapping[tuple[str, str], list[str]]]:
-    """Names of countries by code, and the names of their people as the source writes them."""
+def _read_bundled_names() -> tuple[
+    Mapping[str, str], Mapping[tuple[str, str], list[str]], Mapping[tuple[str, str], str]
+]:
+    """Names of countries by code, the names of their people as the source writes them, and their counts, packed."""
     packed = resources.files("geobias.world").joinpath("data/names.tsv.xz").read_bytes()
     display: dict[str, str] = {}
     names: dict[tuple[str, str], list[str]] = {}
+    counts: dict[tuple[str, str], str] = {}
     for line in lzma.decompress(packed).decode().splitlines()[1:]:
-        code, country, kind, listed = line.split("\t")
+        code, country, kind, listed, counted = line.split("\t")
         display[code or country] = country
-        names[code or country, kind] = listed.split("|")
-    return display, names
+        names[code or country, kind], counts[code or country, kind] = listed.split("|"), counted
+    return display, names, counts
 
 
 def _clean_lists(codes: Iterable[str], names: Mapping[tuple[str, str], list[str]]) -> Lists:
@@ -209,7 +223,7 @@ def _clean_lists(codes: Iterable[str], names: Mapping[tuple[str, str], list[str]
     return {
         (code, kind): tuple(
             name
-            for name in dict.fromkeys(_clean(name, kind) for name in names.get((code, kind), ()))
+            for name in dict.fromkeys(clean_name(name, kind) for name in names.get((code, kind), ()))
             if name not in NOT_NAMES
         )
         for code in codes
@@ -217,7 +231,7 @@ def _clean_lists(codes: Iterable[str], names: Mapping[tuple[str, str], list[str]
     }
 
 
-def _clean(name: str, kind: str) -> str:
+def clean_name(name: str, kind: str) -> str:
     form = re.split("[(/,]", name, maxsplit=1)[0].strip()
     if form.isupper() and len(form) > 2 and is_latin(form):
         form = form.title()

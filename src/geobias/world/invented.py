@@ -13,6 +13,7 @@ from functools import cache
 from importlib import resources
 
 from geobias.world.gazetteer import KINDS, load_gazetteer
+from geobias.world.place_in_sentence import drop_article
 from geobias.world.words import herb_words
 
 ONSETS = "b br d dr f fl h l m n p pl r s sl t tr v z".split()
@@ -25,6 +26,8 @@ MOST_WORDS = 2  # "Saint Vincent and the Grenadines" has five, but three of them
 def invent_places(like: Sequence[str], count: int, *, avoid: Iterable[str] = ()) -> tuple[str, ...]:
     """`count` names with as many words and letters as names drawn from `like`; the same for the same `like`.
 
+    `like` has names as they stand within a sentence: an invented name takes the article of the one it is drawn after.
+
     No word of them is, in any spelling that GeoNames knows, a city of 500 people or more, a country, a
     continent, a state or a county, nor a common name of people, nor one of HERB's words, nor among those to `avoid`.
     """
@@ -32,10 +35,11 @@ def invent_places(like: Sequence[str], count: int, *, avoid: Iterable[str] = ())
     existing = {*_known_words(), *(part for text in avoid for part in _split_words(text))}
     names: list[str] = []
     while len(names) < count:
-        shape = [len(word) for word in rng.choice(like).split()][:MOST_WORDS]
+        model = rng.choice(like)
+        shape = [len(word) for word in drop_article(model).split()][:MOST_WORDS]
         words = [_invent_word(rng, min(max(length, SHORTEST), LONGEST), existing) for length in shape]
         existing.update(word.casefold() for word in words)
-        names.append(" ".join(words))
+        names.append(model.removesuffix(drop_article(model)) + " ".join(words))
     return tuple(names)
 
 

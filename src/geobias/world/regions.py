@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, islice
 from operator import itemgetter
@@ -26,6 +26,7 @@ from geobias.delimited import parse_named_rows
 from geobias.errors import InputError
 from geobias.files import read_text
 from geobias.world.countries import ANTARCTIC, DISSOLVED, find_continent, find_country, load_geonames
+from geobias.world.place_in_sentence import add_article
 
 ROOT_LEVEL = "earth"
 UNINHABITED = "{country} is not among the regions: it has no permanent population. Remove it."
@@ -39,6 +40,11 @@ class Region:
     name: str
     level: str
     parent: int | None
+    in_sentence: str = ""  # with its article, "the United States"; by default that of the bundled places
+
+    def __post_init__(self) -> None:
+        if not self.in_sentence:
+            object.__setattr__(self, "in_sentence", add_article(self.name))
 
 
 @dataclass(frozen=True)
@@ -61,9 +67,13 @@ class RegionTree:
 
     @property
     def digest(self) -> str:
-        """A hash of ids, names and parents, independent of the file or options they came from."""
-        lines = "\n".join(f"{r.level}\t{r.id}\t{r.name}\t{r.parent}" for r in self.regions)
+        """A hash of ids, names as sentences have them, and parents, independent of the file or options."""
+        lines = "\n".join(f"{r.level}\t{r.id}\t{r.in_sentence}\t{r.parent}" for r in self.regions)
         return hashlib.sha256(lines.encode()).hexdigest()[:16]
+
+    def drop_articles(self) -> RegionTree:
+        """The same regions, whose names stand in sentences as they are: the wording of HERB."""
+        return RegionTree(tuple(replace(region, in_sentence=region.name) for region in self.regions))
 
 
 def load_world(
@@ -122,16 +132,19 @@ def load_world(
 def read_tree(path: Path) -> RegionTree:
     """Read the user's tree, of any depth: a table (commas, semicolons or tabs) with the columns id, name, parent.
 
-    The parent of the root is empty.
+    The parent of the root is empty. A column in_sentence holds names as they stand within a sentence ("the Highlands");
+    where it is empty, the name itself does, or the bundled place of that name with its article.
     """
     title = f"The region file {path}"
     names: dict[str, str] = {}
+    in_sentence: dict[str, str] = {}
     parents: dict[str, str] = {}
     for line, row in parse_named_rows(read_text(path, "region file"), title, ["id", "name", "parent"]):
         key, name, parent = row["id"], row["name"], row["parent"]
         if not key or not name:
             raise InputError(f"{title} has no id or no name in line {line}. Fill in both.")
-        for cell in (key, name):
+        in_sentence[key] = row.get("in_sentence", "")
+        for cell in (key, name, *filter(None, [in_sentence[key]])):
             check_name(cell, f"{title}, line {line}")
         if key in names:
             raise InputError(f"{title} repeats the id {key!r} in line {line}. Ids must be unique.")
@@ -148,18 +161,20 @@ def read_tree(path: Path) -> RegionTree:
             f"{title} has {len(roots)} roots ({', '.join(map(shorten, roots[:3]))}, ...). Exactly one region may "
             "have an empty parent."
         )
-    return _build_tree(names, parents, roots, title)
+    return _build_tree(names, in_sentence, parents, roots, title)
 
 
 def check_tree(tree: RegionTree) -> RegionTree:
     """Return a tree made in Python; refuse ids and names that cannot be written and read."""
     for number, region in enumerate(tree.regions, 1):
-        for name in (region.id, region.name, region.level):
+        for name in (region.id, region.name, region.level, region.in_sentence):
             check_name(name, f"The tree of regions, region {number}")
     return tree
 
 
-def _build_tree(names: dict[str, str], parents: dict[str, str], roots: list[str], title: str) -> RegionTree:
+def _build_tree(
+    names: dict[str, str], in_sentence: dict[str, str], parents: dict[str, str], roots: list[str], title: str
+) -> RegionTree:
     """Build the tree from the root down, level by level; regions that are not reached are on a cycle."""
     children: dict[str, list[str]] = defaultdict(list)
     for key, parent in parents.items():
@@ -171,7 +186,7 @@ def _build_tree(names: dict[str, str], parents: dict[str, str], roots: list[str]
         for key in generation:
             position[key] = len(regions)
             level = "root" if depth == 0 else f"level {depth}"
-            regions.append(Region(key, names[key], level, position.get(parents[key])))
+            regions.append(Region(key, names[key], level, position.get(parents[key]), in_sentence[key]))
         depth, generation = depth + 1, [child for key in generation for child in children[key]]
     if len(regions) < len(names):
         stranded = next(key for key in names if key not in position)

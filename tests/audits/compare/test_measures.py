@@ -28,7 +28,7 @@ from geobias.measures.paired_differences import (
     word_differences,
 )
 from geobias.world.words import herb_words
-from tests.conftest import made_up_names
+from tests.conftest import made_up_names, spell
 
 COUNTRIES, DRAWS, NAMES = 4, 5, 30
 REPETITIONS = 200
@@ -210,8 +210,8 @@ def test_a_planted_difference_is_found_with_its_size(tmp_path: Path) -> None:
     """From the run's own files: one classifier is even, the other thinks 0.1 less of names that begin with B."""
     rng = np.random.default_rng(0)
     made_up_names(tmp_path, ["Aland", "Bland", "Cland"])
-    texts = pd.DataFrame({"text": [f"Mary did it {i} times" for i in range(60)], "spans": ["[[0, 4]]"] * 60})
-    noise = dict(zip(map(str, range(60)), rng.normal(0, 0.05, 60), strict=True))
+    texts = pd.DataFrame({"text": [f"Mary did it {spell(i)} times" for i in range(60)], "spans": ["[[0, 4]]"] * 60})
+    noise = dict(zip(map(spell, range(60)), rng.normal(0, 0.05, 60), strict=True))
 
     def even(texts: list[str]) -> list[dict[str, float]]:
         found = [0.6 + noise.get(text.split()[-2], 0.0) for text in texts]

@@ -218,6 +218,7 @@ def test_what_the_space_refuses(
     monkeypatch.setattr(huggingface_hub, "model_info", lambda *_, **__: pytest.fail("the hub was asked"))
     results["model"]["name"] = "owner/never-downloaded"  # a run of somebody else does not choose what is downloaded
     Path("here/results.json").write_text(json.dumps(results))
+    sign_results(Path("here"))
     code, _, err = run("space", "here", "--neighbours", "3")
     assert code == 2 and "hf download owner/never-downloaded" in err
     results["model"]["architecture"] = None

@@ -1,8 +1,7 @@
-"""`geobias verify` finds every changed byte, every missing and every added file; `geobias register` keeps its date."""
+"""`geobias evidence --check` finds every changed byte, every missing and every added file."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import struct
@@ -15,13 +14,9 @@ import pytest
 import geobias
 from geobias.audits.evidence.bundle import _zip_folder
 from geobias.audits.evidence.manifest import MANIFEST, format_manifest, hash_folder
-from geobias.audits.evidence.registration import describe_registration, read_registration
-from geobias.report.runs import FinishedRun, RunDescription
-from tests.audits.gate.results import names_result
 from tests.conftest import Run, posix_only
 
 DAMAGED = ["damaged: the archive has bytes or fields that geobias does not write"]
-RULE = 'rules = ["findings.clear <= 0"]\n'
 
 
 @pytest.fixture
@@ -55,7 +50,7 @@ def test_one_line_for_each_change(run: Run, bundle: Path) -> None:
     (bundle / "README.md").write_text("Other evidence.\n")
     (bundle / "runs/numbers.csv").unlink()
     (bundle / "runs/.hidden").write_text("")
-    code, out, err = run("verify", "bundle")
+    code, out, err = run("evidence", "--check", "bundle")
     assert code == 1 and not err
     assert out.splitlines() == ["changed: README.md", "added: runs/.hidden", "missing: runs/numbers.csv"]
 
@@ -72,7 +67,7 @@ def test_a_link_in_the_place_of_a_file_is_a_change(bundle: Path, tmp_path: Path)
 def test_a_link_in_the_place_of_the_manifest_is_refused(run: Run, bundle: Path, tmp_path: Path) -> None:
     (bundle / MANIFEST).rename(tmp_path / "elsewhere")
     (bundle / MANIFEST).symlink_to(tmp_path / "elsewhere")
-    code, out, err = run("verify", "bundle")
+    code, out, err = run("evidence", "--check", "bundle")
     assert code == 2 and not out and "has no MANIFEST.sha256 (a link does not count)" in err
 
 
@@ -174,6 +169,13 @@ def test_damaged_archives_are_told(bundle: Path, tmp_path: Path) -> None:
             continue
 
 
+def test_a_manifest_that_grows_is_refused(run: Run, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bundle.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MANIFEST, b"\n" * (1 + (1 << 24)))
+    code, out, err = run("verify", "bundle.zip")
+    assert code == 2 and not out and "of more than 16,777,216 bytes" in err
+
+
 @posix_only
 def test_a_pipe_is_not_waited_for(run: Run, bundle: Path) -> None:
     os.mkfifo(bundle / "pipe")
@@ -186,7 +188,7 @@ def test_a_pipe_is_not_waited_for(run: Run, bundle: Path) -> None:
 @posix_only
 def test_a_line_feed_in_a_name_makes_no_line(run: Run, bundle: Path) -> None:
     (bundle / "a\nUnchanged. SHA-256 of its manifest: 0").write_text("")
-    code, out, _ = run("verify", "bundle")
+    code, out, _ = run("evidence", "--check", "bundle")
     assert code == 1 and len(out.splitlines()) == 1 and "\\x0a" in out
 
 
@@ -198,9 +200,9 @@ def test_archives(run: Run, bundle: Path) -> None:
 
     entries = {path.relative_to(bundle).as_posix(): path.read_bytes() for path in bundle.rglob("*") if path.is_file()}
     write("same.zip", entries)
-    assert run("verify", "same.zip")[0] == 0
+    assert run("evidence", "--check", "same.zip")[0] == 0
     write("other.zip", entries | {"README.md": b"Other.\n", "new.txt": b""})
-    code, out, _ = run("verify", "other.zip")
+    code, out, _ = run("evidence", "--check", "other.zip")
     assert code == 1 and out.splitlines() == ["changed: README.md", "added: new.txt"]
     with pytest.warns(UserWarning), zipfile.ZipFile("same.zip", "a") as archive:
         archive.writestr("README.md", entries["README.md"])
@@ -217,49 +219,5 @@ def test_archives(run: Run, bundle: Path) -> None:
 def test_what_is_no_bundle_is_refused(run: Run, name: str, message: str) -> None:
     Path("empty").mkdir()
     Path("a.txt").write_text("text")
-    code, out, err = run("verify", name)
+    code, out, err = run("evidence", "--check", name)
     assert code == 2 and not out and message in err and err.count("\n") == 1
-
-
-def test_rules_are_registered_once(run: Run) -> None:
-    Path("rules.toml").write_text(RULE)
-    code, out, err = run("register", "rules.toml")
-    assert code == 0 and not err and out.startswith("Registered 1 rule on ")
-    record = json.loads(Path("rules.registered.json").read_text())
-    Path("rules.registered.json").write_text(json.dumps(record | {"registered": "2026-01-01T00:00:00Z"}))
-    assert "on 2026-01-01T00:00:00Z" in run("register", "rules.toml")[1]  # the first date stays
-    Path("rules.toml").write_text(RULE.replace("0", "1"))
-    code, out, err = run("register", "rules.toml")
-    assert code == 2 and not out and "registers other rules" in err and err.count("\n") == 1
-    assert json.loads(Path("rules.registered.json").read_text())["registered"] == "2026-01-01T00:00:00Z"
-
-
-@pytest.mark.parametrize(
-    ("content", "message"), [(None, "does not exist"), ("rules = 3", "must have strings"), ("", "is empty")]
-)
-def test_bad_rules_are_not_registered(run: Run, content: str | None, message: str) -> None:
-    if content is not None:
-        Path("rules.toml").write_text(content)
-    code, out, err = run("register", "rules.toml")
-    assert code == 2 and not out and message in err and not Path("rules.registered.json").exists()
-
-
-@pytest.mark.parametrize(
-    ("registered", "sentence"),
-    [
-        ("2026-01-01T11:59:49Z", "registered on 2026-01-01T11:59:49Z, before the run began (2026-01-01T11:59:50Z)"),
-        ("2026-01-01T11:59:55Z", "registered on 2026-01-01T11:59:55Z, NOT before the run began"),
-    ],
-)
-def test_the_bundle_says_which_came_first(tmp_path: Path, registered: str, sentence: str) -> None:
-    rules = tmp_path / "rules.toml"
-    rules.write_text(RULE)
-    record = geobias.register_rules(rules)
-    record.write_text(json.dumps(json.loads(record.read_text()) | {"registered": registered}))
-    run = FinishedRun(tmp_path, names_result(), RunDescription("2026-01-01T12:00:00Z", 10.0, {}, {}))
-    assert sentence in " ".join(describe_registration(rules, read_registration(rules), {"a": run}))
-    rules.write_text(RULE + "# changed\n")
-    assert "NOT those that were registered" in " ".join(
-        describe_registration(rules, read_registration(rules), {"a": run})
-    )
-    assert "were not registered" in " ".join(describe_registration(rules, None, {"a": run}))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Run
 
+WORDS = "sang won ran lost ate read slept wept wrote drew swam dug fell rose spoke paid met kept".split()
 SMALL = ("--limit", "20", "--draws", "3", "--countries", "FR,TR,PL")
 MODULE = """
 import re
@@ -20,6 +22,15 @@ def capitals(texts):
 
 def places(texts):
     return [[(*match.span(), "LOC") for match in NAME.finditer(text)] for text in texts]
+
+def nobody(texts):
+    return [[] for _ in texts]
+
+calls = []
+
+def moody(texts):
+    calls.append(texts)
+    return [found if (len(text) + len(calls)) % 2 else [] for text, found in zip(texts, capitals(texts))]
 
 def too_few(texts):
     return [[] for _ in texts[1:]]
@@ -123,6 +134,29 @@ def test_a_plan_says_how_long_and_how_small(run: Run, folder: Path) -> None:
     code, out, err = run("find", "own_finders:capitals", "--plan", *SMALL)
     assert code == 0, err
     assert "20 texts name somebody; 3 countries x 3 draws." in out
-    assert " 440 " in out  # 20 x (1 + 3 x (3 + 2 x 2)): original, as written, lower and upper
+    assert " 480 " in out  # 20 x (1 + 3 x (3 + 2 x 2)): original, as written, lower and upper; 20 texts twice
     assert "is detected with 80 % power" in " ".join(out.split()) and "scored before" not in out
     assert not (folder / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("finder", "why"),
+    [("nobody", "finds no name of any country"), ("moody", "Asked twice, it gave other answers to 1[0-9] of 20 texts")],
+)
+def test_a_finder_that_finds_nobody_or_answers_at_random_passes_no_gate(
+    run: Run, folder: Path, finder: str, why: str
+) -> None:
+    rows = [{"text": f"Mary Smith {'really ' * (n % 7)}{word}.", "who": [[0, 10]]} for n, word in enumerate(WORDS)]
+    (folder / "many.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    texts = ("--texts", "many.jsonl", "--spans", "who", "--countries", "FR,TR,PL", "--draws", "3")
+    assert run("find", f"own_finders:{finder}", *texts, "--out", "here")[0] == 0
+    rules = [
+        "findings.clear <= 0",
+        f"find.{finder}.findings.clear <= 0",
+        *[f"find.{finder}.gap < 0.5"] * (finder == "nobody"),
+    ]
+    for rule in rules:
+        code, out, _ = run("gate", "here", "--rule", rule)
+        shown = " ".join(out.split())
+        assert code == 1 and "not tested, so it cannot pass" in shown
+        assert "gap" in rule or re.search(why, shown), shown

@@ -91,7 +91,7 @@ def test_names_that_are_missed_more_often(design: FindDesign) -> None:
         "lower",
         "worse",
     )
-    assert finding.size is not None and finding.size.unit == "points" and finding.size.low is not None
+    assert finding.size is not None and finding.size.unit == "percentage points" and finding.size.low is not None
     assert finding.size.value == pytest.approx(-35, abs=8) and finding.size.low < finding.size.value
     assert "of names from Bland" in finding.sentence and "1 lies below the mean" in finding.sentence
     assert len(finding.sentence.split()) <= 45
@@ -139,7 +139,7 @@ def test_no_country_stands_out_where_all_are_alike(design: FindDesign) -> None:
     assert sum(finding.evidence == "clear" for finding in findings) <= 2
     null = next(finding for finding in findings if finding.evidence == "none")
     assert "No country's names stand out: 8 tested; the lowest is" in null.sentence
-    assert "points could be missed" in null.sentence and "finds 9" in null.sentence
+    assert "percentage points could be missed" in null.sentence and "finds 9" in null.sentence
     for finding in findings:
         if finding.evidence == "none":
             missed = float(finding.sentence.rsplit("under ", 1)[1].split()[0])

@@ -20,14 +20,13 @@ from geobias.audits.downstream.result import (
 )
 from geobias.audits.inputs import TextsSettings
 from geobias.audits.names.answers import RenamedTextCounts
+from geobias.audits.names.records import FarthestCountries, FarthestCountry
 from geobias.audits.names.result import (
     ChangeFromMean,
     ClassifierMeasures,
     CountryChange,
     CountryInference,
     EstimatesFromMean,
-    FarthestCountries,
-    FarthestCountry,
     GlobalTest,
     NamesCounts,
     NamesResult,

@@ -10,8 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from geobias.audits.gate.rules import judge, parse_rule, read_rules
+from geobias.engine.answer_checks import NondeterministicModel
 from geobias.errors import InputError
-from geobias.report.findings import Finding
+from geobias.report.findings import Finding, LanguageDoubt, Size, doubt_language, doubt_repeats
 from geobias.report.results import AuditResult
 from geobias.testing import assert_gate
 from tests.audits.gate.results import make_finding, names_result, regions_result, save_run
@@ -47,6 +48,27 @@ def test_what_holds_and_what_does_not(rule: str, findings: Sequence[Finding], wh
     (judgement,) = judge({"n": with_findings(*findings)}, [parse_rule(rule)])
     assert judgement.passed == (not why) and why in judgement.why
     assert judgement.value == sum(each.role != "caution" and each.evidence == "clear" for each in findings) or why == ""
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_capped"),
+    [
+        ("findings.clear <= 0", True),
+        ("names.findings.clear <= 9", True),
+        ("names.'my/model.v2'.findings.clear <= 0", True),
+        ("names.sentiment.findings.clear <= 0", False),
+    ],
+)
+def test_findings_that_cannot_be_clear_pass_no_rule(rule: str, is_capped: bool) -> None:
+    """Else a model that answers at random, or a biased one with a little noise, passes every such rule."""
+    other = replace(NULL, model="my/model.v2")
+    random = doubt_repeats([NULL, other], "names", NondeterministicModel("my/model.v2", 20, 7, 0.4))
+    part = doubt_repeats([NULL, other], "names", NondeterministicModel("my/lm", 20, 7, 0.4))
+    language = doubt_language([NULL, other], [LanguageDoubt("All texts are Spanish", "use another prefix", 1.0)])
+    for findings, expected in ((random, is_capped), (part, True), (language, True)):
+        (judgement,) = judge({"n": with_findings(*findings)}, [parse_rule(rule)])
+        assert judgement.passed == (not expected) and ("not tested, so it cannot pass" in judgement.why) == expected
+    assert judgement.why.endswith("All texts are Spanish.")
 
 
 def test_one_rule_for_runs_of_all_audits() -> None:
@@ -96,3 +118,29 @@ def test_in_a_test_suite() -> None:
         assert_gate(with_findings(CLEAR), "findings.clear <= 0")
     with pytest.raises(AssertionError, match="not tested"):
         assert_gate(with_findings(UNTESTED), "findings.clear <= 0")
+
+
+def test_a_clear_finding_without_weight_does_not_turn_the_default_gate_red() -> None:
+    """0.29 points: no label flips. A moderate one fails, and so does one whose size has no scale."""
+    rule = [parse_rule("findings.clear.moderate <= 0"), parse_rule("names.'my/model.v2'.findings.clear.moderate < 1")]
+    for size, fails in (
+        (Size(0.29, 0.2, 0.38, "points"), False),
+        (Size(-9.9, -12.0, -8.0, "points"), False),
+        (Size(-12.0, -14.0, -10.0, "points"), True),
+        (Size(0.2, 0.1, 0.3, "C_w"), True),
+        (None, True),
+    ):
+        runs = {
+            "n": with_findings(NULL, replace(CLEAR, size=size), replace(SUGGESTIVE, size=Size(40, 1, 80, "points")))
+        }
+        assert [not each.passed for each in judge(runs, rule)] == [fails, fails], size
+        (clear,) = judge(runs, [parse_rule("findings.clear <= 0")])
+        assert not clear.passed and clear.value == 1
+    (judgement, _) = judge({"n": with_findings(UNTESTED)}, rule)
+    assert not judgement.passed and "not tested" in judgement.why
+
+
+def test_a_gate_says_how_large_a_finding_is_that_breaks_it() -> None:
+    finding = replace(CLEAR, size=Size(-31.0, -40.0, -20.0, "points"))
+    (judgement,) = judge({"n": with_findings(finding)}, [parse_rule("findings.clear.moderate <= 0")])
+    assert judgement.why == "1 clear finding: (large) Names from Chad fare worse."

@@ -55,7 +55,7 @@ def test_a_language_model_is_audited_before_and_after(
     page = (tmp_path / "fixed/report.html").read_text(encoding="utf-8")
     assert "Bias against quality" in page and "held-out words" in page
     assert run("gate", "fixed", "--rule", "mitigate.align:1.words.ratio > 0")[0] == 0
-    assert "Capitals known, change in points" in run("card", "fixed")[1]
+    assert "Capitals known, change in percentage points" in run("card", "fixed")[1]
 
 
 def test_words_regions_and_templates_are_split() -> None:
@@ -116,7 +116,7 @@ def test_a_method_that_spoils_the_model_is_not_recommended(
 
 def test_the_cost_is_said_in_numbers() -> None:
     text = "\n".join(finding.sentence for finding in list_findings(make_result(perplexity_change=4.9)))
-    assert "Take align:1: it lowers the score. Cost: perplexity +4.9 %, capitals known +0.0 points." in text
+    assert "Take align:1: it lowers the score. Cost: perplexity +4.9 %, capitals known +0.0 percentage points." in text
 
 
 def test_a_score_that_rises_is_said_to_rise() -> None:
@@ -126,14 +126,6 @@ def test_a_score_that_rises_is_said_to_rise() -> None:
     answer, _, caution = list_findings(replace(result, language_models=[entry], recommended=None))
     assert answer.direction == "higher" and answer.evidence == "clear" and "it rises" in answer.sentence
     assert caution.role == "caution" and "align:1 raises the score" in caution.sentence
-
-
-def test_an_erasure_that_later_layers_undo_is_a_caution() -> None:
-    result = make_result()
-    unclear = Estimate(-0.001, -0.01, 0.008, 0.8, 0.8)
-    entry = replace(result.language_models[0], method="erase", score_change=unclear, helps=False)
-    *_, caution = list_findings(replace(result, language_models=[entry], recommended=None))
-    assert caution.role == "caution" and "later layers are not linear" in caution.sentence
 
 
 def test_p_values_are_adjusted_for_all_methods() -> None:

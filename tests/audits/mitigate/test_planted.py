@@ -111,7 +111,9 @@ def test_a_classifier_whose_label_is_in_the_name_loses_accuracy() -> None:
         assert (entry.change.accuracy.value or 0) < -30 and entry.change.accuracy.high < 0
         assert entry.change.macro_f1 is not None and (entry.change.macro_f1.value or 0) < 0
     assert result.recommended is None
-    assert "blind loses" in sentences(result, "caution") and "points of accuracy" in sentences(result, "caution")
+    assert "blind loses" in sentences(result, "caution") and "percentage points of accuracy" in sentences(
+        result, "caution"
+    )
     assert "No method is worth taking" in sentences(result, "detail")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Run
+from tests.conftest import Run, spell
 
 PLAIN = ("--draws", "2", "--perplexity-draws", "0", "--countries", "FR,MA,GB")
 
@@ -53,7 +53,8 @@ def breaks(texts):
 
 def test_a_function_on_a_file_ends_in_a_folder(run: Run, texts: Path, module: Path) -> None:
     heading, *rows = texts.read_text(encoding="utf-8").splitlines()
-    texts.write_text("\n".join([heading, *rows * 3]), encoding="utf-8")
+    rows = [row.replace(" is ", f" is {spell(n)} ") for n in range(3) for row in rows]
+    texts.write_text("\n".join([heading, *rows]), encoding="utf-8")
     code, out, err = run("names", "own_names:fair", "--texts", texts, *PLAIN, "--label", "truth", "--subset", "topic",
                          "--full", "--out", "here")  # fmt: skip
     assert code == 0, err

@@ -185,7 +185,7 @@ def test_a_world_without_effects_has_no_clear_finding(design: NamesDesign) -> No
     null = next(finding for finding in answers if finding.evidence == "none")
     assert "No country's names stand out: 6 countries tested together (p = " in null.sentence
     assert "With these 24 texts a difference under" in null.sentence and len(null.sentence.split()) <= 45
-    assert null.examples == [] and "about 96 texts" in null.next_step
+    assert null.examples == [] and "To find gaps half as large, use about" in null.next_step
     for finding, result in zip(answers, results, strict=True):  # the overall test and the countries agree
         p = result.classifiers[0].any_country_differs.p
         assert p is not None and finding.p_adjusted is not None

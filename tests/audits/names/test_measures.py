@@ -16,7 +16,7 @@ import transformers
 import geobias
 from geobias.audits.labels import find_label_tones, label_tone
 from geobias.audits.names.result import ClassErrors
-from tests.conftest import made_up_names
+from tests.conftest import made_up_names, spell
 
 TEXTS = [
     "Mary is here",
@@ -30,7 +30,10 @@ COUNTRIES = ("Aland", "Bland", "Cland")
 
 
 def frame(copies: int = 1, **columns: list[Any]) -> pd.DataFrame:
-    return pd.concat([pd.DataFrame({"text": TEXTS, "spans": SPANS, **columns})] * copies, ignore_index=True)
+    """Copies that no audit takes for one text, since they end in a word of their own."""
+    rows = pd.concat([pd.DataFrame({"text": TEXTS, "spans": SPANS, **columns})] * copies, ignore_index=True)
+    ends = [f" {spell(number // len(TEXTS))}" for number in range(len(rows))]
+    return rows.assign(text=rows["text"] + ends if copies > 1 else rows["text"])
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Country or rarity: planted classifiers that dislike long names, or a country, or both; and shared names."""
+"""Country or name: planted classifiers that dislike long names, or a country, or both; and shared names."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ import pandas as pd
 import pytest
 
 import geobias
+from geobias.audits.names.covariates import NO_COUNT, NO_TOKENIZER, count_name_tokens, list_covariates
+from geobias.audits.names.design import NamesOptions, design_names
+from geobias.audits.names.measure_rarity import INSEPARABLE
 from geobias.audits.names.page import KINDNESS
-from geobias.audits.names.rarity_report import describe_rarity, draw_rarity_chart
+from geobias.audits.names.rarity_report import describe_covariates, describe_rarity, draw_rarity_chart
 from geobias.audits.pages import read_run
+from geobias.measures.crossed_variance import NameUnits
+from geobias.world.gazetteer import KINDS, load_name_counts
 from tests.conftest import Run
 
 COUNTRIES = ("Aland", "Bland", "Cland", "Dland")
-TEXTS = [f"{name} {what} {when}" for name in ("Mary", "John") for what in ("sang", "left", "won") for when in "abcd"]
+WHAT, WHEN = ("sang", "left", "won", "fell", "came", "slept"), ("at noon", "at dusk", "by night", "once")
+TEXTS = [f"{name} {what} {when}" for what in WHAT for when, name in zip(WHEN, ["Mary", "John"] * 2, strict=True)]
 LETTERS = "abcdefghijklmnopqrst"
 LONGER = {"A": 0, "B": 6, "C": 4, "D": 2}  # letters that a country's names are longer on average
 SHARED = 8  # names of Cland that Dland has too
@@ -93,7 +99,7 @@ def test_a_dislike_of_long_names_is_no_dislike_of_a_country(gazetteer: Path) -> 
         [estimate.low for estimate in inference]
     )
     (sentence,) = describe_rarity(entry)
-    assert "Aland's Δ of +" in sentence and "between names that are equally rare" in sentence
+    assert "Aland's Δ of +" in sentence and "between names of equal length" in sentence
 
 
 def test_a_dislike_of_a_country_stays(gazetteer: Path) -> None:
@@ -113,24 +119,67 @@ def test_both_are_told_apart(gazetteer: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_language_model_gives_tokens_and_surprisal(gazetteer: Path, small_models: dict[str, Path]) -> None:
-    model, lm = classifier(per_letter=-0.02), str(small_models["gpt2"])
-    (entry,) = audit(model, gazetteer, lm=lm, perplexity_draws=4, perplexity_texts=20).classifiers
-    assert [covariate.name for covariate in entry.rarity.covariates] == ["tokens", "surprisal"]
-    assert entry.rarity.lm == lm and (entry.rarity.texts, entry.rarity.draws) == (20, 4)
-    # One draw says nothing of the names within a country.
-    (entry,) = audit(model, gazetteer, lm=lm, perplexity_draws=1).classifiers
+def test_tokens_are_those_of_the_classifier_and_cover_all_draws(gazetteer: Path, small_models: dict[str, Path]) -> None:
+    """A classifier's own tokenizer counts tokens of all draws, whatever has a perplexity; a function may bring one."""
+    from transformers import AutoTokenizer  # slow to import
+
+    tokenizer = AutoTokenizer.from_pretrained(small_models["gpt2"])
+
+    def score(texts: list[str]) -> np.ndarray:
+        tone = np.array([-0.02 * len(tokenizer(text)["input_ids"]) + 0.002 * chance(text) for text in texts])
+        return np.column_stack([0.5 - tone / 2, 0.5 + tone / 2])
+
+    score.labels, score.tokenizer = ["negative", "positive"], tokenizer  # type: ignore[attr-defined]
+    (entry,) = audit(score, gazetteer).classifiers
+    assert [covariate.name for covariate in entry.rarity.covariates] == ["tokens"]  # letters
+    assert (entry.rarity.texts, entry.rarity.draws) == (24, 8)
+    assert entry.rarity.covariates[0].slope.value == pytest.approx(-2, abs=0.01)
+    assert values(entry.rarity.countries, "adjusted") == pytest.approx([0] * 4, abs=0.1)
+    (entry,) = audit(classifier(per_letter=-0.02), gazetteer).classifiers
     assert [covariate.name for covariate in entry.rarity.covariates] == ["characters"]
-    assert "characters alone" in next(describe_rarity(entry))
+    assert entry.rarity.left_out == {"tokens": NO_TOKENIZER, "log-count": NO_COUNT}
+    assert "no tokenizer" in describe_covariates(entry.rarity)
 
 
-def test_a_function_as_language_model_has_no_tokens(gazetteer: Path) -> None:
-    def likelihood(texts: list[str]) -> list[float]:
-        return [-1 - chance(text[::-1]) for text in texts]
+def test_covariates_of_renamed_texts_are_those_of_every_mention() -> None:
+    """By hand: two mentions, one in capitals, of a woman with a last name; bundled names have a count."""
+    text = "MARY Smith met us, and Smith left"
+    frame = pd.DataFrame({"text": [text], "spans": ["[[0, 10], [23, 28]]"]})
+    design = design_names(NamesOptions(texts=frame, spans="spans", countries=["HU", "GB"], draws=3), "cpu")
+    renamed, counts = design.counterfactuals, load_name_counts()
 
-    (entry,) = audit(classifier(per_letter=-0.02), gazetteer, lm=likelihood, perplexity_draws=4).classifiers
-    assert [covariate.name for covariate in entry.rarity.covariates] == ["characters", "log-perplexity"]
-    assert entry.rarity.covariates[0].slope.value == pytest.approx(-2, abs=0.1)
+    def split(texts: list[str]) -> dict[str, list[list[str]]]:
+        return {"input_ids": [list(text.replace(" ", "")) for text in texts]}
+
+    keys = [name for _, name in renamed.name_index[2]]
+    covariates = list_covariates(renamed, NameUnits(*renamed.name_units()), count_name_tokens(split, keys))
+    assert covariates.names == ("tokens", "characters", "non-ASCII", "log-count") and not covariates.left_out
+    found = covariates.values[slice(0, 1)]
+    rest = len(text.replace(" ", "")) - len("MarySmithSmith")
+    for c, d in ((0, 0), (0, 2), (1, 1)):
+        (name,) = renamed.new_names(0, c)
+        first, last = name[d].first, name[d].last
+        version = renamed.at(0, c, d)
+        expected = [
+            len(version.replace(" ", "")) - rest,
+            len(version),
+            not (first + last).isascii(),
+            np.log1p(counts[first]) + 2 * np.log1p(counts[last]),
+        ]
+        np.testing.assert_allclose(found[0, c, d], np.array(expected, dtype=float))
+
+
+def test_what_differs_between_countries_alone_cannot_be_held_fixed(tmp_path: Path) -> None:
+    rows = [
+        f"{land},{kind},{land[0]}{kind}{x}{'x' * (land == 'Bland')}"
+        for land in COUNTRIES
+        for kind in KINDS
+        for x in LETTERS
+    ]
+    file = tmp_path / "same.csv"
+    file.write_text("\n".join(["country,kind,name", *rows]), encoding="utf-8")
+    rarity = audit(classifier(per_letter=-0.1), file).classifiers[0].rarity
+    assert rarity.left_out["characters"] == INSEPARABLE and rarity.countries == []
 
 
 def test_shared_names_are_counted_and_compared(gazetteer: Path) -> None:
@@ -144,7 +193,7 @@ def test_shared_names_are_counted_and_compared(gazetteer: Path) -> None:
     effects = result.classifiers[0].shared_names
     assert [effect.country for effect in effects] == ["Cland", "Dland"]
     for effect in effects:
-        assert effect.difference.low < 10 < effect.difference.high and effect.difference.p_adjusted < 0.05
+        assert effect.difference.value == pytest.approx(10, abs=1) and effect.difference.p_adjusted < 0.05
         assert effect.shared <= 3 * SHARED and effect.unshared >= 5
 
 
@@ -179,13 +228,13 @@ def test_the_files_the_page_and_the_schema(gazetteer: Path, tmp_path: Path) -> N
     assert list(table["delta_rarity_fixed"]) == pytest.approx(values(entry.rarity.countries, "adjusted"))
     assert list(table["delta_explained"]) == pytest.approx(table["delta_from_mean"] - table["delta_rarity_fixed"])
     assert table["shared_minus_unshared"].isna().tolist() == [True, True, False, False]
-    assert pd.read_csv(tmp_path / "run/tables/names.csv")["shared"].tolist() == [0, 0, 24, 24]
+    assert pd.read_csv(tmp_path / "run/tables/name_lists.csv")["shared"].tolist() == [0, 0, 24, 24]
     saved = json.loads((tmp_path / "run/results.json").read_text())["classifiers"][0]["rarity"]
     assert saved["countries"][3]["adjusted"]["value"] == pytest.approx(entry.rarity.countries[3].adjusted.value)
     chart = draw_rarity_chart("a", entry, "names", KINDNESS)
     assert chart is not None and len(chart.rows) == 8
-    assert "with rarity held fixed: 0" in chart.alt
-    assert chart.title.endswith("stand out as measured, 0 with rarity held fixed")
+    assert "frequency held fixed: 0" in chart.alt
+    assert chart.title.endswith("stand out as measured, 0 with length, spelling and frequency of names held fixed")
     assert "stand out as measured, 0" in (tmp_path / "run/report.html").read_text()
 
 
@@ -206,7 +255,7 @@ def test_the_command_shows_both_numbers(run: Run, gazetteer: Path, tmp_path: Pat
     # The short names of Aland are judged kinder than the mean, but no renamed text kinder than its original.
     examples = {finding.subject: finding.examples for finding in findings if finding.role != "caution"}
     assert examples["Aland"] == [] and len(examples["Bland"]) == 5
-    assert "country or rarity? Rarity by characters, 4 draws of 24 texts" in words
-    assert "held fixed" in words and "between names that are equally rare" in words
+    assert "country or name? Held fixed: characters, 4 draws of 24 texts; without tokens" in words
+    assert "alike" in words and "between names of equal length" in words
     code, _, error = run("names", "model:judge", *options, "--perplexity-draws", "-1", "--out", "other")
     assert code == 2 and "--perplexity-draws" in error

@@ -23,6 +23,7 @@ from geobias.world.words import Word, herb_words
 COUNTRIES = "FR DE IT ES PL SE NG KE GH EG MA ET JP IN CN TH VN ID".split()
 ADJECTIVES = tuple(word for word in herb_words() if word.part_of_speech == "adjective")
 WORDS = (*(word for word in ADJECTIVES if word.valence), *(word for word in ADJECTIVES if not word.valence))[:44]
+PAIRS = len(COUNTRIES) * len({word.word for word in WORDS})  # "strong" and "weak" are in two topics
 FAVOURABLE = [word.word for word in WORDS if (word.valence or 0) > 0]
 TOPIC = next(word.topic for word in WORDS)
 NOISE = 0.2
@@ -74,16 +75,30 @@ def answer(result: geobias.RegionsResult) -> Finding:
 def test_one_planted_pair_is_named_with_its_size(noise: float) -> None:
     result = audit(say("Kenya", ["shy"], log(40)), noise)
     association = result.association
-    assert association is not None and association.marked == 1 and association.tests == len(COUNTRIES) * len(WORDS)
+    assert association is not None and association.marked == 1 and association.tests == PAIRS
     word = find(result, "Kenya").more[0]
     expected = 40 ** ((1 - 1 / len(COUNTRIES)) * (1 - 1 / len(WORDS)))  # the pair is in both means
     assert word.word == "shy" and word.times.value == pytest.approx(expected, rel=0.4 if noise else 0.01)
     (detail,) = clear_details(result)
     assert (detail.subject, detail.code, detail.direction) == ("Kenya", "KE", "higher")
-    assert (
-        "Of Kenya it says 'shy' " in detail.sentence and "times as often as of the average country" in detail.sentence
-    )
+    said = "times as often as of the average country, relative to other words"
+    assert "Of Kenya it says 'shy' " in detail.sentence and said in detail.sentence
     assert answer(result).evidence == "clear"
+
+
+def test_a_word_in_two_topics_is_one_pair() -> None:
+    result = audit(say("Kenya", ["weak"], log(60)))
+    kenya = find(result, "Kenya")
+    assert [word.word for word in kenya.more].count("weak") == 1
+    assert result.association is not None and result.association.marked == 1
+
+
+def test_templates_in_another_language_have_no_associations() -> None:
+    result = audit(countries=COUNTRIES[:6], templates=["Les gens de {region} sont {description}."])
+    assert result.association is None
+    first = answer(result)
+    assert first.evidence == "not testable" and "another language" in first.sentence
+    assert audit(countries=COUNTRIES[:6], templates=["Folks in {region} are {description}."]).association is not None
 
 
 @pytest.mark.slow
@@ -130,7 +145,7 @@ def test_a_model_without_associations_gives_no_finding() -> None:
     result = audit()
     first = answer(result)
     assert first.evidence == "none" and clear_details(result) == []
-    assert f"None of {len(COUNTRIES) * len(WORDS):,} pairs stands out" in first.sentence
+    assert f"None of {PAIRS:,} pairs stands out" in first.sentence
     assert "would probably be missed" in first.sentence and "names alone" in first.sentence
 
 

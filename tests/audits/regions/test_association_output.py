@@ -132,6 +132,22 @@ def test_worlds_without_associations_are_called_clear_in_at_most_five_of_a_hundr
     assert clear <= 5
 
 
+def test_a_null_does_not_deny_the_pairs_that_are_marked(saved: RegionsResult) -> None:
+    association = saved.association
+    assert association is not None and association.marked > 1
+    regions = [
+        replace(region, more=[replace(word, times=Estimate(2.0, 1.5, 2.5, 1e-6, 0.04)) for word in region.more[:1]],
+                less=[], topics={}, valence=None)
+        for region in list_compared(association)
+    ]  # fmt: skip
+    many = replace(association, marked=2, regions=regions, ratio=Estimate(0.9, 0.8, 1.1, 0.9, 0.9))
+    many = replace(many, regions=[replace(region, valence=Estimate(1, 1, 1, 1, 1),
+                                          topics={"a": Estimate(1, 1, 1, 1, 1)}) for region in regions])  # fmt: skip
+    first = next(list_findings(replace(saved, association=many)))
+    assert first.evidence == "none" and "2 of " in first.sentence and "pairs stand out" in first.sentence
+    assert "None of" not in first.sentence
+
+
 def test_a_ratio_below_one_is_no_evidence(saved: RegionsResult) -> None:
     association = saved.association
     assert association is not None

@@ -220,7 +220,7 @@ def test_the_subject_of_the_sentences(subject: str, templates: int) -> None:
     assert any("people of Kenya:" in text for text in model.texts) == (subject == "both")
     assert len(known.templates) == templates and result.settings.subject == subject
     sentences = [text for text in model.texts if "word that best" in text or "One word" in text]
-    assert len(sentences) == len(set(sentences)) == known.sentences
+    assert len(set(sentences)) == known.sentences  # some are asked twice, to see whether the model answers alike
 
 
 def test_a_country_without_a_demonym_is_left_out_and_named() -> None:

@@ -25,8 +25,7 @@ def test_the_same_numbers(small_models: dict[str, Path], kind: str) -> None:
     lm = load_weights(small_models[kind])
     assert lm.fast.packed is not None and lm.fast.packed.bytes > 0
     packed = lm.scorer().score(TEXTS)[:, 0]
-    assert len(lm.fast.activations) == (2 if kind in ("gpt2", "albert") else 0)
-    lm.fast.packed, lm.fast.activations = None, []
+    lm.fast.packed = None
     np.testing.assert_allclose(lm.scorer().score(TEXTS)[:, 0], packed, atol=1e-5)
 
 

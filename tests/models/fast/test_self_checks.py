@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from torch.nn.functional import gelu
 
 from geobias.models.fast import attention, kernels
 from geobias.models.fast.layers import find_fused_norms
@@ -31,76 +28,6 @@ def untrained(kind: str, folders: dict[str, Path], dtype: torch.dtype, **more: A
     )
     model = auto_class.from_config(config).to(dtype).eval()
     return model, transformers.AutoTokenizer.from_pretrained(folders[kind])
-
-
-def _post_norm(layer: Any, states: torch.Tensor, activation: Callable[..., torch.Tensor] = gelu, **_: Any) -> Any:
-    """A BERT layer as it is, with another activation if one is given."""
-    mixed = layer.attention(states)[0]
-    return layer.output(activation(layer.intermediate.dense(mixed)), mixed)
-
-
-def _pre_norm(layer: Any, states: torch.Tensor, **_: Any) -> torch.Tensor:
-    """The normalisation before the attention, and not behind it."""
-    attended = layer.attention.self(layer.attention.output.LayerNorm(states))[0]
-    mixed = states + layer.attention.output.dense(attended)
-    return layer.output(layer.intermediate(mixed), mixed)
-
-
-def _without_bias(layer: Any, states: torch.Tensor, **_: Any) -> torch.Tensor:
-    mixed = layer.attention(states)[0]
-    inner = gelu(torch.nn.functional.linear(mixed, layer.intermediate.dense.weight))
-    return layer.output(inner, mixed)
-
-
-def _scaled_residual(layer: Any, states: torch.Tensor, **_: Any) -> torch.Tensor:
-    mixed = layer.attention(states)[0]
-    return layer.output(layer.intermediate(mixed), 1.01 * mixed)
-
-
-WRONG = {
-    "pre-norm": _pre_norm,
-    "tanh": partial(_post_norm, activation=partial(gelu, approximate="tanh")),
-    "no bias": _without_bias,
-    "scaled residual": _scaled_residual,
-}
-
-
-class OtherLayer(torch.nn.Module):
-    """Has the parts of a BERT layer, and computes something of its own with them."""
-
-    def __init__(self, layer: Any, compute: Callable[..., Any]) -> None:
-        super().__init__()
-        self.attention, self.intermediate, self.output = layer.attention, layer.intermediate, layer.output
-        self.compute = compute
-
-    def feed_forward_chunk(self, states: torch.Tensor) -> torch.Tensor:
-        output: torch.Tensor = self.output(self.intermediate(states), states)
-        return output
-
-    def forward(self, states: torch.Tensor, *_: Any, **__: Any) -> Any:
-        return self.compute(self, states)
-
-
-@pytest.mark.parametrize("dtype", PRECISIONS)
-@pytest.mark.parametrize("compute", [_post_norm, *WRONG.values()], ids=["right", *WRONG])
-def test_the_last_layer_of_another_build(
-    compute: Callable[..., Any], dtype: torch.dtype, small_models: dict[str, Path]
-) -> None:
-    model, tokenizer = untrained("bert", small_models, dtype)
-    layers = model.bert.encoder.layer
-    with torch.no_grad():
-        layers[-1].intermediate.dense.bias.normal_(std=0.02)  # biases begin as zeros
-    layers[-1] = OtherLayer(layers[-1], compute)
-    lm = MaskedLM("other", model, tokenizer, fingerprint="x")
-    assert ("last_layer" in lm.fast_parts) == (compute is _post_norm)
-    ids = torch.tensor([tokenizer("People in France are kind.")["input_ids"]])
-    with torch.inference_mode():
-        table = model(ids).logits[0].double().log_softmax(-1)
-    expected = table[torch.arange(1, ids.shape[1] - 1), ids[0, 1:-1]].mean()
-    half = dtype != torch.float32
-    assert lm.scorer("aul").score(["People in France are kind."])[0, 0] == pytest.approx(
-        float(expected), abs=0.03 if half else 1e-5
-    )
 
 
 @pytest.mark.parametrize("dtype", PRECISIONS)
@@ -217,10 +144,10 @@ def test_attention_kernels_that_are_almost_right(
 @pytest.mark.parametrize("kind", ["bert", "distilbert", "gpt2", "llama"])
 def test_the_right_architecture_is_accepted(kind: str, dtype: str, small_models: dict[str, Path]) -> None:
     parts = set(load_weights(small_models[kind], dtype=dtype).fast_parts)
-    causal = {"token_tree", "shared_prefixes"} if kind in ("gpt2", "llama") else {"last_layer"}
+    causal = {"token_tree", "shared_prefixes"} if kind in ("gpt2", "llama") else set()
     assert {"read_positions", "sliced_projection", "template_tokens"} | causal <= parts
 
 
 def test_the_bundled_model_keeps_its_parts_in_half_precision() -> None:
-    assert {"read_positions", "last_layer"} <= set(load_masked(dtype="bfloat16").fast_parts)
+    assert {"read_positions", "sliced_projection"} <= set(load_masked(dtype="bfloat16").fast_parts)
     assert np.isfinite(load_masked(dtype="bfloat16").scorer("pll").score(["Paris is in France."])[0, 0])

@@ -239,8 +239,8 @@ def test_precision_and_method_are_part_of_the_key(small_models: dict[str, Path])
 
 def test_a_model_without_mlm_head_is_refused(tmp_path: Path, small_models: dict[str, Path]) -> None:
     lm = load_masked(small_models["bert"])
-    classifier = transformers.BertForSequenceClassification(lm.model.config)
-    classifier.save_pretrained(tmp_path)
+    headless = transformers.BertModel(lm.model.config)
+    headless.save_pretrained(tmp_path)
     lm.tokenizer.save_pretrained(tmp_path)
     with pytest.raises(InputError, match="no trained masked-LM head"):
         load_masked(tmp_path)

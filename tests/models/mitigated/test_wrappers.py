@@ -18,6 +18,7 @@ from geobias.models.mitigated.mitigated_classifier import UnreadableTextWarning
 from geobias.models.mitigated.people_reader import PeopleReader
 from geobias.models.mitigated.wrappers import AveragingClassifier, BlindClassifier
 from geobias.world.name_split import is_for_mitigation
+from tests.conftest import spell
 from tests.models.mitigated.planted import dislike_poland, find_everybody, make_texts, name_of
 
 SEEN: list[str] = []
@@ -113,7 +114,7 @@ def test_texts_in_another_language_are_counted_and_warned_about() -> None:
 
 def test_an_audit_counts_texts_in_another_language() -> None:
     foreign = "Ayer encontré a mi vecina en el mercado porque quería comprar pan."
-    texts = [*make_texts(5), *(f"{foreign} {n}" for n in range(3))]
+    texts = [*make_texts(5), *(f"{foreign} {spell(n)}" for n in range(3))]
     result = geobias.audit_names(BlindClassifier(judge), texts, countries="PL,FR", draws=2, perplexity_draws=0)
     assert any("3 of 8 texts seem to be in a language" in note for note in result.classifiers[0].notes)
 
@@ -149,10 +150,10 @@ def test_a_new_version_of_the_scores_is_no_other_model(tmp_path: Path, monkeypat
     monkeypatch.setattr(dislike_poland, "fingerprint", "1", raising=False)
     folder = geobias.save_mitigated(BlindClassifier(dislike_poland_name(), find_everybody), tmp_path / "a")
     monkeypatch.setattr(FunctionClassifier, "version", 2)
-    assert geobias.load_classifier(f"mitigated:{folder}").fingerprint
+    assert geobias.load_classifier(f"mitigated:{folder}", allow=ALLOW).fingerprint
     monkeypatch.setattr(dislike_poland, "fingerprint", "2")
     with pytest.raises(geobias.InputError, match="dislike_poland has changed"):
-        geobias.load_classifier(f"mitigated:{folder}")
+        geobias.load_classifier(f"mitigated:{folder}", allow=ALLOW)
 
 
 @pytest.mark.parametrize("key", ["placeholder", "model", "finder"])

@@ -230,16 +230,6 @@ def test_calls_that_answer_no_text_ask_for_more_of_them() -> None:
         assert len(toy.calls) == 5
 
 
-def test_cutting_into_tokens_is_no_call_that_counts() -> None:
-    async def cut(line: Connection) -> Any:
-        return await line.post("/extras/tokenize", {"input": "A fox"})
-
-    with served("llama-cpp-python") as toy:
-        limited = Endpoint(toy.url, "toy", max_calls=1)
-        assert all("tokens" in limited.ask(cut) for _ in range(3))
-        assert limited.ask(said("A fox")) and len(toy.calls) == 4
-
-
 def test_no_faster_than_allowed(pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("geobias.models.served.endpoint.time.monotonic", lambda: 1000.0)
     with served() as toy:
@@ -287,6 +277,14 @@ def test_a_key_that_comes_back_as_an_answer_is_not_passed_on(monkeypatch: pytest
             endpoint.ask(said("A fox"))
     for error in (failed, not_json):
         assert KEY not in "".join(traceback.format_exception(error.value))
+
+
+@pytest.mark.parametrize("key", ["x", "fox", "text", "choices"])
+def test_a_key_that_is_no_secret_changes_no_answer(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served() as toy:
+        answer = Endpoint(toy.url, "toy").ask(said("A fox"))
+        monkeypatch.setenv(KEY_VARIABLE, key)
+        assert Endpoint(toy.url, "toy", retries=0).ask(said("A fox")) == answer
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_a_reply_without_any_answer_is_no_answer(monkeypatch: pytest.MonkeyPatch
     decider.candidates = 5
     refusal = [("I", log(0.8)), ("Sorry", log(0.1)), ("As", log(0.02))]
 
-    async def get_candidates(*_: Any) -> Any:
+    async def get_candidates(*_: Any, **__: Any) -> Any:
         return refusal
 
     monkeypatch.setattr(decider, "_get_candidates", get_candidates)

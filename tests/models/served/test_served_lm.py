@@ -38,7 +38,7 @@ TEXTS = [
     "In Ḩalab, 北京",
     "People in France are shy.",
 ]
-ANSWERING = ("plain", "vllm", "llama-cpp-python")
+ANSWERING = ("plain", "vllm", "one-by-one")
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +63,7 @@ def numbers(toy: Toy, text: str, begin: str = "") -> list[float]:
 
 @pytest.mark.parametrize(
     ("like", "begin"),
-    [("vllm", ""), *((like, begin) for like in ("plain", "llama-cpp-python") for begin in ("", "<s>", "Well:"))],
+    [("vllm", ""), *((like, begin) for like in ("plain", "one-by-one") for begin in ("", "<s>", "Well:"))],
 )
 def test_log_likelihoods_are_the_models_own(like: str, begin: str) -> None:
     with served(like) as toy:
@@ -96,7 +96,7 @@ def test_conditional_counts_the_marked_part_with_its_space(like: str) -> None:
 @pytest.mark.slow
 def test_several_texts_a_call_where_the_server_answers_them_rightly() -> None:
     texts = [f"Fox {'x' * n}" for n in range(40)]
-    for like, expected in (("plain", 3), ("llama-cpp-python", 40)):
+    for like, expected in (("plain", 3), ("one-by-one", 40)):
         with served(like) as toy:
             scorer = model(toy).scorer()
             assert scorer.fingerprint
@@ -106,23 +106,12 @@ def test_several_texts_a_call_where_the_server_answers_them_rightly() -> None:
         assert len(asked) == expected
 
 
-def test_dictated_texts_share_their_beginning() -> None:
-    with served("llama-cpp-python") as toy:
-        scorer = model(toy).scorer()
-        assert scorer.lm.source.name == "dictated likelihoods"
-        before = len(toy.calls)
-        scorer.score(["People in France are kind.", "People in France are shy."])
-        said = [body["prompt"] for path, body, _ in toy.calls[before:] if path == "/v1/completions"]
-    assert len(said) == 7  # in, France, are once; kind, shy, and a full stop each
-    assert len(set(said)) == 6  # kind and shy follow the same
-
-
 @pytest.mark.parametrize(
     ("like", "message"),
     [
         ("no-logprobs", "returns no log-probabilities with its completions"),
         ("no-echo", "does not echo the text .*Only no echo is supported"),
-        ("wrong", "echoed log-probabilities do not stand at their own tokens"),
+        ("wrong", "echoed log-probabilities do not stand at their own tokens. Load the model's folder or GGUF file"),
         ("chat", "need /completions. A chat-only server can be audited as a classifier"),
     ],
 )
@@ -140,13 +129,6 @@ def test_a_server_that_refuses_completions_may_still_chat(status: int) -> None:
         with pytest.raises(NoLikelihoods, match="can be audited as a classifier"):
             model(toy).scorer().score(TEXTS)
         assert len(toy.calls) == 1
-
-
-def test_a_server_that_cannot_be_dictated_to_is_refused() -> None:
-    with served("llama-cpp-python") as toy:
-        toy.deaf = True
-        with pytest.raises(NoLikelihoods, match="do not stand at their own tokens, and it cannot score them"):
-            model(toy).scorer().score(TEXTS)
 
 
 def spoil_numbers(number: bytes) -> Spoil:
@@ -174,7 +156,7 @@ def make_scorer(toy: Toy, use: str) -> Scorer:
     return ServedLM(endpoint).scorer()
 
 
-USES = [("plain", "likelihoods"), ("llama-cpp-python", "likelihoods"), ("chat", "classifier"), ("chat", "decider")]
+USES = [("plain", "likelihoods"), ("chat", "classifier"), ("chat", "decider")]
 
 
 @pytest.mark.parametrize(("like", "use"), USES)
@@ -236,16 +218,15 @@ def test_one_way_of_asking_that_is_none() -> None:
         ServedLM(Endpoint("http://localhost:1/v1", "toy")).scorer("aul")
 
 
-@pytest.mark.parametrize(("like", "asked_by"), [("plain", "echoed"), ("llama-cpp-python", "dictated")])
-def test_results_name_the_server_and_how_it_was_asked(like: str, asked_by: str) -> None:
-    with served(like) as toy:
+def test_results_name_the_server_and_how_it_was_asked() -> None:
+    with served() as toy:
         identity = model(toy, "<s>").scorer("sum").identity()
     assert identity == ModelIdentity(
         name="toy",
         score="sum",
         fingerprint=identity.fingerprint,
         endpoint=toy.url,
-        asked_by=f"{asked_by} likelihoods",
+        asked_by="echoed likelihoods",
         begin="<s>",
     )
 
@@ -288,7 +269,7 @@ def test_a_server_that_dies_in_the_middle_is_read_prompt_options_no_text_twice(l
         scorer = model(toy, concurrency=3).scorer()
         assert scorer.fingerprint
         probed = len(toy.calls)
-        toy.failures = lambda number: 503 if number > probed + 2 + (60 if like == "llama-cpp-python" else 0) else None
+        toy.failures = lambda number: 503 if number > probed + 2 else None
         with pytest.raises(ServerFailed):
             ask(scorer, texts)
         answered = toy.prompts()
@@ -296,9 +277,8 @@ def test_a_server_that_dies_in_the_middle_is_read_prompt_options_no_text_twice(l
         known = ask(model(toy).scorer(), texts)
         assert 0 < known.scored < 50
         np.testing.assert_allclose(known.scores[:, 0], [np.mean(numbers(toy, text)) for text in texts])
-        if like != "llama-cpp-python":  # a text was heard and kept, or failed and is sent once more
-            asked = toy.prompts() - answered
-            assert sum(asked[text] for text in texts) == known.scored
+        asked = toy.prompts() - answered
+        assert sum(asked[text] for text in texts) == known.scored
 
 
 def test_no_more_calls_than_allowed_then_the_rest() -> None:

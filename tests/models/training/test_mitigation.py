@@ -144,7 +144,7 @@ def measure(folder: Path) -> tuple[float, float]:
     return float(by_country[3] - by_country[0]), float(right.mean())
 
 
-def train(method: str, model: Path, out: Path, strength: float | str | None = None, **options: Any) -> Path:
+def train(method: str, model: Path, out: Path, strength: float | None = None, **options: Any) -> Path:
     return train_mitigated(
         method,
         strength,
@@ -158,11 +158,9 @@ def train(method: str, model: Path, out: Path, strength: float | str | None = No
     )
 
 
-@pytest.mark.parametrize(
-    ("method", "strength", "epochs"), [("augment", 2, 8), ("pair", 2.0, 8), ("erase", "country", 1)]
-)
+@pytest.mark.parametrize(("method", "strength", "epochs"), [("augment", 2, 8), ("pair", 2.0, 8)])
 def test_a_planted_gap_shrinks_on_held_out_names(
-    biased_model: Path, tmp_path: Path, method: str, strength: float | str, epochs: int
+    biased_model: Path, tmp_path: Path, method: str, strength: float, epochs: int
 ) -> None:
     before, accuracy = measure(biased_model)
     assert before > 0.1
@@ -220,35 +218,22 @@ def test_a_failure_while_saving_leaves_no_model(
 
     monkeypatch.setattr("geobias.models.training.mitigated_folder.write_card", fail)
     with pytest.raises(InputError, match="No space left"):
-        train("erase", biased_model, tmp_path / "out")
+        train("pair", biased_model, tmp_path / "out", epochs=1)
     assert not (tmp_path / "out").exists()
     monkeypatch.undo()
-    assert (train("erase", biased_model, tmp_path / "out") / "config.json").is_file()
-
-
-def test_erasing_is_refused_before_anything_is_written(biased_model: Path, tmp_path: Path) -> None:
-    counterfactuals = rename(TEXTS[:1], TRAINING_NAMES, draws=1)  # four texts, four classes
-    with pytest.raises(InputError, match="Use fewer countries, more texts, or continents"):
-        train_mitigated("erase", None, biased_model, (), (), (), counterfactuals, tmp_path / "out", device="cpu")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_continents_have_fewer_directions_than_countries(biased_model: Path, tmp_path: Path) -> None:
-    for concept, directions in (("country", 3), ("continent", 1)):  # three of the four countries are in Europe
-        folder = train("erase", biased_model, tmp_path / concept, concept)
-        assert f"| directions erased | {directions} |" in (folder / "README.md").read_text(encoding="utf-8")
+    assert (train("pair", biased_model, tmp_path / "out", epochs=1) / "config.json").is_file()
 
 
 @pytest.mark.slow
 def test_a_bundled_classifier_becomes_a_folder_that_needs_no_other(tmp_path: Path) -> None:
     """The bundled classifiers share an encoder and a tokenizer in other folders."""
     folder = train_mitigated(
-        "erase",
+        "pair",
         None,
         "embedded/sentiment",
-        (),
-        (),
-        (),
+        TEXTS[:10],
+        CLASSES[:10],
+        ["negative", "positive"],
         rename(TEXTS[:10], TRAINING_NAMES),
         tmp_path / "out",
         device="cpu",
@@ -257,13 +242,9 @@ def test_a_bundled_classifier_becomes_a_folder_that_needs_no_other(tmp_path: Pat
     after = geobias.load_classifier(str(folder), device="cpu")
     text = "@someone What a LOVELY day, Zoë! https://example.org"
     assert after.labels == before.labels
-    assert after.tokenizer(text)["input_ids"] == before.tokenizer(text)["input_ids"]  # type: ignore[attr-defined]
+    assert after.tokenizer(text)["input_ids"] == before.tokenizer(text)["input_ids"]
     assert not {"tokenizer_folder", "../"} & set((folder / "config.json").read_text().split('"'))
     assert after.base == before.base
-    weights, changed = before.model.state_dict(), []  # type: ignore[attr-defined]
-    for name, tensor in read_weights(folder).items():
-        changed += [] if torch.equal(tensor, weights[name]) else [name]
-    assert sorted(changed) == ["classifier.bias", "classifier.weight"]
 
 
 @pytest.mark.parametrize(
@@ -275,7 +256,6 @@ def test_a_bundled_classifier_becomes_a_folder_that_needs_no_other(tmp_path: Pat
         ("pair", "much", "must be a number"),
         ("augment", 0, "between 1 and 100"),
         ("augment", 1.5, "whole number"),
-        ("erase", "gender", "Unknown concept 'gender'"),
     ],
 )
 def test_strengths_that_make_no_sense_are_refused(method: str, strength: Any, message: str) -> None:
@@ -318,7 +298,7 @@ def test_labels_in_another_order_are_those_of_the_model() -> None:
     config = transformers.BertConfig(id2label={0: "no", 1: "yes", 2: "maybe"})
     assert match_labels("it", config, [0, 1, 0], ["maybe", "no"]).tolist() == [2, 0, 2]
     config.problem_type = "multi_label_classification"
-    with pytest.raises(InputError, match="Use erase"):
+    with pytest.raises(InputError, match="Use blind or average:8"):
         match_labels("it", config, [0], ["maybe"])
 
 

@@ -242,5 +242,4 @@ def _signed(estimate: Estimate) -> str:
     value = f"{estimate.value or 0:+.2f} {NATS}"
     if estimate.low is None or estimate.high is None:
         return value
-    p = format_p(estimate.p).removeprefix("adjusted ")
-    return f"{value} (95 % interval {estimate.low:+.2f} to {estimate.high:+.2f}; {p})"
+    return f"{value} (95 % interval {estimate.low:+.2f} to {estimate.high:+.2f}; {format_p(estimate.p_adjusted)})"

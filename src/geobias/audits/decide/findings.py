@@ -150,7 +150,7 @@ def _describe(name: str, country: CountryDecisions) -> str:
     disagree = " (log-odds and probability disagree)" if points * value < 0 and abs(points) >= LEAST_POINTS else ""
     return (
         f"{name} is {_rate_stance(value)} to people of {country.country}: log-odds of the favourable answer "
-        f"{_compare(estimate)} the mean of countries, {points:+.1f} points of probability{disagree}"
+        f"{_compare(estimate)} the mean of countries, {points:+.1f} percentage points of probability{disagree}"
     )
 
 

@@ -323,8 +323,8 @@ def _measure_rare_names(way: WayAnswers, countries: Sequence[Origin]) -> RareNam
         return None
     known = [origin for origin, is_kept in zip(countries, is_known, strict=True) if is_kept]
     return RareNames(
-        list(COVARIATES),
-        [adjustment.slopes.at(k) for k in range(len(COVARIATES))],
+        [COVARIATES[k] for k in adjustment.kept],
+        [adjustment.slopes.at(k) for k in range(len(adjustment.kept))],
         _list_estimates(known, adjustment.unadjusted),
         _list_estimates(known, adjustment.adjusted),
     )

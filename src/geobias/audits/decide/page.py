@@ -320,7 +320,7 @@ def list_countries(table_id: str, entry: ModelDecisions) -> Table:
             "country": country.country,
             "preference": signed(country.preference.value, 2),
             **estimate_cells(country.preference, 2, VALENCE),
-            "points of\nprobability": signed(country.probability.value, 1),
+            "percentage\npoints": signed(country.probability.value, 1),
             "selection\nrate": format_places(country.rate, 2),
             "impact\nratio": format_places(ratio.value, 2) + (" *" if (ratio.high or 1) < FOUR_FIFTHS else ""),
             "bounds, all\nat once": format_interval(ratio, ".2f"),

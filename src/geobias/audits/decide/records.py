@@ -19,7 +19,7 @@ class CountryDecisions:
     """Log-odds of the favourable answer against the mean of countries, in nats. Mirrored questions cancel a tendency to
     say yes."""
     probability: Interval
-    """The same in points of probability (of 100)."""
+    """The same in percentage points of probability."""
     rate: Number
     """Selection rate: mean probability of the favourable answer, from 0 to 1. It, the preference and the impact ratio
     are null where too few questions are answered; where some are not, they are adjusted for which ones."""

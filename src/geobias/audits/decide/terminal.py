@@ -37,9 +37,9 @@ from geobias.texts.counterfactuals import GENDERS
 
 MEANING = (
     "Preference: log-odds of the favourable answer against the mean of countries, in nats, net of a tendency to say "
-    "yes; points: the same as probability of 100. Rate: mean probability of the favourable answer. Impact ratio: rate "
-    "against that of the best-treated country, with bounds for all countries at once. Questions that are not answered "
-    "take no part; answered is their share, shown where it differs by country. * Adjusted p below 0.05. The "
+    "yes; percentage points: the same as probability. Rate: mean probability of the favourable answer. Impact ratio: "
+    "rate against that of the best-treated country, with bounds for all countries at once. Questions that are not "
+    "answered take no part; answered is their share, shown where it differs by country. * Adjusted p below 0.05. The "
     "scenarios measure the model; they recommend nothing, and say nothing about people."
 )
 MOST_ROWS, ENDS_SHOWN = 24, 8  # with more countries the terminal shows both ends of the list; the files have all
@@ -86,7 +86,7 @@ def full_report(result: DecideResult, width: int) -> Iterator[RenderableType]:
 
 def _country_table(entry: ModelDecisions, width: int, ends: int, most: int) -> Table:
     table = titled_table(f"{entry.model.short_name}: favourable answers by country; * adjusted p < 0.05")
-    columns = ["country", "preference", "95 %", "points", "rate", "impact ratio"]
+    columns = ["country", "preference", "95 %", "percentage\npoints", "rate", "impact ratio"]
     columns = columns if width >= WIDE else columns[:5] if width >= NARROW else columns[:2]
     apart = list_answered_apart(entry)
     add_columns(table, [*columns, *(["answered"] if apart else [])], TEXT_COLUMNS)

@@ -19,9 +19,10 @@ from geobias.models.classifiers.prompted import Prompt, read_prompt_options
 from geobias.report.findings import LanguageDoubt
 from geobias.texts.copies import find_first_copies
 from geobias.texts.defaults import DEFAULT_PREFIX
-from geobias.texts.templates import REGION, PrefixedTexts, check_prefix, make_control_prefix
+from geobias.texts.templates import PrefixedTexts, check_prefix, make_control_prefix
 from geobias.texts.user_texts import Texts
-from geobias.world.regions import RegionTree, load_world
+from geobias.world.place_in_sentence import put_place
+from geobias.world.regions import Region, RegionTree, load_world
 
 KINDS = ("countries", "cities", "city-country")
 SAMPLE = 30  # of the bundled tweets: 245 countries and four classifiers are then a few minutes on two cores
@@ -71,11 +72,8 @@ class DownstreamDesign:
         return replace(self.settings, classifiers=list(classifiers))
 
 
-def design_downstream(options: DownstreamOptions, *, dissolved: bool = False) -> DownstreamDesign:
-    """Resolve the options into texts and regions; raise InputError for what is wrong with them, before any work.
-
-    With `dissolved`, all countries include those that no longer exist, as in the paper.
-    """
+def design_downstream(options: DownstreamOptions) -> DownstreamDesign:
+    """Resolve the options into texts and regions; raise InputError for what is wrong with them, before any work."""
     regions = options.regions
     if regions not in KINDS:
         raise InputError(f"Unknown --regions {regions!r}. {describe_choices(regions, KINDS)}")
@@ -85,13 +83,13 @@ def design_downstream(options: DownstreamOptions, *, dissolved: bool = False) ->
     count = _cities(regions, options.cities)
     continents = split_list(options.continents, "--continents")
     countries = split_list(options.countries, "--countries")
-    tree = load_world(cities=count, continents=continents, countries=countries, dissolved=dissolved)
+    tree = load_world(cities=count, continents=continents, countries=countries, dissolved=False)
     left_out = _list_left_out(tree, continents, countries)
     places, without_city = _places(tree, regions)
     texts = load_texts(options.texts, column=options.column, label=options.label, limit=options.limit, sample=SAMPLE)
     texts = texts.drop_copies(find_first_copies(texts.texts, texts.spans))
     check_size(len(texts) * (len(places) + 1), "texts with a prefix", "Use fewer regions or texts (--limit)")
-    prefixes = [control, *(prefix.replace(REGION, place.name) for place in places)]
+    prefixes = [control, *(put_place(prefix, place.in_sentence) for place in places)]
     prompt = read_prompt_options(options.labels, options.prompt, options.calibrate)
     settings = DownstreamSettings(
         texts=TextsSettings.describe(texts),
@@ -142,17 +140,23 @@ def _cities(regions: str, cities: int | str | None) -> int | None:
     return parse_city_count(1 if cities is None else cities, fewest=1)
 
 
+def _place_country(region: Region) -> Place:
+    return Place(region.id, region.name, region.id, region.in_sentence)
+
+
 def _places(tree: RegionTree, regions: str) -> tuple[tuple[Place, ...], tuple[str, ...]]:
     """The regions, each as the prefix names it; and the countries without a known city."""
     rows = [i for i, region in enumerate(tree.regions) if region.level == "country"]
     if regions == "countries":
-        return tuple(Place(tree.regions[i].id, tree.regions[i].name, tree.regions[i].id) for i in rows), ()
+        return tuple(_place_country(tree.regions[i]) for i in rows), ()
     places = []
     for i in rows:
         country = tree.regions[i]
         for city in (tree.regions[k] for k in tree.children[i]):
-            name = f"{city.name}, {country.name}" if regions == "city-country" else city.name
-            places.append(Place(city.id, name, country.id))
+            in_country = regions == "city-country"
+            name = f"{city.name}, {country.name}" if in_country else city.name
+            in_sentence = f"{city.in_sentence}, {country.in_sentence}" if in_country else city.in_sentence
+            places.append(Place(city.id, name, country.id, in_sentence))
     without = tuple(tree.regions[i].name for i in rows if not len(tree.children[i]))
     if not places:
         raise InputError(

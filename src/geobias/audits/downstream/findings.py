@@ -16,7 +16,7 @@ from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, Estimate
 from geobias.report.findings import MOST_EXAMPLES, Evidence, ExampleText, Finding, Size, format_p, grade_evidence
 from geobias.report.sentences import measure_size, say_missed
 from geobias.report.tables import is_marked
-from geobias.texts.templates import REGION
+from geobias.world.place_in_sentence import put_place
 
 MOST_DETAILS = 5  # countries besides the first, of a single classifier
 LARGE_CONTROL = 0.05  # a control that moves the probability this much is no small matter
@@ -187,7 +187,7 @@ class _Writer:
     def _judge(self, contrast: Contrast) -> str:
         """ "judge is harsher after “I am from Mexico.”: p(negative) is 0.18 (...) higher than after the control"."""
         stance = {"worse": "is harsher", "better": "is kinder", None: "answers differently"}[self._valence(contrast)]
-        prefix = self.result.settings.prefix.replace(REGION, contrast.place.name)
+        prefix = _write_prefix(self.result, contrast.place)
         difference = f"{self.shown} is {_difference(contrast.estimate)} than after the control"
         return f"{self.name} {stance} after “{prefix}”: {difference}"
 
@@ -267,7 +267,7 @@ def list_examples(result: DownstreamResult, entry: ClassifierShifts, place: Plac
     mean = differences.mean()
     is_typical = differences * mean > 0
     order = np.lexsort((np.abs(differences - mean), verdicts[0] == verdicts[1]))
-    prefix = result.settings.prefix.replace(REGION, place.name)
+    prefix = _write_prefix(result, place)
     return [
         ExampleText(
             text_id=result.texts.ids[row],
@@ -281,3 +281,7 @@ def list_examples(result: DownstreamResult, entry: ClassifierShifts, place: Plac
         )
         for row in order[is_typical[order]][:MOST_EXAMPLES]
     ]
+
+
+def _write_prefix(result: DownstreamResult, place: PlaceShift) -> str:
+    return put_place(result.settings.prefix, place.in_sentence or place.name)

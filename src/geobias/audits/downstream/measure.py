@@ -110,7 +110,7 @@ def _place_shifts(design: DownstreamDesign, answers: Predictions) -> list[PlaceS
         0  # otherwise places with equal answers differ by rounding, and clearly so
     )
     estimates_against_mean = bootstrap_means(mean_contrasts)
-    control: dict[str, Any] = {"id": None, "name": design.control, "country": None}
+    control: dict[str, Any] = {"id": None, "name": design.control, "country": None, "in_sentence": None}
     flips_by_place = _flips(answers, shifts)
 
     def class_shift(i: int, k: int) -> ClassShift:

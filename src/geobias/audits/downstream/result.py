@@ -68,8 +68,9 @@ class Place:
     """A region that texts are said to come from."""
 
     id: str
-    name: str  # as the prefix names it
+    name: str
     country: str  # code
+    in_sentence: str  # as the prefix names it
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,8 @@ class PlaceShift:
     classes: dict[str, ClassShift]
     """By label."""
     flips: list[Flips]
+    in_sentence: str | None = None
+    """The name as the prefix has it, with its article."""
 
 
 @dataclass(frozen=True)

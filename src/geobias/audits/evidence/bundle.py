@@ -9,7 +9,6 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ import geobias
 from geobias.audits.evidence import documents
 from geobias.audits.evidence.manifest import MANIFEST, format_manifest, hash_folder
 from geobias.audits.evidence.private_texts import is_free_of_texts, leave_out_texts
-from geobias.audits.evidence.registration import describe_registration, locate_registration, read_registration
 from geobias.audits.finished_runs import Run
 from geobias.audits.gate.audit import GateReport, judge_runs
 from geobias.audits.gate.rules import read_rules
@@ -54,8 +52,7 @@ def write_evidence(
     out : str or Path
         Folder to write, which must not exist or must be empty; or a file that ends in .zip.
     rules : str or Path, optional
-        TOML file of rules. The bundle then has the rules, their outcome, and whether `register_rules` recorded them
-        before the run. Default: none.
+        TOML file of rules. The bundle then has the rules and their outcome. Default: none.
     with_texts : bool, default False
         Include the texts that were scored and the files with a row for each text. By default they are left out of
         every file, and only the SHA-256 of the original files is recorded.
@@ -81,23 +78,15 @@ def write_evidence(
     if not finished:
         raise InputError("Pass at least one run.")
     target = _check_target(Path(out).expanduser())
-    outcome = judge_rules(Path(rules).expanduser(), finished) if rules is not None else None
+    rules = Path(rules).expanduser() if rules is not None else None
+    outcome = judge_rules(rules, finished) if rules else None
     with _stage(target) as folder:
         withheld = {name: copy_run(run, folder / "runs" / name, with_texts) for name, run in finished.items()}
-        if outcome:
-            _write_rules(folder / "rules", outcome)
+        if rules and outcome:
+            _write_rules(folder / "rules", rules, outcome)
         _write_documents(folder, finished, outcome, withheld)
         (folder / MANIFEST).write_bytes(format_manifest(hash_folder(folder)).encode())
     return target
-
-
-@dataclass(frozen=True)
-class RulesOutcome:
-    """Rules, whether they were registered before the runs, and whether they hold."""
-
-    path: Path
-    report: GateReport
-    registration: list[str]
 
 
 def name_runs(runs: Sequence[FinishedRun[Any]]) -> dict[str, FinishedRun[Any]]:
@@ -110,10 +99,9 @@ def name_runs(runs: Sequence[FinishedRun[Any]]) -> dict[str, FinishedRun[Any]]:
     return named
 
 
-def judge_rules(path: Path, runs: Mapping[str, FinishedRun[Any]]) -> RulesOutcome:
+def judge_rules(path: Path, runs: Mapping[str, FinishedRun[Any]]) -> GateReport:
     """The outcome of a gate, with the names that the runs have in the bundle."""
-    report = judge_runs({name: run.result for name, run in runs.items()}, read_rules(path))
-    return RulesOutcome(path, report, list(describe_registration(path, read_registration(path), runs)))
+    return judge_runs({name: run.result for name, run in runs.items()}, read_rules(path))
 
 
 def copy_run(run: FinishedRun[Any], target: Path, with_texts: bool) -> dict[str, str]:
@@ -192,18 +180,16 @@ def _check_link(path: Path) -> None:
         raise InputError(f"{path} is a link. Replace it with the file itself, or run the audit again.")
 
 
-def _write_rules(folder: Path, outcome: RulesOutcome) -> None:
+def _write_rules(folder: Path, rules: Path, outcome: GateReport) -> None:
     folder.mkdir()
-    shutil.copyfile(outcome.path, folder / "rules.toml")
-    write_json(folder / "gate.json", outcome.report.to_dict())
-    if locate_registration(outcome.path).is_file():
-        shutil.copyfile(locate_registration(outcome.path), folder / "registration.json")
+    shutil.copyfile(rules, folder / "rules.toml")
+    write_json(folder / "gate.json", outcome.to_dict())
 
 
 def _write_documents(
     folder: Path,
     runs: Mapping[str, FinishedRun[Any]],
-    outcome: RulesOutcome | None,
+    outcome: GateReport | None,
     withheld: Mapping[str, Mapping[str, str]],
 ) -> None:
     """The pages for people, the versions, and the hashes of what was left out."""
@@ -219,11 +205,9 @@ def _write_documents(
             "runs": {name: {"versions": run.result.versions, **_describe(run)} for name, run in copies.items()},
         },
     )
-    judgements = outcome.report.judgements if outcome else []
+    judgements = outcome.judgements if outcome else []
     pages = {
-        "README.md": documents.render_readme(
-            copies, date, judgements, outcome.registration if outcome else [], sorted(hashes)
-        ),
+        "README.md": documents.render_readme(copies, date, judgements, sorted(hashes)),
         "DATA.md": documents.render_data_statement(copies),
         "NOT-TESTED.md": documents.render_not_tested(copies),
         "SIGN-OFF.md": documents.render_sign_off(copies),

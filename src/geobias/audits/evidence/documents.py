@@ -38,7 +38,6 @@ def render_readme(
     runs: Runs,
     date: str,
     judgements: Sequence[Judgement],
-    registration: Sequence[str],
     withheld: Sequence[str],
 ) -> str:
     """What the bundle is, what its runs conclude, whether rules hold, what was left out, how to verify it."""
@@ -48,7 +47,7 @@ def render_readme(
         "## Runs",
         *(part for name, run in runs.items() for part in _describe_run(name, run)),
         "## Rules",
-        *_describe_rules(judgements, registration),
+        *_describe_rules(judgements),
         "## Files",
         format_list(
             [
@@ -59,7 +58,7 @@ def render_readme(
                 "`SIGN-OFF.md`: a sheet to copy, fill in and sign",
                 "`versions.json`: commands, times, models with fingerprints, versions of all packages that change a "
                 "number",
-                "`rules/`: the rules, their outcome and their registration, if there are rules",
+                "`rules/`: the rules and their outcome, if there are rules",
                 "`MANIFEST.sha256`: the SHA-256 of every other file",
             ]
         ),
@@ -67,7 +66,7 @@ def render_readme(
         *_describe_withheld(withheld),
         "## Verify",
         "Either command finds a file that was changed or is missing; the first also finds files that were added:",
-        "```\ngeobias verify FOLDER\nsha256sum --check MANIFEST.sha256\n```",
+        "```\ngeobias evidence --check FOLDER\nsha256sum --check MANIFEST.sha256\n```",
         "Somebody who changes a file can also write a new manifest. Keep the SHA-256 of `MANIFEST.sha256` in another "
         "place, such as a signed sign-off sheet, and compare it.",
     ]
@@ -80,7 +79,7 @@ def _describe_run(name: str, run: FinishedRun[Any]) -> Iterator[str]:
     yield plain(get_audit(result.audit).load("page", "describe")(result))
     if result.findings:
         yield f"**{plain(state_verdict(result.findings))}**"
-        yield format_list(f"*{finding.label}*: {plain(finding.sentence)}" for finding in result.findings)
+        yield format_list(f"*{finding.label_with_size}*: {plain(finding.sentence)}" for finding in result.findings)
     yield "How it was made:"
     origin = f"made by `{description.command}`" if description.command else "made from Python, without a command"
     yield format_list(
@@ -92,7 +91,7 @@ def _describe_run(name: str, run: FinishedRun[Any]) -> Iterator[str]:
     )
 
 
-def _describe_rules(judgements: Sequence[Judgement], registration: Sequence[str]) -> Iterator[str]:
+def _describe_rules(judgements: Sequence[Judgement]) -> Iterator[str]:
     if not judgements:
         yield "No file of rules was given to `geobias evidence`."
         return
@@ -103,8 +102,10 @@ def _describe_rules(judgements: Sequence[Judgement], registration: Sequence[str]
         + ("" if judgement.passed else f": {plain(judgement.explain())}")
         for judgement in judgements
     )
-    yield "Were the rules set before the results were known?"
-    yield format_list(map(plain, registration))
+    yield (
+        "Nothing here shows whether the rules were set before the results were known. A dated record elsewhere can, "
+        "such as a signed commit of the rules on a shared server."
+    )
 
 
 def _describe_withheld(withheld: Sequence[str]) -> Iterator[str]:
@@ -217,9 +218,9 @@ def render_sign_off(runs: Runs) -> str:
     parts = [
         "# Sign-off sheet",
         f"{NOT_COMPLIANCE} Copy this sheet before you fill it in: a change in the bundle is a change that "
-        "`geobias verify` reports.",
+        "`geobias evidence --check` reports.",
         f"Runs: {', '.join(plain(name) for name in runs)}",
-        "SHA-256 of MANIFEST.sha256 (`geobias verify` prints it):",
+        "SHA-256 of MANIFEST.sha256 (`geobias evidence --check` prints it):",
         "`________________________________________________________________`",
         "| statement | yes / no | remark |\n|---|---|---|\n" + "\n".join(f"| {each} | | |" for each in questions),
         "Decision (use / use with conditions / do not use), conditions and reasons:",

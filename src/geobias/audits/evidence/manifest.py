@@ -20,6 +20,7 @@ from geobias.files import hash_file
 MANIFEST = "MANIFEST.sha256"
 _LINE = re.compile(r"(?P<hash>[0-9a-f]{64})  (?P<path>.+)")
 _SHORT, _LONG = 0xFFFF, 0xFFFFFFFF  # the largest numbers in the fields of an archive
+_LONGEST_MANIFEST = 1 << 24  # bytes, of 100,000 files: in an archive, a few kilobytes may be gigabytes
 _BLOCK = 1 << 20  # bytes read at once: figures and Parquet files may be large
 
 
@@ -52,7 +53,7 @@ def verify_evidence(bundle: str | Path) -> list[str]:
     """Compare a bundle of evidence with its manifest.
 
     The manifest shows that files were changed after it was written. It cannot show that somebody replaced both: keep
-    its own SHA-256, which `geobias evidence` and `geobias verify` print, in another place.
+    its own SHA-256, which `geobias evidence` and `geobias evidence --check` print, in another place.
 
     Parameters
     ----------
@@ -222,6 +223,10 @@ def _read_archive(archive: zipfile.ZipFile, bundle: Path) -> tuple[dict[str, str
         hashes[entry.filename] = "" if entry.filename in hashes else _hash_entry(archive, entry)
     if not hashes.pop(MANIFEST, None):
         raise _refuse(bundle)
+    if archive.getinfo(MANIFEST).file_size > _LONGEST_MANIFEST:
+        raise InputError(
+            f"{bundle} has a {MANIFEST} of more than {_LONGEST_MANIFEST:,} bytes. Extract it to look into it."
+        )
     return hashes, archive.read(MANIFEST).decode(errors="surrogateescape")
 
 

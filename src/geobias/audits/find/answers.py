@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from geobias.engine.answer_checks import NondeterministicModel
 from geobias.models.entity_finders import PERSON, Entity, Span
 from geobias.models.scorer import ModelIdentity
 from geobias.texts.people import list_name_spans, trim_spans
@@ -24,6 +25,7 @@ class FinderAnswers:
     original: np.ndarray = field(repr=False)  # mentions
     prediction_counts: np.ndarray = field(repr=False)  # all texts: people that the finder marks in the original
     correct_counts: np.ndarray = field(repr=False)  # all texts: those that are mentions
+    nondeterministic: NondeterministicModel | None = None
 
 
 class Outcome(IntEnum):

@@ -18,8 +18,16 @@ from geobias.audits.find.measure_shares import RenamedShares
 from geobias.audits.find.result import FindResult, FindSettings
 from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, Plan, Step
 from geobias.audits.study import RunOptions, Study, collect_options
+from geobias.engine.answer_checks import CHECKED_TEXTS, NondeterministicModel
 from geobias.errors import InputError
-from geobias.models.entity_finders import EMBEDDED_FINDER, PERSON, EntityFinder, Span, load_entity_finder
+from geobias.models.entity_finders import (
+    EMBEDDED_FINDER,
+    PERSON,
+    EntityFinder,
+    FunctionFinder,
+    Span,
+    load_entity_finder,
+)
 from geobias.progress import progress_bar
 
 TEXTS_AT_ONCE = 2000
@@ -170,7 +178,8 @@ class FindStudy(Study[EntityFinder, tuple[FinderAnswers, ...], FindResult]):
             began = time.perf_counter()
             outcomes = pilot._read_renamed(finder, None, pilot.design.options.draws, lambda count: None)
             seconds = (time.perf_counter() - began) / len(pilot.design.counterfactuals)
-            steps.append(Step(finder.name, design.text_count, seconds))
+            again = 2 * CHECKED_TEXTS if isinstance(finder, FunctionFinder) else 0
+            steps.append(Step(finder.name, design.text_count + again, seconds))
             values = pilot_shares.average_mentions(outcomes == Outcome.RECALL)
             difference = shares.detectable_difference(values, pilot_shares)
             effects.append(
@@ -189,7 +198,20 @@ class FindStudy(Study[EntityFinder, tuple[FinderAnswers, ...], FindResult]):
             original, prediction_counts, correct_counts = self._read_originals(finder, advance)
             renamed = self._read_renamed(finder, None, design.options.draws, advance)
             recased = {case: self._read_renamed(finder, case, design.recased_draws, advance) for case in CASES}
-        return FinderAnswers(finder.identity(), renamed, recased, original, prediction_counts, correct_counts)
+            again = self._ask_twice(finder)
+        return FinderAnswers(finder.identity(), renamed, recased, original, prediction_counts, correct_counts, again)
+
+    def _ask_twice(self, finder: EntityFinder) -> NondeterministicModel | None:
+        """Whether a function gives other answers to some renamed texts in a second call; a loaded model does not."""
+        if not isinstance(finder, FunctionFinder):
+            return None
+        counterfactuals, rng = self.design.counterfactuals, np.random.default_rng(self.design.options.seed)
+        places = rng.choice(len(counterfactuals), min(CHECKED_TEXTS, len(counterfactuals)), replace=False)
+        positions = np.transpose(np.unravel_index(places, counterfactuals.shape)).tolist()
+        texts = [counterfactuals.render(*position)[0] for position in positions]
+        first, second = (list(map(sorted, finder.find(texts))) for _ in range(2))
+        differing = sum(one != other for one, other in zip(first, second, strict=True))
+        return NondeterministicModel(finder.name, len(texts), differing, 1.0) if differing else None
 
     def _read_originals(
         self, finder: EntityFinder, advance: Callable[[int], None]

@@ -22,7 +22,7 @@ FEW_NAMES = 10  # of a kind: with fewer, single names weigh much
 MOST_DETAILS = 5
 LISTED = 3
 LOW_PRECISION = 0.5
-UNIT = "points"
+UNIT = "percentage points"
 QUESTION = "Does the finder recognise the names of some countries less often than those of the others?"
 VOCABULARY = "training names are left out, but its vocabulary knows the bundled lists"
 LISTS = "Names are common ones from lists; a name is not a nationality."
@@ -69,6 +69,10 @@ class _Writer:
                 f"{self.name}: {self.texts} texts with names{self.copies} are too few to compare countries: use at "
                 "least 30.",
                 "Nothing can be said about recall.",
+            )
+        if not self.entry.recall.value:
+            return self._overall(
+                None, f"{self.name} finds no name of any country, so recall cannot be compared.", "It may find others."
             )
         start = f"{self.name} finds {_percent(self.entry.recall)} of names"
         first = self.marked[0] if self.marked else self.ranked[0]
@@ -126,7 +130,7 @@ class _Writer:
         share, p = _percent(lowest.recall), format_p(lowest.recall.against_mean.p_adjusted)
         differences = [_value(country.recall.against_mean) for country in self.entry.countries]
         effect = self.entry.detectable_difference
-        power = say_missed(f"{self.texts:,} texts", effect, differences, lambda size: f"{_points(size)} points")
+        power = say_missed(f"{self.texts:,} texts", effect, differences, lambda size: f"{_points(size)} {UNIT}")
         return (
             f"No country's names stand out: {len(self.entry.countries)} tested; the lowest is {lowest.country} with "
             f"{share}, {p}.{power}"
@@ -246,12 +250,12 @@ def _is_below(share: HasInterval, other: HasInterval) -> bool:
 
 
 def _gap(difference: Estimate) -> str:
-    """The size with its interval, and its direction: "22 points (16 to 28) fewer"."""
+    """The size with its interval, and its direction: "22 percentage points (16 to 28) fewer"."""
     value = _value(difference)
     sign = -1 if value < 0 else 1
     ends = sorted(sign * end for end in (difference.low, difference.high) if end is not None)
     interval = f" ({_points(ends[0])} to {_points(ends[1])})" if len(ends) == 2 else ""
-    return f"{_points(abs(value))} points{interval} {'fewer' if value < 0 else 'more'}"
+    return f"{_points(abs(value))} {UNIT}{interval} {'fewer' if value < 0 else 'more'}"
 
 
 def _percent(share: HasInterval) -> str:

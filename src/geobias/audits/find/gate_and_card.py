@@ -70,9 +70,8 @@ def _finder_numbers(entry: FinderMeasures) -> NumberTree:
 
 def describe_power(finder: str, difference: float) -> str:
     """How small a difference a run can find."""
-    return (
-        f"{finder}: a country that differs from the mean by {100 * difference:.1f} points is detected with 80 % power."
-    )
+    points = f"{100 * difference:.1f} percentage points"
+    return f"{finder}: a country that differs from the mean by {points} is detected with 80 % power."
 
 
 def describe_omissions(result: FindResult) -> Iterator[str]:

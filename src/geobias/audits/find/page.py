@@ -112,7 +112,7 @@ def _country_table(result: FindResult, table_id: str, entry: FinderMeasures) -> 
         difference = country.recall.against_mean
         numbers = {
             "recall, %": _percent(country.recall.value or 0),
-            "against the\nmean, points": signed(_times_hundred(difference.value), 1),
+            "against the mean,\npercentage points": signed(_times_hundred(difference.value), 1),
             **estimate_cells(replace(difference, **_percent_values(difference)), 1, RECOGNITION),
         }
         if not result.has_enough_texts:
@@ -122,8 +122,8 @@ def _country_table(result: FindResult, table_id: str, entry: FinderMeasures) -> 
     return Table(
         table_id,
         f"{entry.model.short_name}: all countries",
-        "Recall, and its difference from the mean of countries in points, with a 95 % interval over texts and names; "
-        "p-values are adjusted for all countries.",
+        "Recall, and its difference from the mean of countries in percentage points, with a 95 % interval over texts "
+        "and names; p-values are adjusted for all countries.",
         rows,
     )
 
@@ -192,8 +192,8 @@ def _map(name: str, entries: Sequence[FinderMeasures]) -> WorldMap | None:
     measures = [
         MapMeasure(
             f"{entry.model.name}: recall against the mean of countries",
-            "points",
-            "Recall minus the mean of countries, in points; orange is lower: more people are missed.",
+            "percentage points",
+            "Recall minus the mean of countries, in percentage points; orange is lower: more people are missed.",
             {country.code: _in_points(country.recall.against_mean) for country in entry.countries},
             baseline="the mean of countries",
             centre=0,

@@ -35,7 +35,7 @@ class GateReport:
 
     Examples
     --------
-    >>> report = geobias.gate("runs/names", "findings.clear <= 0")  # doctest: +SKIP
+    >>> report = geobias.gate("runs/names", "findings.clear.moderate <= 0")  # doctest: +SKIP
     >>> report.to_frame()  # doctest: +SKIP
     """
 
@@ -123,7 +123,7 @@ def gate(
     runs : str, Path, result or sequence of them
         Finished runs: their folders, also those of `audit`, or results of audits.
     rule : str or sequence of str, optional
-        Rules such as "findings.clear <= 0" or "names.sentiment.delta.worst < 2.0".
+        Rules such as "findings.clear.moderate <= 0" or "names.sentiment.delta.worst < 2.0".
     rules : str or Path, optional
         TOML file with more rules.
     junit : str or Path, optional

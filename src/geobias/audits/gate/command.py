@@ -15,7 +15,8 @@ def gate(
     rule: Annotated[
         list[str] | None,
         option(
-            INPUT, 'Rule to check: "findings.clear <= 0" or "names.sentiment.delta.worst < 2.0". Repeat for several.'
+            INPUT,
+            'Rule to check: "findings.clear.moderate <= 0" or "names.sentiment.delta.worst < 2.0". Repeat for several.',
         ),
     ] = None,
     rules: Annotated[Path | None, option(INPUT, "TOML file of rules.")] = None,
@@ -25,8 +26,8 @@ def gate(
 ) -> None:
     """Check finished runs against rules, for CI. Exit code 0 if all rules hold, 1 if not.
 
-    Each rule is checked at the worse end of the confidence interval. Paths: findings.clear, names.findings.clear,
-    names.CLASSIFIER.delta.worst, regions.REGION.c_w.balanced, downstream.CLASSIFIER.LABEL.worst,
+    Each rule is checked at the worse end of the confidence interval. Paths: findings.clear, findings.clear.moderate,
+    names.findings.clear, names.CLASSIFIER.delta.worst, regions.REGION.c_w.balanced, downstream.CLASSIFIER.LABEL.worst,
     find.FINDER.recall.lowest and more (docs/gate.md).
     """
     from geobias.audits.gate.audit import gate as judge_runs

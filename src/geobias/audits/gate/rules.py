@@ -2,7 +2,8 @@
 
 A rule is PATH OP NUMBER, such as `names.sentiment.delta.worst < 2.0`; `gate_numbers` of each audit holds its paths.
 `findings.clear <= 0` (every run), `names.findings.clear <= 0` and `names.sentiment.findings.clear <= 0` hold where no
-finding is clear and every answer could be tested.
+finding is clear and every answer could be tested; `findings.clear.moderate <= 0` holds where those that are clear are
+tiny or small.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from typing import Any
 
 from geobias import __version__
 from geobias.audits.constant_answers import REASON
+from geobias.audits.gate.findings_count import FINDINGS, UNTESTED, FindingsCount, count_findings
 from geobias.audits.registry import get_audit
 from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.files import read_text
-from geobias.report.findings import Finding, with_role
-from geobias.report.number_tree import NOT_NEGATIVE, NumberTree, Range, TreeNumber, join_path, model_names
+from geobias.report.findings import list_caps
+from geobias.report.number_tree import NumberTree, TreeNumber, join_path, model_names
 from geobias.report.results import AuditResult
 from geobias.world.countries import load_country_names, match_country
 
@@ -33,9 +35,6 @@ NAMED = 6  # names listed where none is near the given one
 _PART = r"""(?:\s*"[^"]+"\s*|\s*'[^']+'\s*|[^."'<>=]+)"""  # the last one takes spaces too: one way to match, no more
 _QUOTES = "\"'"
 _RULE = re.compile(rf"(?P<path>{_PART}(?:\.{_PART})*)(?P<op>{'|'.join(OPS)})\s*(?P<value>\S+)\s*")
-FINDINGS, CLEAR = "findings", "clear"
-UNTESTED = "not tested, so it cannot pass"
-NO_FINDINGS = "This run has no overall answer: run the audit again."
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ def judge(results: Mapping[str, AuditResult], rules: Sequence[Rule]) -> list[Jud
     judgements = []
     for rule, name, number in numbers:
         version = results[name].versions.get("geobias", "an unknown version")
-        judgement = _judge_number(rule, name, _doubt_constant(rule, number, results[name]))
+        judgement = _judge_number(rule, name, _doubt(rule, number, results[name]))
         judgements.append(replace(judgement, written_by=None if version == __version__ else version))
     return judgements
 
@@ -168,16 +167,16 @@ def _check_range(rule: Rule, number: TreeNumber) -> None:
     )
 
 
-def _doubt_constant(rule: Rule, number: TreeNumber, result: AuditResult) -> TreeNumber:
-    """Where the model of a path answers every text alike, none of its numbers is a test."""
-    constant = {name for name, kind in result.constant_answers.items() if kind == "all texts"}
-    if not constant or isinstance(number, FindingsCount):
-        return number
+def _doubt(rule: Rule, number: TreeNumber, result: AuditResult) -> TreeNumber:
+    """What cannot be otherwise is no test: numbers of one answer to every text, counts of findings that are capped."""
     parts = rule.raw_parts
     words = {_join(parts[1:end]).casefold() for end in range(2, len(parts) + 1)}
     named = {model.name for model in result.model_identities if words & set(map(str.casefold, model_names(model.name)))}
+    if isinstance(number, FindingsCount):
+        return replace(number, untested=" ".join(filter(None, [number.untested, *list_caps(result.findings, named)])))
+    constant = {name for name, kind in result.constant_answers.items() if kind == "all texts"}
     # Paths without a model (regions) are about the only one of the run.
-    return replace(number, untested=REASON) if not named or named & constant else number
+    return replace(number, untested=REASON) if constant and (not named or named & constant) else number
 
 
 def _select_tree(rule: Rule, result: AuditResult) -> NumberTree:
@@ -308,40 +307,3 @@ def _match_part(part: str, below: Mapping[str, Any]) -> str | None:
 
 def _list_names(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
-
-
-@dataclass(frozen=True)
-class FindingsCount(TreeNumber):
-    """How many findings are clear, with their sentences; `untested` has those of answers that could not be tested."""
-
-    within: Range = NOT_NEGATIVE
-    clear: tuple[str, ...] = ()
-
-    def explain(self) -> str:
-        """What breaks a rule: what is clear, and what could not be tested, since nothing is known of it."""
-        clear = f"{len(self.clear)} clear finding{'' if len(self.clear) == 1 else 's'}: {' '.join(self.clear)}"
-        untested = f"{UNTESTED}: {self.untested}"
-        return "; ".join([clear] * bool(self.clear or not self.untested) + [untested] * bool(self.untested))
-
-
-def count_findings(result: AuditResult) -> NumberTree:
-    """AUDIT.findings.clear, and AUDIT.MODEL.findings.clear for each model that findings are about."""
-    models = dict.fromkeys(finding.model for finding in with_role(result.findings, "overall"))
-    by_model = [
-        (model_names(model), _node([finding for finding in result.findings if finding.model == model]))
-        for model in models
-    ]
-    return NumberTree([((FINDINGS,), _clear_node(result.findings)), *by_model])
-
-
-def _node(findings: Sequence[Finding]) -> NumberTree:
-    return NumberTree([((FINDINGS,), _clear_node(findings))])
-
-
-def _clear_node(findings: Sequence[Finding]) -> NumberTree:
-    """Cautions are warnings about a number, not findings of their own."""
-    answers = with_role(findings, "overall")
-    clear = tuple(finding.sentence for finding in findings if finding.evidence == "clear" and finding.role != "caution")
-    untested = [answer.sentence for answer in answers if answer.evidence == "not testable"]
-    untested = untested if answers else [NO_FINDINGS]
-    return NumberTree([((CLEAR,), FindingsCount(len(clear), untested=" ".join(untested), clear=clear))])

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.mitigate.design import MitigateOptions, design_mitigation
-from geobias.audits.mitigate.methods import DEFAULT_METHODS, LANGUAGE_MODEL, check_trainable, parse_methods
+from geobias.audits.mitigate.methods import DEFAULT_METHODS, check_trainable, parse_methods
 from geobias.audits.mitigate.result import MitigateResult
 from geobias.audits.mitigate.study import MitigateStudy
 from geobias.audits.study import RunOptions, collect_options
@@ -56,8 +56,6 @@ def mitigate(
         - "average:K": the mean over K names of K countries, balanced over countries and gender;
         - "augment", "augment:N": training on texts with N other names each, for Hugging Face classifiers;
         - "pair:WEIGHT": training with a penalty where logits differ between names;
-        - "erase", "erase:continent": the country (or continent) of names is removed from the last hidden state; for
-          a language model, the continent (or "erase:country") of regions;
         - "align:SHARE": for language models, training so that all regions get the mean distribution over words; the
           share of the change that is kept, at most 1.
     texts : str, Path, list, frame, dataset or dict, optional
@@ -134,7 +132,7 @@ def mitigate(
     run_options = RunOptions(allow=allow, device=device, dtype=dtype, out=out, progress=progress)
     methods = parse_methods(method)
     check_trainable(model, methods)
-    if any(each.name in LANGUAGE_MODEL for each in methods):
+    if any(each.name == "align" for each in methods):
         from geobias.audits.mitigate import language_study  # imports torch
 
         if language_study.is_for_language_model(model, methods):

@@ -23,8 +23,7 @@ def mitigate(
         str,
         option(
             MODEL,
-            "Methods, with commas between: blind, average:K, augment, pair:WEIGHT, erase; for language models "
-            "align:SHARE, erase.",
+            "Methods, with commas between: blind, average:K, augment, pair:WEIGHT; for language models align:SHARE.",
         ),
     ] = "blind,average:8",
     texts: options.TextFiles = None,

@@ -201,10 +201,6 @@ def _split_texts(texts: Texts, options: MitigateOptions) -> tuple[Texts, Texts]:
         if not len(train):
             raise InputError(f"Every text of {train.source} is also in --texts. Train on other texts.")
         return texts, train
-    if texts.labels is None:
-        rows = np.random.default_rng(options.seed).permutation(len(texts))
-        count = round(TRAINING_SHARE * len(texts))
-        return texts.take(np.sort(rows[count:])), texts.take(np.sort(rows[:count]))
     rest, held_out = split_by_class(np.arange(len(texts)), text_classes(texts), 1 - TRAINING_SHARE, options.seed)
     return texts.take(held_out), texts.take(rest)
 

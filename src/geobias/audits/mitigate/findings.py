@@ -16,7 +16,7 @@ from geobias.report.tables import is_marked
 
 QUESTION = "Does the method lower the spread between countries of people's names?"
 FLIPS_QUESTION = "Does the method lower the share of labels that flip with the name?"
-UNIT, FLIPS_UNIT = "points", "percentage points"
+UNIT, SHARE_UNIT = "points", "percentage points"
 LOW_RECALL, RECALL_GAP = 0.8, 0.1  # of a finder: below, or that far below the mean, names of a country leak
 LEAST_SHRINKAGE = 0.8  # a standardised ratio above, with a spread ratio below, is shrinkage
 
@@ -44,7 +44,7 @@ def _answer(result: MitigateResult, entry: MethodComparison) -> Finding:
         measure=entry.method,
         question=FLIPS_QUESTION if by_flips else QUESTION,
         direction=None if evidence not in ("clear", "suggestive") else "lower" if _falls(change) else "higher",
-        size=measure_size(change, FLIPS_UNIT if by_flips else UNIT),
+        size=measure_size(change, SHARE_UNIT if by_flips else UNIT),
         p=change.p,
         p_adjusted=change.p_adjusted,
         evidence=evidence,
@@ -92,7 +92,7 @@ def _say_spread(result: MitigateResult, entry: MethodComparison) -> str:
         verdict = "there is no spread to mitigate"
         if entry.helps:
             fewer = entry.change.flips
-            verdict = f"fewer labels flip (change {format_evidence(fewer, fewer.p_adjusted, FLIPS_UNIT)})"
+            verdict = f"fewer labels flip (change {format_evidence(fewer, fewer.p_adjusted, SHARE_UNIT)})"
         elif rises(change):
             verdict = f"it rises (change {evidence})"
         return f"{start}, {flips}. Before, the spread was no more than noise; {verdict}."
@@ -116,7 +116,7 @@ def _say_cost(entry: MethodComparison) -> str:
     if is_marked(accuracy) and not _falls(accuracy):
         verdict = "clearly higher"
     bounds = f"{format_number(accuracy.low or 0)} to {format_number(accuracy.high or 0)}"
-    quality = f"accuracy {accuracy.value or 0:+.1f} points ({bounds}; {verdict}), macro-F1 {f1.value or 0:+.1f}"
+    quality = f"accuracy {accuracy.value or 0:+.1f} {SHARE_UNIT} ({bounds}; {verdict}), macro-F1 {f1.value or 0:+.1f}"
     return f"Cost: {quality}; {work}."
 
 
@@ -236,7 +236,7 @@ def list_cautions(result: MitigateResult, entry: MethodComparison) -> Iterator[F
             "Look at flips, not at the spread.",
         )
     if rises(entry.change.flips):
-        flips = f"{entry.change.flips.value or 0:+.1f} points"
+        flips = f"{entry.change.flips.value or 0:+.1f} {SHARE_UNIT}"
         yield _caution(
             result, entry, f"{entry.method} makes more labels flip with the name: {flips}.", "Do not use it."
         )
@@ -245,10 +245,10 @@ def list_cautions(result: MitigateResult, entry: MethodComparison) -> Iterator[F
         yield _caution(
             result,
             entry,
-            f"{entry.method} loses {abs(accuracy.value or 0):.1f} points of accuracy: part of what it removes is what "
-            "the labels depend on.",
+            f"{entry.method} loses {abs(accuracy.value or 0):.1f} {SHARE_UNIT} of accuracy: part of what it removes "
+            "is what the labels depend on.",
             "Check whether names carry the label in your task.",
-            Size(accuracy.value or 0, accuracy.low, accuracy.high, "percentage points"),
+            Size(accuracy.value or 0, accuracy.low, accuracy.high, SHARE_UNIT),
         )
     if entry.recall is not None:
         yield from _list_leaks(result, entry, entry.recall.value or 0)

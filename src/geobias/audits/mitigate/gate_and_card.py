@@ -33,7 +33,7 @@ def card_rows(result: MitigateResult) -> Iterator[dict[str, str]]:
             "Spread between countries, after / before": NOTHING if ratio.value is None else f"{ratio.value:.2f}",
             "95 % interval": format_interval(ratio, ".2f"),
             "Flips, %": f"{entry.after.flips.value or 0:.1f}",
-            "Accuracy, change in points": NOTHING if accuracy is None else f"{accuracy.value or 0:+.1f}",
+            "Accuracy, change in percentage points": NOTHING if accuracy is None else f"{accuracy.value or 0:+.1f}",
         }
     for comparison in result.language_models:
         yield {
@@ -42,7 +42,7 @@ def card_rows(result: MitigateResult) -> Iterator[dict[str, str]]:
             "Balanced C_w, change": f"{comparison.score_change.value or 0:+.4f}",
             "95 % interval": format_interval(comparison.score_change, "+.4f"),
             "Perplexity, change in %": f"{comparison.perplexity_change.value or 0:+.1f}",
-            "Capitals known, change in points": f"{comparison.capitals_change.value or 0:+.1f}",
+            "Capitals known, change in percentage points": f"{comparison.capitals_change.value or 0:+.1f}",
         }
 
 

@@ -55,7 +55,8 @@ def _recommend(result: MitigateResult) -> Finding:
     elif any(entry.helps for entry in result.language_models):
         sentence = (
             "No method is worth taking: the score falls, but perplexity rises by more than "
-            f"{MOST_PERPLEXITY_RISE:.0f} % or more than {MOST_CAPITALS_LOST:.0f} points of capitals are forgotten."
+            f"{MOST_PERPLEXITY_RISE:.0f} % or more than {MOST_CAPITALS_LOST:.0f} percentage points of capitals are "
+            "forgotten."
         )
     else:
         sentence = "Nothing helped: no method clearly lowers the score on held-out words and regions."
@@ -65,14 +66,6 @@ def _recommend(result: MitigateResult) -> Finding:
 def _list_cautions(result: MitigateResult, entry: LanguageModelComparison) -> Iterator[Finding]:
     if rises(entry.score_change):
         yield _finding(result, "caution", entry, f"{entry.method} raises the score: do not use it.")
-    if entry.method.partition(":")[0] == "erase" and not entry.helps:
-        yield _finding(
-            result,
-            "caution",
-            entry,
-            f"{entry.method} removes the region from one layer; later layers are not linear, and the score on held-out "
-            "regions does not clearly fall.",
-        )
     if _value(entry.word_variance_ratio) < LEAST_WORD_VARIANCE:
         yield _finding(
             result,
@@ -93,7 +86,7 @@ def _list_cautions(result: MitigateResult, entry: LanguageModelComparison) -> It
 
 def _say_cost(entry: LanguageModelComparison) -> str:
     perplexity, capitals = _value(entry.perplexity_change), _value(entry.capitals_change)
-    return f"perplexity {perplexity:+.1f} %, capitals known {capitals:+.1f} points"
+    return f"perplexity {perplexity:+.1f} %, capitals known {capitals:+.1f} percentage points"
 
 
 def _value(number: Interval) -> float:

@@ -1,4 +1,4 @@
-"""How language models are aligned or erased, and audited before and after on held-out words, regions and templates."""
+"""How language models are aligned, and audited before and after on held-out words, regions and templates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from geobias.audits.mitigate.language_measure import (
     describe_language_model,
     recommend_language_method,
 )
-from geobias.audits.mitigate.methods import LANGUAGE_MODEL, Method
+from geobias.audits.mitigate.methods import Method
 from geobias.audits.mitigate.result import (
     LanguageModelComparison,
     MitigateCounts,
@@ -52,11 +52,10 @@ ROOT = "Earth"
 
 def is_for_language_model(model: Any, methods: Sequence[Method]) -> bool:
     """Whether a model is to be mitigated as a language model; refuse methods that do not fit it."""
-    names = [method.name for method in methods]
-    if "align" not in names and (set(names) != {"erase"} or not _is_language_model(model)):
+    if all(method.name != "align" for method in methods):
         return False
     for method in methods:
-        if method.name not in LANGUAGE_MODEL:
+        if method.name != "align":
             raise InputError(f"--method {method.label} is for classifiers, align for language models. Use one kind.")
     if not isinstance(model, str | Path) or is_function_name(str(model)):
         raise InputError(f"--method {methods[0].label} trains a language model: give its Hugging Face id or folder.")
@@ -187,27 +186,19 @@ class LanguageStudy(TrainingStudy[Scorer, list[LanguageAnswers], MitigateResult]
     def _make(self, method: Method) -> Path:
         """Train a method's model, or resume its training."""
         from geobias.models.training.alignment import AlignmentSettings, align_language_model  # imports torch
-        from geobias.models.training.region_erasure import erase_regions
 
         train, options = self.design.split.train, self.options
-        data: dict[str, Any] = {
-            "regions": [region.name for region in train.regions],
-            "words": [word.word for word in train.words],
-            "templates": train.templates[:TRAINING_TEMPLATES],
-            "out": self.path / MODELS / method_subfolder(method),
-            "device": options.device,
-            "progress": options.progress,
-        }
-        if method.name == "erase":
-            continents = [str(region.parent) for region in train.regions]
-            groups = data["regions"] if method.strength == "country" else continents
-            return erase_regions(self.model, groups=groups, **data)
-        strength = AlignmentSettings.strength if method.strength is None else float(method.strength)
+        strength = AlignmentSettings.strength if method.strength is None else method.strength
         return align_language_model(
             self.model,
             AlignmentSettings(strength, self.design.options.epochs, seed=self.design.options.seed),
-            **data,
+            regions=[region.in_sentence for region in train.regions],
+            words=[word.word for word in train.words],
+            templates=train.templates[:TRAINING_TEMPLATES],
             replay_texts=list(self.design.replay.texts),
+            out=self.path / MODELS / method_subfolder(method),
+            device=options.device,
+            progress=options.progress,
         )
 
     def _audit(self, model: str, name: str) -> LanguageAnswers:

@@ -38,7 +38,7 @@ from geobias.measures.uncertainty import Family
 from geobias.report.results import Interval, number
 from geobias.report.tables import is_marked
 
-LARGEST_LOSS = 1.0  # points of accuracy that a recommended method may cost
+LARGEST_LOSS = 1.0  # percentage points of accuracy that a recommended method may cost
 MOST_LEFT = 0.9  # of the standardised spread, after a method that helps
 TIE = 0.05  # ratios of spread that differ by less are equal: the cheaper method is recommended
 

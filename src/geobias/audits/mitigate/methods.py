@@ -16,14 +16,12 @@ from geobias.models.training.hyperparameters import MOST_VERSIONS
 
 DEFAULT_METHODS = "blind,average:8"
 WRAPPERS = ("blind", "average")
-LANGUAGE_MODEL = ("align", "erase")
-METHODS = ("blind", "average", "augment", "pair", "erase", "align")
+METHODS = ("blind", "average", "augment", "pair", "align")
 NEEDS_LABELS = ("augment", "pair")
-CONCEPTS = ("country", "continent")
 COPIES = {"average": ("K of average:K", MOST_COPIES), "augment": ("N of augment:N", MOST_VERSIONS)}
 DEFAULT_COPIES = 8
 # Of a language model after mitigation: the least variance over words (a share of that before) that counts as help, and
-# the most that it may lose to be recommended: per cent of perplexity, and points of the capitals that it knows.
+# the most that it may lose to be recommended: per cent of perplexity, percentage points of the capitals that it knows.
 LEAST_WORD_VARIANCE = 0.5
 MOST_PERPLEXITY_RISE, MOST_CAPITALS_LOST = 5.0, 2.0
 LARGEST_STRENGTHS = {"pair": 1000.0, "align": 1.0}  # the weight of the penalty; the share of the change that is kept
@@ -32,24 +30,21 @@ MEANINGS = {
     "average": "mean over K versions of a text with names of K countries",
     "augment": "training on texts with names of other countries",
     "pair": "training with a penalty where the logits differ between names",
-    "erase": "the country of names removed from the last hidden state (LEACE)",
     "align": "training so that all regions get the mean distribution over descriptions",
 }
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method with its strength: K of average, the weight of pair, the share of align, the concept of erase."""
+    """A method with its strength: K of average, the weight of pair, the share of align."""
 
     name: str
-    strength: float | str | None = None
+    strength: float | None = None
 
     @property
     def label(self) -> str:
         """As the user writes it: "average:8"."""
-        if self.strength is None:
-            return self.name
-        return f"{self.name}:{self.strength if isinstance(self.strength, str) else format(self.strength, 'g')}"
+        return self.name if self.strength is None else f"{self.name}:{self.strength:g}"
 
     @property
     def is_wrapper(self) -> bool:
@@ -86,10 +81,6 @@ def _parse_method(text: str) -> Method:
             raise InputError(f"{title} must be a whole number, not {strength}.")
         check_number(title, int(copies), 1, most)
         return Method(name, copies)
-    if name == "erase":
-        if strength and strength not in CONCEPTS:
-            raise InputError(f"Unknown concept in --method {text!r}. {describe_choices(strength, CONCEPTS)}")
-        return Method(name, strength or None)
     if name in LARGEST_STRENGTHS and strength:
         number, largest = _parse_number(text, strength), LARGEST_STRENGTHS[name]
         if not 0 < number <= largest:

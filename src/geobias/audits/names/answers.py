@@ -54,3 +54,5 @@ class ClassifierAnswers:
     work: dict[str, int]
     notes: tuple[str, ...] = ()  # how labels were read and models chosen where the user did not say
     perplexities: Perplexities | None = None
+    own_scripts: np.ndarray | None = field(default=None, repr=False)  # texts with names x countries x draws x labels
+    name_tokens: np.ndarray | None = None  # new names x cases: tokens by the classifier's own tokenizer, if it has one

@@ -68,7 +68,7 @@ def _doubt_country(result: NamesResult, entry: ClassifierMeasures) -> Iterator[F
     name, names = entry.model.short_name, name_kind(result)
     by_code = {country.code: country for country in rarity.countries}
     pairs = [(gap, by_code[gap.country.code]) for gap in gaps if gap.country.code in by_code]
-    if all(country.adjusted.p_adjusted is None for _, country in pairs):
+    if pairs and all(country.adjusted.p_adjusted is None for _, country in pairs):
         yield _caution(
             result,
             entry.model.name,

@@ -16,6 +16,7 @@ from geobias.audits.inputs import TextsSettings, describe_copies, load_texts, sp
 from geobias.audits.languages import doubt_finder, doubt_names, refuse_unread
 from geobias.audits.names.finder_spans import SortedSpans
 from geobias.audits.names.result import NamesSettings
+from geobias.audits.names.scripts import rename_in_own_script
 from geobias.audits.renaming import (
     MOST_DRAWS,
     NobodyNamedError,
@@ -86,6 +87,7 @@ class NamesDesign:
     positive: list[str]
     negative: list[str]
     prompt: Prompt | None  # for language models among the classifiers
+    own_scripts: Counterfactuals | None = field(default=None, repr=False)  # of countries with names in both scripts
 
     def settings_for(self, classifiers: Sequence[str]) -> NamesSettings:
         options, counterfactuals = self.options, self.counterfactuals
@@ -154,6 +156,7 @@ def design_names(options: NamesOptions, device: str = "auto") -> NamesDesign:
                 else ""
             )
         )
+    own_scripts = rename_in_own_script(counterfactuals) if entity == "person" and options.scripts == "latin" else None
     return NamesDesign(
         options,
         texts,
@@ -167,6 +170,7 @@ def design_names(options: NamesOptions, device: str = "auto") -> NamesDesign:
         positive=split_list(options.positive, "--positive"),
         negative=split_list(options.negative, "--negative"),
         prompt=prompt,
+        own_scripts=own_scripts,
     )
 
 

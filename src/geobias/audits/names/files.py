@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from geobias.audits.names.gender_gaps import list_split
 from geobias.audits.names.renamed_texts_file import write_renamed_texts
 from geobias.audits.names.result import ClassifierMeasures, CountryChange, GenderChange, NamesResult, TextsMeasures
 from geobias.measures.estimates import Estimate
@@ -21,9 +22,12 @@ def write_files(folder: Path, result: NamesResult) -> None:
         "countries": _country_rows(parts),
         "classes": (row for about, part in parts for row in _class_rows(about, part.countries)),
         "genders": (row for about, part in parts for row in _class_rows(about, part.by_gender)),
+        "gender_gaps": _gender_gap_rows(parts),
+        "scripts": _script_rows(parts),
         "correlations": _correlation_rows(parts),
         "rarity": _rarity_rows(parts),
-        "names": _name_rows(result),
+        "names": _name_rows(parts),
+        "name_lists": _list_rows(result),
     }
     for name, rows in tables.items():
         write_csv(folder / "tables" / f"{name}.csv", rows)
@@ -77,6 +81,24 @@ def _class_rows(about: Row, countries: Sequence[CountryChange]) -> Iterator[Row]
             }
 
 
+def _gender_gap_rows(parts: Iterable[Part]) -> Iterator[Row]:
+    """tables/gender_gaps.csv: Delta against the mean of women's and of men's names, and whether they differ."""
+    for about, part in parts:
+        for each in list_split(part):
+            row = {**about, "country": each.gap.country, "code": each.gap.code}
+            row |= {"delta_women": each.women.value, "delta_men": each.men.value}
+            yield row | _estimate_columns("difference", each.gap.difference)
+
+
+def _script_rows(parts: Iterable[Part]) -> Iterator[Row]:
+    """tables/scripts.csv: Delta of names in a country's own script, against the mean and against its Latin names."""
+    for about, part in parts:
+        for gap in part.scripts:
+            row = {**about, "country": gap.country, "code": gap.code, "renamed_texts": gap.renamed_texts}
+            row |= _estimate_columns("delta_own_script_from_mean", gap.own_script)
+            yield row | _estimate_columns("own_minus_latin", gap.difference)
+
+
 def _delta_columns(country: CountryChange) -> Row:
     from_mean = _estimate_columns("delta_from_mean", country.inference.against_mean.delta)
     return _estimate_columns("delta", country.inference.delta) | from_mean
@@ -109,7 +131,7 @@ def _correlation_rows(parts: Iterable[Part]) -> Iterator[Row]:
 
 
 def _rarity_rows(parts: Iterable[Part]) -> Iterator[Row]:
-    """tables/rarity.csv: Delta against the mean, unadjusted and adjusted for rarity; shared against unshared names."""
+    """tables/rarity.csv: Delta against the mean, as measured and with covariates held fixed; shared names."""
     for about, part in parts:
         if part.rarity is None:
             continue
@@ -136,8 +158,15 @@ def _label_rows(names: Row, pearson: Row, estimates: Mapping[str, Estimate]) -> 
         yield {**names, "label": label, **_estimate_columns("pearson", estimates[label]), "pearson": value}
 
 
-def _name_rows(result: NamesResult) -> Iterator[Row]:
-    """tables/names.csv: how many names each country has, how many the texts show, and how many others have."""
+def _name_rows(parts: Iterable[Part]) -> Iterator[Row]:
+    """tables/names.csv: every name with its effect on Delta, those that are tested first, the largest first."""
+    for about, part in parts:
+        for each in part.single_names.effects if part.single_names else []:
+            yield about | vars(each) | {"countries": " ".join(each.countries)}
+
+
+def _list_rows(result: NamesResult) -> Iterator[Row]:
+    """tables/name_lists.csv: how many names each country has, how many the texts show, and how many others have."""
     for country in result.countries:
         row: Row = {"country": country.country, "code": country.code}
         for kind, names in country.names.items():

@@ -7,6 +7,8 @@ from typing import Final
 
 import numpy as np
 
+from geobias.audits.names.added_findings import add_findings
+from geobias.audits.names.advice import advise_more_data
 from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.cautions import is_explained_by_rarity, list_cautions
 from geobias.audits.names.gaps import (
@@ -33,7 +35,6 @@ from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.doubtful_spans import sort_spans
 
 MOST_DETAILS: Final = 5  # of all classifiers together
-MORE_TEXTS: Final = 4  # times as many texts find a gap of half the size
 
 
 def list_findings(result: NamesResult) -> list[Finding]:
@@ -41,7 +42,7 @@ def list_findings(result: NamesResult) -> list[Finding]:
     answers = [_answer(result, entry) for entry in result.classifiers]
     gaps = rank_gaps(gap for entry in result.classifiers for gap in _list_details(entry))
     details = [_describe_detail(result, gap) for gap in gaps[:MOST_DETAILS]]
-    return [*answers, *details, *list_cautions(result)]
+    return add_findings(result, [*answers, *details, *list_cautions(result)])
 
 
 def _answer(result: NamesResult, entry: ClassifierMeasures) -> Finding:
@@ -67,10 +68,7 @@ def _answer(result: NamesResult, entry: ClassifierMeasures) -> Finding:
         next_step = f"Repeat it with more texts and other names: {rerun(result, entry, '--texts FILE --seed 1')}"
     else:
         sentence = f"{name}: {_deny_gap(result, gaps, tested)}"
-        next_step = (
-            f"To find gaps half as large, use about {MORE_TEXTS * entry.texts_with_names:,} texts: "
-            f"{rerun(result, entry, '--texts FILE')}"
-        )
+        next_step = advise_more_data(result, top)
     return _make_finding(result, "overall", top, sentence, next_step)
 
 
@@ -160,8 +158,8 @@ def _ask(result: NamesResult, entry: ClassifierMeasures, label: str | None) -> s
     names = name_kind(result)
     if label is None and has_delta(entry):
         return (
-            f"Do the {names} of any country change the mean of {describe_tone(entry)}, in {POINTS} of 100, against the "
-            "mean of countries?"
+            f"Do the {names} of any country change the mean of {describe_tone(entry)}, in {POINTS} from -100 to +100, "
+            "against the mean of countries?"
         )
     classes = "its classes" if label is None else label
     return f"Do the {names} of any country change how often {classes} are predicted, against the mean of countries?"

@@ -36,8 +36,8 @@ def list_tables(result: NamesResult, width: int) -> Iterator[Table]:
         for part in (entry, *entry.subsets):
             if part.texts_with_names:
                 yield from _part_tables(entry, part, width)
-        if entry.rarity:
-            title = f"{entry.model.name}: country or rarity? Rarity by {describe_covariates(entry.rarity)}"
+        if entry.rarity and entry.rarity.countries:
+            title = f"{entry.model.name}: country or name? Held fixed: {describe_covariates(entry.rarity)}"
             yield from _fit_tables(title, list(_rarity_columns(entry, entry.rarity)), entry.countries, width)
         correlations = entry.correlations
         if correlations and correlations.draws >= FEWEST_DRAWS and correlations.texts >= FEWEST_TEXTS_SHOWN:
@@ -178,13 +178,16 @@ def _gender_columns(part: TextsMeasures) -> Iterator[_Column]:
         if any(delta.value is not None for delta in deltas):
             cells = [marked(signed(delta.value, 2), delta) for delta in deltas]
             yield _Column(f"Δ {gender}\nnames", cells, is_optional=True)
+    if part.gender_gaps:
+        cells = [marked(signed(gap.difference.value, 2), gap.difference) for gap in part.gender_gaps]
+        yield _Column("Δ women's\n- men's", cells, is_optional=True)
 
 
 def _rarity_columns(entry: ClassifierMeasures, rarity: RarityAdjustment) -> Iterator[_Column]:
-    """Delta against the mean, unadjusted and adjusted for rarity; then shared names against unshared ones."""
+    """Delta against the mean, as measured and between names alike; then shared names against unshared ones."""
     for heading, estimates in (
         ("Δ", [country.unadjusted for country in rarity.countries]),
-        ("Δ, rarity\nheld fixed", [country.adjusted for country in rarity.countries]),
+        ("Δ, names\nalike", [country.adjusted for country in rarity.countries]),
     ):
         yield _Column(heading, [marked(signed(estimate.value, 2), estimate) for estimate in estimates])
         yield _Column("95 %", [interval(estimate, 1) for estimate in estimates])

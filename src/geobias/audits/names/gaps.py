@@ -15,19 +15,10 @@ from geobias.measures.crossed_variance import FEWEST_ANSWERS, FEWEST_DRAWS, FEWE
 from geobias.measures.estimates import Estimate, find_standing_out
 from geobias.report.findings import Evidence, Size, format_p, grade_evidence
 from geobias.report.tables import listed
+from geobias.world.place_in_sentence import add_article
 
 POINTS: Final = "points"
 PER_CENT: Final = "per cent"
-WITH_ARTICLE = (
-    "United ",
-    "Netherlands",
-    "Philippines",
-    "Bahamas",
-    "Maldives",
-    "Gambia",
-    "Dominican R",
-    "Central African",
-)
 STRENGTHS: list[Evidence] = ["clear", "suggestive", "none", "not testable"]
 
 
@@ -222,8 +213,7 @@ def name_kind(result: NamesResult) -> str:
 
 def name_origin(names: str, country: str) -> str:
     """ "names from the United States", "cities in France"."""
-    article = "the " if country.startswith(WITH_ARTICLE) else ""
-    return f"{names} {'in' if names == 'cities' else 'from'} {article}{country}"
+    return f"{names} {'in' if names == 'cities' else 'from'} {add_article(country)}"
 
 
 def describe_tone(entry: ClassifierMeasures) -> str:

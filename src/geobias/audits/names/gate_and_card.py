@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from geobias.audits.inputs import list_copies
 from geobias.audits.names.finder_spans import DOUBTFUL_SUBSET, describe_spans
-from geobias.audits.names.result import ClassifierMeasures, FarthestCountry, NamesResult, TextsMeasures
+from geobias.audits.names.records import FarthestCountry
+from geobias.audits.names.result import ClassifierMeasures, NamesResult, TextsMeasures
 from geobias.measures.estimates import Estimate, find_standing_out
 from geobias.report.number_tree import (
     ANY_NUMBER,

@@ -10,14 +10,15 @@ import numpy as np
 
 from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.names.answers import ClassifierAnswers
+from geobias.audits.names.covariates import list_covariates
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.finder_spans import DOUBTFUL_SUBSET
+from geobias.audits.names.gender_gaps import list_gender_gaps, subtract_genders
 from geobias.audits.names.measure_correlations import measure_correlations
 from geobias.audits.names.measure_inference import NamesInference, delta_values, find_smallest_effects, infer_changes
 from geobias.audits.names.measure_rarity import (
     SharedNames,
     find_shared_names,
-    list_covariate_sets,
     measure_rarity,
     measure_shared_names,
 )
@@ -35,10 +36,13 @@ from geobias.audits.names.result import (
     SubsetMeasures,
     TextsMeasures,
 )
+from geobias.audits.names.scripts import measure_scripts
+from geobias.audits.names.single_names import measure_single_names
 from geobias.measures.arrays import LazyValues
 from geobias.measures.change import ErrorRates, change_by_country, confusion, error_rates, hide_rare_changes
 from geobias.measures.crossed_variance import CrossedVariance, NameUnits
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
+from geobias.measures.uncertainty import Uncertainty
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import by_label, number
 from geobias.texts.counterfactuals import GENDERS, Counterfactuals
@@ -173,14 +177,16 @@ def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: n
     named_in_subset = in_subset[design.named]
     counted = np.repeat(named_in_subset[:, None], design.counterfactuals.draws, axis=1)
     variance = renaming.crossed_variance(counted)
-    countries, inference = _measure_changes(renaming, answers, variance)
+    designs = {gender: renaming.crossed_variance(counted & (renaming.genders == gender)) for gender in GENDERS}
+    of_gender = {gender: _measure_changes(renaming, answers, design) for gender, design in designs.items()}
     by_gender = [
         GenderChange(gender=gender, **vars(country))
-        for gender in GENDERS
-        for country in _measure_changes(
-            renaming, answers, renaming.crossed_variance(counted & (renaming.genders == gender))
-        )[0]
+        for gender, (countries, _) in of_gender.items()
+        for country in countries
     ]
+    sums_by_gender = {gender: inference.sums for gender, (_, inference) in of_gender.items()}
+    gaps = subtract_genders(designs, sums_by_gender) if answers.positive and answers.negative else None
+    countries, inference = _measure_changes(renaming, answers, variance, gaps)
     return TextsMeasures(
         texts=int(in_subset.sum()),
         texts_with_names=int(named_in_subset.sum()),
@@ -188,31 +194,37 @@ def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: n
         worst=inference.worst,
         any_country_differs=GlobalTest(inference.any_country_p),
         by_gender=by_gender,
-        smallest_effects=find_smallest_effects(answers, variance, inference.sums),
+        gender_gaps=list_gender_gaps(renaming.countries, inference),
+        smallest_effects=find_smallest_effects(answers, variance, inference),
         original_errors=_original_errors(answers, design.named[named_in_subset]),
         correlations=measure_correlations(design, renaming.countries, answers, answers.perplexities, in_subset)
         if answers.perplexities
         else None,
+        scripts=measure_scripts(design, answers, variance, inference.sums),
         **_measure_rarity(renaming, answers, variance),
     )
 
 
 def _measure_rarity(renaming: _Renaming, answers: ClassifierAnswers, variance: CrossedVariance) -> dict[str, Any]:
-    """Delta with rarity held fixed, and of shared against unshared names; nothing where delta is not shown."""
+    """Delta with covariates of names held fixed, of shared and of single names; nothing where none is shown."""
     if not answers.positive or not answers.negative or variance.text_count < FEWEST_TEXTS_SHOWN:
         return {}
     renamed, genders, countries = renaming.design.counterfactuals, renaming.genders, renaming.countries
     original = answers.original[renaming.design.named]
     deltas = LazyValues(lambda texts: delta_values(answers, original, texts))
-    covariates = list_covariate_sets(renamed, answers.perplexities)
+    covariates = list_covariates(renamed, renaming.name_units, answers.name_tokens)
     return {
-        "rarity": measure_rarity(deltas, covariates, genders, variance, renaming.crossed_variance, countries),
+        "rarity": measure_rarity(deltas, covariates, genders, variance, countries),
+        "single_names": measure_single_names(renamed, variance, deltas, genders),
         "shared_names": measure_shared_names(deltas, renaming.shared_names, genders, variance, countries),
     }
 
 
 def _measure_changes(
-    renaming: _Renaming, answers: ClassifierAnswers, variance: CrossedVariance
+    renaming: _Renaming,
+    answers: ClassifierAnswers,
+    variance: CrossedVariance,
+    gender_gaps: tuple[np.ndarray, Uncertainty] | None = None,
 ) -> tuple[list[CountryChange], NamesInference]:
     """The measures of each country over the counted draws."""
     design, labels, threshold = renaming.design, answers.labels, answers.threshold
@@ -230,7 +242,8 @@ def _measure_changes(
         ),
         texts=variance.text_count,
     )
-    inference = infer_changes(answers, original, change, variance, design.counterfactuals.countries)
+    codes = design.counterfactuals.countries
+    inference = infer_changes(answers, original, change, variance, codes, gender_gaps)
     rates = None
     if answers.truth is not None:
         rates = error_rates(answers.truth[design.named], answers.renamed, counted=counted, threshold=threshold)

@@ -9,19 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from geobias.audits.names.answers import ClassifierAnswers
+from geobias.audits.names.records import FarthestCountries, FarthestCountry, SmallestEffects
 from geobias.audits.names.result import (
     CountryInference,
     EstimatesFromMean,
-    FarthestCountries,
-    FarthestCountry,
-    SmallestEffects,
 )
 from geobias.disk_arrays import read_block
 from geobias.measures.change import Change, country_mean, kl_by_text, predict_classes, tone_difference
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, Values
 from geobias.measures.estimates import Estimates
+from geobias.measures.more_data import HalfAsLarge, find_half_as_large
 from geobias.measures.name_blocks import ValueSums
-from geobias.measures.uncertainty import Family
+from geobias.measures.uncertainty import Family, Uncertainty
 from geobias.report.results import number
 
 MEASURES = ("delta", "delta_from_mean", "kl", "kl_from_mean", "change", "change_from_mean")  # fields of `Change`
@@ -38,6 +37,7 @@ class NamesInference:
     any_country_p: float | None
     noise_floor: np.ndarray  # countries: split-half noise of delta, 95th percentile
     sums: AnswerSums | None  # None where nothing can be estimated
+    gender_gaps: Estimates | None = None  # countries; None where they cannot be tested
 
     def at(self, country: int, labels: Sequence[str]) -> CountryInference:
         """One country by its position."""
@@ -54,16 +54,21 @@ class NamesInference:
 
 
 def infer_changes(
-    answers: ClassifierAnswers, original: np.ndarray, change: Change, design: CrossedVariance, codes: Sequence[str]
+    answers: ClassifierAnswers,
+    original: np.ndarray,
+    change: Change,
+    design: CrossedVariance,
+    codes: Sequence[str],
+    gender_gaps: tuple[np.ndarray, Uncertainty] | None = None,
 ) -> NamesInference:
     """Attach intervals and p-values to all measures.
 
     The p-value of a country belongs to its interval; adjusted, it is below 0.05 where the simultaneous interval
-    excludes 0. That some country differs has the smallest adjusted p-value.
+    excludes 0. That some country differs has the smallest adjusted p-value. `gender_gaps` are tested with delta.
     """
     values: dict[str, np.ndarray] = {name: getattr(change, name) for name in MEASURES}
     sums = _sum_answers(answers, original, design) if design.is_estimable else None
-    families = _families(answers, original, values, design, sums) if sums else {}
+    families = _families(answers, original, values, design, sums, gender_gaps) if sums else {}
     has_delta = not np.isnan(change.delta).all()
     estimates = {name: _estimates(name, value, families.get(name)) for name, value in values.items()}
     smallest_p = estimates["delta_from_mean"].p_adjusted.min() if has_delta and families else None
@@ -79,6 +84,7 @@ def infer_changes(
         None if smallest_p is None else number(smallest_p),
         noise_floor,
         sums,
+        families["delta_from_mean"].estimates(1) if gender_gaps and families else None,
     )
 
 
@@ -119,13 +125,14 @@ def _families(
     values: dict[str, np.ndarray],
     design: CrossedVariance,
     sums: AnswerSums,
+    gender_gaps: tuple[np.ndarray, Uncertainty] | None,
 ) -> dict[str, Family]:
     """By measure: all countries, and for changes all classes, which are adjusted together.
 
     Measures are functions of means; a change in per cent is linearised at its value.
     """
     countries, _ = values["change"].shape
-    identity, centred = np.eye(countries), _centre(countries)
+    identity, centred = np.eye(countries), centre(countries)
     original_predictions = predict_classes(original, answers.threshold).astype(float)
     measures = {
         "delta": [LinearMeasure(sums.delta, identity)],
@@ -140,42 +147,55 @@ def _families(
     }
     is_rare = sums.texts_with_class < FEWEST_WITH_CLASS
     known = values | {name: np.where(is_rare, np.nan, values[name]) for name in ("change", "change_from_mean")}
-    return {
-        name: Family(
+    tested = {
+        name: (
             list(np.reshape(known[name], (countries, -1)).T),
             [design.uncertainty(measure) for measure in measures[name]],
         )
         for name in MEASURES
     }
+    if gender_gaps is not None:
+        for numbers, column in zip(tested["delta_from_mean"], gender_gaps, strict=True):
+            numbers.append(column)
+    return {name: Family(*numbers) for name, numbers in tested.items()}
 
 
 def find_smallest_effects(
-    answers: ClassifierAnswers, design: CrossedVariance, sums: AnswerSums | None
+    answers: ClassifierAnswers, design: CrossedVariance, inference: NamesInference
 ) -> SmallestEffects:
     """The difference from the mean of countries that is detected with 80 % power, given the variances of this run.
 
     The changes of all classes are tested together, and linearised as if no country differed.
     """
+    sums = inference.sums
     if sums is None or design.countries < 2:
         return SmallestEffects(None, dict.fromkeys(answers.labels))
     changes = [design.linearize_change_from_mean(after).values for after in sums.predictions]
-    has_test = [design.reacts_enough(LinearMeasure(values, _centre(design.countries))) for values in changes]
+    has_test = [design.reacts_enough(LinearMeasure(values, centre(design.countries))) for values in changes]
     has_delta = answers.positive and answers.negative
 
     def find_smallest(values: Values, measures: int = 1) -> float | None:
-        if not design.reacts_enough(LinearMeasure(values, _centre(design.countries))):
+        if not design.reacts_enough(LinearMeasure(values, centre(design.countries))):
             return None
         return design.smallest_effect(design.variance_components(values), measures)
 
+    def find_half(values: Values) -> HalfAsLarge | None:
+        if not design.reacts_enough(LinearMeasure(values, centre(design.countries))):
+            return None
+        parts = design.variance_parts(design.variance_components(values))
+        return find_half_as_large(parts, design.text_count, round(design.total / design.text_count))
+
     return SmallestEffects(
-        delta=find_smallest(sums.delta) if has_delta else None,
+        half_delta=find_half(sums.delta) if has_delta else None,
+        half_change={label: find_half(values) for label, values in zip(answers.labels, changes, strict=True)},
+        delta=find_smallest(sums.delta, 1 if inference.gender_gaps is None else 2) if has_delta else None,
         change={
             label: find_smallest(values, sum(has_test)) for label, values in zip(answers.labels, changes, strict=True)
         },
     )
 
 
-def _centre(countries: int) -> np.ndarray:
+def centre(countries: int) -> np.ndarray:
     """The coefficients of differences from the mean of countries."""
     return np.eye(countries) - 1 / countries
 
@@ -191,7 +211,7 @@ def _estimates(name: str, values: np.ndarray, family: Family | None) -> Estimate
     """Countries (x labels), with intervals and p-values where they are known."""
     if family is None:
         return Estimates.unknown(values)
-    columns = [vars(family.estimates(k)).values() for k in range(len(family.values))]
+    columns = [vars(family.estimates(k)).values() for k in range(values[0].size)]  # those of others come after them
     stacked = [np.stack(arrays, axis=-1).reshape(values.shape) for arrays in zip(*columns, strict=True)]
     estimates = replace(Estimates(*stacked), value=values)  # of rare classes only the uncertainty is unknown
     if name in UNTESTED:

@@ -1,14 +1,14 @@
-"""Country or rarity: delta with the rarity of names held fixed, and names that several countries share."""
+"""Country or name: differences with length, spelling and frequency of names held fixed; names that countries share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geobias.audits.names.answers import Perplexities
+from geobias.audits.names.covariates import Covariates
 from geobias.audits.names.records import (
     CountryRarity,
     NameSharing,
@@ -16,10 +16,10 @@ from geobias.audits.names.records import (
     RarityCovariate,
     SharedNamesEffect,
 )
-from geobias.disk_arrays import read_block
 from geobias.measures.arrays import LazyValues, TextValues, sum_over_texts
-from geobias.measures.covariate_adjustment import adjust_for_covariates, estimate_slopes_by_country
+from geobias.measures.covariate_adjustment import AdjustedDifferences, adjust_for_covariates, estimate_slopes_by_country
 from geobias.measures.crossed_variance import CrossedVariance, NameUnits
+from geobias.measures.uncertainty import ROUNDING
 from geobias.report.results import number
 from geobias.texts.counterfactuals import Counterfactuals
 
@@ -27,76 +27,69 @@ if TYPE_CHECKING:
     from geobias.audits.names.result import CountryNames
 
 FEWEST_NAMES = 5  # different names of a country, shared and unshared, to compare them
-
-
-class CovariateSet(NamedTuple):
-    """Covariates of the renamed texts; NaN where they are not known."""
-
-    names: tuple[str, ...]
-    lm: str | None
-    values: TextValues  # texts with names x countries x draws x covariates
-    is_known: np.ndarray  # texts with names x draws: for every country
-
-
-def list_covariate_sets(renamed: Counterfactuals, perplexities: Perplexities | None) -> Iterator[CovariateSet]:
-    """What rarity can be measured by, the best first: a language model's numbers, else the length of the texts.
-
-    They are those of whole renamed texts. What a renaming adds differs from them by a constant of the text, which
-    cancels between countries.
-    """
-    if perplexities:
-        tokens, characters = np.moveaxis(perplexities.renamed_sizes, -1, 0)
-        log_perplexity = perplexities.renamed
-        if np.nanmax(tokens, initial=0) > 0:
-            # A sum over tokens: what a name adds to a mean depends on how long the rest of the text is.
-            surprisal = log_perplexity if perplexities.form == "sum" else log_perplexity * tokens
-            columns = {"tokens": tokens, "surprisal": surprisal}
-        else:
-            columns = {"characters": characters, "log-perplexity": log_perplexity}
-        values = np.full((*renamed.shape, len(columns)), np.nan)
-        values[:, :, : tokens.shape[2]] = np.stack(list(columns.values()), axis=-1)
-        yield CovariateSet(tuple(columns), perplexities.model.name, values, ~np.isnan(values).any(axis=(1, 3)))
-    lengths = LazyValues(lambda texts: read_block(renamed.text_lengths, texts)[..., None].astype(float))
-    yield CovariateSet(("characters",), None, lengths, np.ones(renamed.shape[::2], dtype=bool))
+INSEPARABLE = "among the names of one country it does not vary by itself"
 
 
 def measure_rarity(
-    deltas: TextValues,
-    covariate_sets: Iterable[CovariateSet],
+    values: TextValues,
+    covariates: Covariates,
     genders: np.ndarray,
     variance: CrossedVariance,
-    crossed_variance: Callable[[np.ndarray], CrossedVariance],
     countries: Sequence[CountryNames],
+    label: str | None = None,
 ) -> RarityAdjustment | None:
-    """Adjust for the first set of covariates that vary within countries, over the counted answers that have them."""
+    """Differences of countries in Δ, or in how often `label` is predicted, with all covariates held fixed.
+
+    None where no covariate differs, so that nothing has to be held fixed.
+    """
     if len(countries) < 2 or not variance.total:
         return None
-    for names, lm, values, is_known in covariate_sets:
-        takes_part = variance.counted & is_known
-        design = variance if (takes_part == variance.counted).all() else crossed_variance(takes_part)
-        if not design.total:
-            continue
-        adjustment = adjust_for_covariates(design, deltas, values, genders)
-        if adjustment is None:
-            continue
-        return RarityAdjustment(
-            lm=lm,
-            texts=design.text_count,
-            draws=int(design.draws_per_text.max()),
-            covariates=[RarityCovariate(name, adjustment.slopes.at(k)) for k, name in enumerate(names)],
-            countries=[
-                CountryRarity(
-                    country.country,
-                    country.code,
-                    dict(zip(names, adjustment.covariate_differences[c].tolist(), strict=True)),
-                    adjustment.unadjusted.at(c),
-                    adjustment.adjusted.at(c),
-                    adjustment.explained.at(c),
-                )
-                for c, country in enumerate(countries)
-            ],
+    adjustment = adjust_for_covariates(variance, values, covariates.values, genders)
+    kept = [] if adjustment is None else adjustment.kept
+    left_out = {**covariates.left_out, **_find_inseparable(variance, covariates, kept)}
+    if adjustment is None and INSEPARABLE not in left_out.values():
+        return None
+    names = [covariates.names[k] for k in kept]
+    return RarityAdjustment(
+        lm=None,
+        label=label,
+        texts=variance.text_count,
+        draws=int(variance.draws_per_text.max()),
+        covariates=[
+            RarityCovariate(name, adjustment.slopes.at(k)) for k, name in enumerate(names) if adjustment is not None
+        ],
+        left_out=left_out,
+        countries=[] if adjustment is None else _list_countries(adjustment, names, countries),
+    )
+
+
+def _list_countries(
+    adjustment: AdjustedDifferences, names: Sequence[str], countries: Sequence[CountryNames]
+) -> list[CountryRarity]:
+    return [
+        CountryRarity(
+            country.country,
+            country.code,
+            dict(zip(names, adjustment.covariate_differences[c].tolist(), strict=True)),
+            adjustment.unadjusted.at(c),
+            adjustment.adjusted.at(c),
+            adjustment.explained.at(c),
         )
-    return None
+        for c, country in enumerate(countries)
+    ]
+
+
+def _find_inseparable(variance: CrossedVariance, covariates: Covariates, kept: Sequence[int]) -> Mapping[str, str]:
+    """Covariates that differ between countries, but not within them: their effect and that of a country are one."""
+    return {
+        name: INSEPARABLE
+        for k, name in enumerate(covariates.names)
+        if k not in kept and np.ptp(variance.means(_select_column(covariates.values, k))) > ROUNDING
+    }
+
+
+def _select_column(values: TextValues, k: int) -> LazyValues:
+    return LazyValues(lambda texts: values[texts][..., k])
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from geobias.audits.names.gaps import (
 from geobias.audits.names.gate_and_card import describe_omissions
 from geobias.audits.names.page_examples import list_examples
 from geobias.audits.names.page_heat_map import draw_heat_map
+from geobias.audits.names.page_tables import draw_gender_table, draw_names_table, draw_script_table
 from geobias.audits.names.rarity_report import draw_rarity_chart
 from geobias.audits.names.result import ClassifierMeasures, CountryChange, NamesResult, NamesSettings
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
@@ -86,6 +87,9 @@ def section(run: FinishedRun[NamesResult], name: str) -> Section:
                 lambda chart_id, entry: draw_heat_map(chart_id, _rank_countries(entry), entry, wording.names_from),
             ),
             *choose("countries", lambda table_id, entry: _country_table(table_id, entry, wording)),
+            *choose("genders", draw_gender_table),
+            *choose("scripts", draw_script_table),
+            *choose("single", draw_names_table),
             *_examples(name, run, wording),
             *choose(
                 "rarity",
@@ -113,7 +117,8 @@ def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:
         "How much kinder or harsher each classifier is with a country's names"
         if is_judgement
         else "How each classifier answers to a country's names",
-        "Dot: Δ against the mean of countries, in points; line: 95 % interval; filled: clear (adjusted p < 0.05).",
+        "Dot: Δ against the mean of countries, in points (-100 to +100); line: 95 % interval; filled: clear (adjusted "
+        "p < 0.05).",
         rows,
         label="country",
         colour="classifier",
@@ -160,9 +165,9 @@ def _delta_chart(
             f"no country's {wording.names} stand out",
             findings,
         ),
-        f"Dot: Δ against the mean of countries, in points of 100; line: 95 % interval over {wording.resampled}; grey "
-        f"bar: split-half noise floor, what halves of one country's own {wording.names} differ by. Clear: adjusted p "
-        "< 0.05.",
+        f"Dot: Δ against the mean of countries, in points (-100 to +100); line: 95 % interval over "
+        f"{wording.resampled}; grey bar: split-half noise floor, what halves of one country's own {wording.names} "
+        "differ by. Clear: adjusted p < 0.05.",
         f"Countries from {valence.above} to {valence.below}. {describe_ends(rows, 'country', 1, 'points')}",
         dots(
             rows,

@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import Field
 
 from geobias.measures.estimates import Estimate
-from geobias.report.results import Number
+from geobias.measures.more_data import HalfAsLarge
+from geobias.report.results import NOT_SAVED, Number
+
+
+@dataclass(frozen=True)
+class FarthestCountry:
+    """The country farthest from the mean of countries, either way, with bounds that hold for all at once."""
+
+    value: float
+    low: float
+    high: float
+    country: str
+
+
+@dataclass(frozen=True)
+class FarthestCountries:
+    """For delta and for each class; null where nothing is known of the uncertainty."""
+
+    delta: FarthestCountry | None
+    change: dict[str, FarthestCountry | None]
+
+
+@dataclass(frozen=True)
+class SmallestEffects:
+    """The difference from the mean of countries that is marked with a power of 80 %, adjusted for all comparisons.
+
+    For the country of median uncertainty; null where there is no test.
+    """
+
+    delta: Number
+    """Points."""
+    change: dict[str, Number]
+    """Of each class, in per cent of its predictions."""
+    half_delta: HalfAsLarge | None = None
+    """What would find half of the smallest difference in delta."""
+    half_change: dict[str, HalfAsLarge | None] = field(default_factory=dict)
+    """The same for each class."""
 
 
 @dataclass(frozen=True)
@@ -78,24 +114,25 @@ class PerplexityCorrelations:
 
 @dataclass(frozen=True)
 class RarityCovariate:
-    """What rarity is measured by, in renamed texts."""
+    """A property of the names in renamed texts that is held fixed."""
 
     name: str
-    """tokens, surprisal (minus the log-probability of the text, in nats), characters or log-perplexity."""
+    """tokens, characters, non-ASCII (1 with a letter outside ASCII) or log-count (of an English text); of older
+    versions also surprisal or log-perplexity."""
     slope: Estimate
-    """Points of delta for one unit more, between names of one country and gender in the same text."""
+    """Points for one unit more, between names of one country and gender in the same text."""
 
 
 @dataclass(frozen=True)
 class CountryRarity:
-    """Delta of one country against the mean of countries: unadjusted, and adjusted for rarity."""
+    """One country against the mean of countries: as measured, and with the covariates held fixed."""
 
     country: str
     code: str
     covariates: dict[str, Number]
     """Means of the covariates, minus the mean of countries."""
     unadjusted: Estimate
-    """Over the same renamed texts as the adjusted delta."""
+    """Over the same renamed texts as the adjusted difference."""
     adjusted: Estimate
     explained: Estimate
     """Unadjusted minus adjusted: the slopes times the covariates."""
@@ -103,15 +140,82 @@ class CountryRarity:
 
 @dataclass(frozen=True, kw_only=True)
 class RarityAdjustment:
-    """How much of the countries' differences remains between names that are equally rare."""
+    """What remains of the countries' differences between names of equal length, spelling and frequency."""
 
     lm: str | None
-    """The language model behind the covariates; null for characters alone."""
+    """The language model behind the covariates of older versions; null, since none is needed."""
+    label: str | None = None
+    """The class whose predictions are compared, in percentage points; null for delta."""
     texts: int
     draws: int
     """Draws of each text that have the covariates."""
     covariates: list[RarityCovariate]
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Covariates that are not held fixed, and why."""
     countries: list[CountryRarity]
+    """Empty where no covariate could be held fixed."""
+
+
+@dataclass(frozen=True)
+class GenderGap:
+    """Whether a country's women's and men's names differ in another way than those of the other countries."""
+
+    country: str
+    code: str
+    difference: Estimate
+    """Delta against the mean of countries of women's names, minus that of men's; adjusted with delta."""
+
+
+@dataclass(frozen=True)
+class NameEffect:
+    """What a single name does to delta, against other names of the same country and gender in the same text."""
+
+    name: str
+    kind: str
+    """male, female, last or city."""
+    countries: list[str]
+    """Codes of those in whose renamed texts it stands."""
+    texts: int
+    renamed_texts: int
+    value: Number
+    """Points of delta."""
+    low: Number
+    """Lower end of the 95 % interval, not adjusted."""
+    high: Number
+    p_adjusted: Number
+    """Of an effect of at most the threshold, adjusted for all names; null where too few texts show the name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleNames:
+    """Which names move delta by more than a threshold."""
+
+    threshold: Number
+    """Points."""
+    shown: int
+    """Different names in the renamed texts."""
+    tested: int
+    """Of these, names that stand in enough texts."""
+    large: list[NameEffect]
+    """Names that move delta by more than the threshold, the largest first."""
+    share_of_variance: Number
+    """Of the variance between names, what comes from the large ones; null where names do not differ."""
+    effects: Annotated[list[NameEffect], *NOT_SAVED] = field(default_factory=list, repr=False, compare=False)
+    """All names, those of tables/names.csv."""
+
+
+@dataclass(frozen=True)
+class ScriptGap:
+    """A country that has names in Latin script and in another: delta of those in the other."""
+
+    country: str
+    code: str
+    renamed_texts: int
+    """In the other script."""
+    own_script: Estimate
+    """Delta against the mean of countries, which is that of names in Latin script."""
+    difference: Estimate
+    """Minus the same of the country's names in Latin script; all are adjusted together."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,17 @@ from pydantic import Field
 from geobias.audits.inputs import TextsSettings
 from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
 from geobias.audits.names.finder_spans import FinderSpans
-from geobias.audits.names.records import NameSharing, PerplexityCorrelations, RarityAdjustment, SharedNamesEffect
+from geobias.audits.names.records import (
+    FarthestCountries,
+    GenderGap,
+    NameSharing,
+    PerplexityCorrelations,
+    RarityAdjustment,
+    ScriptGap,
+    SharedNamesEffect,
+    SingleNames,
+    SmallestEffects,
+)
 from geobias.audits.names.views import list_tidy_rows, summarise
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
@@ -182,37 +192,6 @@ class GenderChange(CountryChange):
 
 
 @dataclass(frozen=True)
-class FarthestCountry:
-    """The country farthest from the mean of countries, either way, with bounds that hold for all at once."""
-
-    value: float
-    low: float
-    high: float
-    country: str
-
-
-@dataclass(frozen=True)
-class FarthestCountries:
-    """For delta and for each class; null where nothing is known of the uncertainty."""
-
-    delta: FarthestCountry | None
-    change: dict[str, FarthestCountry | None]
-
-
-@dataclass(frozen=True)
-class SmallestEffects:
-    """The difference from the mean of countries that is marked with a power of 80 %, adjusted for all comparisons.
-
-    For the country of median uncertainty; null where there is no test.
-    """
-
-    delta: Number
-    """Points."""
-    change: dict[str, Number]
-    """Of each class, in per cent of its predictions."""
-
-
-@dataclass(frozen=True)
 class GlobalTest:
     """Whether delta differs between countries at all: the smallest adjusted p-value of a country."""
 
@@ -229,6 +208,8 @@ class TextsMeasures:
     worst: FarthestCountries
     any_country_differs: GlobalTest
     by_gender: list[GenderChange]
+    gender_gaps: list[GenderGap] = field(default_factory=list)
+    """Empty without a delta, and with too few texts of women or of men."""
     smallest_effects: SmallestEffects | None = None
     """What the audit could find; null in results of older versions."""
     original_errors: ClassErrors | None = None
@@ -237,6 +218,10 @@ class TextsMeasures:
     """Null without a delta, with fewer than five texts, and where the rarity of a country's names does not vary."""
     shared_names: list[SharedNamesEffect] = field(default_factory=list)
     """Countries with enough names of both kinds."""
+    scripts: list[ScriptGap] = field(default_factory=list)
+    """Countries whose names are in Latin script and in another; empty with `--scripts all`."""
+    single_names: SingleNames | None = None
+    """Null without a delta, and with one draw for each text."""
 
 
 @dataclass(frozen=True, kw_only=True)

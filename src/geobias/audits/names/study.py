@@ -10,11 +10,13 @@ import numpy as np
 from geobias.audits.labels import find_label_tones, read_true_labels
 from geobias.audits.languages import count_other_languages
 from geobias.audits.names.answers import ClassifierAnswers, Perplexities, RenamedTextCounts
+from geobias.audits.names.covariates import count_name_tokens
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.gaps import explain_missing_data
 from geobias.audits.names.measure import measure_names
 from geobias.audits.names.perplexity import PerplexityModel, load_perplexity_models, score_perplexities
 from geobias.audits.names.result import NamesResult, NamesSettings
+from geobias.audits.names.scripts import describe_own_scripts
 from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, Plan, timed
 from geobias.audits.served_models import Served, Workload, workload
 from geobias.audits.study import ClassifierStudy, RunOptions
@@ -39,7 +41,8 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         self.perplexity_models: dict[str, PerplexityModel] = {}  # by classifier; empty before `load`
 
     def texts_to_classify(self) -> list[Sequence[str]]:
-        return [self.design.texts.texts, self.design.counterfactuals]
+        own = self.design.own_scripts
+        return [self.design.texts.texts, self.design.counterfactuals, *([own] if own else [])]
 
     def settings(self) -> NamesSettings:
         return self.design.settings_for(self.classifier_names)
@@ -98,12 +101,16 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         classifiers = self.load(self.options.device, self.options.dtype)
         texts, countries, draws = renamed.shape
         steps = [timed(classifier.name, classifier, renamed) for classifier in classifiers]
+        own = design.own_scripts
+        if own:
+            steps += [timed(f"{each.name}: names in their own script", each, own) for each in classifiers]
         options = design.options
         scored = renamed.part(range(min(options.perplexity_texts or texts, texts)), options.perplexity_draws)
         scorers = {id(model.scorer): model.scorer for model in self.perplexity_models.values()}
         steps += [timed(f"perplexity by {each.identity().name}", each, scored) for each in scorers.values()]
         return Plan(
-            f"{texts:,} of {len(design.texts):,} texts name somebody; {countries} countries x {draws} draws.",
+            f"{texts:,} of {len(design.texts):,} texts name somebody; {countries} countries x {draws} draws"
+            f"{describe_own_scripts(own)}.",
             steps,
             [self._smallest_effect(classifier) for classifier in classifiers],
         )
@@ -129,6 +136,8 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         design, progress, labels = self.design, self.options.progress, tuple(classifier.labels)
         originals = ask(classifier, design.texts.texts, label=classifier.name, progress=progress)
         renamed = ask_in_blocks(classifier, design.counterfactuals, label=classifier.name, progress=progress)
+        own = design.own_scripts
+        in_own_script = own and ask_in_blocks(classifier, own, label=f"{classifier.name} (scripts)", progress=progress)
         notes += count_unreadable(originals, design.texts.texts)
         text_perplexities = None
         if model := self.perplexity_models.get(classifier.name):
@@ -152,9 +161,18 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
                 distinct_renamed_texts=renamed.distinct,
                 renamed_texts_cut=renamed.cut,
             ),
-            work={"texts_scored": originals.scored, "renamed_texts_scored": renamed.scored},
+            work={
+                "texts_scored": originals.scored,
+                "renamed_texts_scored": renamed.scored + (in_own_script.scored if in_own_script else 0),
+            },
             notes=notes,
             perplexities=text_perplexities,
+            own_scripts=in_own_script.scores.reshape(*own.shape, -1)[..., : len(labels)]
+            if own and in_own_script
+            else None,
+            name_tokens=None
+            if classifier.tokenizer is None
+            else count_name_tokens(classifier.tokenizer, [name for _, name in design.counterfactuals.name_index[2]]),
         )
 
     def _smallest_effect(self, classifier: Classifier) -> str:

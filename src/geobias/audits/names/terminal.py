@@ -23,7 +23,7 @@ from geobias.report.findings import EVIDENCE_LABELS
 from geobias.report.tables import NOTHING, console, interval, signed, titled_table
 
 MEANING = (
-    "Δ is the mean of p(positive) - p(negative), in points of 100, minus the same on the original texts; the "
+    "Δ is the mean of p(positive) - p(negative), from -100 to +100 points, minus the same on the original texts; the "
     "change of a class is in per cent of its predictions. Any renaming changes texts: compare countries by the "
     "differences from their mean. * marks an adjusted p-value below 0.05; intervals are over texts and names "
     "(docs/statistics.md). It describes the models and lists of common names, not people: names cross borders."

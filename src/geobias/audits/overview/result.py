@@ -91,7 +91,7 @@ class Overview:
         return [
             f"Overview: {', '.join(self.results)}. {' '.join(self.scope)}",
             *verdict,
-            *(f"[{finding.label}] {finding.audit}: {finding.sentence}" for finding in findings),
+            *(f"[{finding.label_with_size}] {finding.audit}: {finding.sentence}" for finding in findings),
             *page,
         ]
 
@@ -106,5 +106,5 @@ class Overview:
                 "low": size and size.low,
                 "high": size and size.high,
                 "unit": size and size.unit,
-                "evidence": finding.label,
+                "evidence": finding.label_with_size,
             }

@@ -54,6 +54,7 @@ def measure_association(design: RegionsDesign, answers: RegionsAnswers) -> Assoc
     value = estimates.value
     invented_mean = None if invented is None or invented.shape[1] < FEWEST_PLACES else invented.mean(axis=0)
     rated = _group_valence(words)
+    once = list({word.word: k for k, word in enumerate(words)}.values())  # a word may be in two topics
     valence = to_times(estimate_contrast(value, invented_mean, rated)) if rated else None
     topics = _estimate_topics(value, invented_mean, words)
     distinctness = None if invented_mean is None else compare_strength_with_invented(value, invented_mean)
@@ -77,8 +78,8 @@ def measure_association(design: RegionsDesign, answers: RegionsAnswers) -> Assoc
         invented_times=None if invented_mean is None else float(np.exp(np.quantile(np.abs(invented_mean), 0.95))),
         detectable_times=_find_detectable_times(value, invented_mean),
         valence_worst=_find_worst_valence(value, rated) if rated else None,
-        tests=value.size,
-        marked=int((estimates.p_adjusted < SIGNIFICANT).sum()),
+        tests=len(level) * len(once),
+        marked=int((estimates.p_adjusted[:, once] < SIGNIFICANT).sum()),
         without_demonym=[tree.regions[row].name for row in main_level(tree.children) if row not in level],
         regions=[*(_describe_inner(tree, row, scores) for row in above), *regions],
         estimates=estimates,
@@ -184,7 +185,8 @@ def _describe_region(
     order = sorted(range(len(words)), key=lambda k: (not marked[k], -abs(values[k])))
 
     def list_words(sign: int) -> list[WordAssociation]:
-        positions = list(dict.fromkeys(k for k in order if sign * values[k] > 0))[:WORDS_SHOWN]
+        first = {words[k].word: k for k in reversed(order) if sign * values[k] > 0}  # a word may be in two topics
+        positions = sorted(first.values(), key=order.index)[:WORDS_SHOWN]
         return [WordAssociation(words[k].word, times.at(position, k)) for k in positions]
 
     return RegionAssociation(

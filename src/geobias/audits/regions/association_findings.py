@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from math import log
 from typing import Any, NamedTuple
 
+from geobias.audits.languages import is_other_language
 from geobias.audits.regions.association import find_marked_words
 from geobias.audits.regions.association_records import Association, RegionAssociation, list_compared
 from geobias.audits.regions.caution import name_model
@@ -35,6 +36,12 @@ def answer_association(result: RegionsResult) -> Finding | None:
     association = result.association
     if result.settings.paraphrases is None:
         return None
+    if association is None and any(map(is_other_language, result.settings.templates)):
+        return _untestable(
+            result,
+            "the template is in another language, and their sentences are English.",
+            "Give English templates, or add --paraphrases 0 to leave associations out.",
+        )
     if association is None:
         return _untestable(
             result,
@@ -84,7 +91,7 @@ def list_association_details(result: RegionsResult) -> Iterator[Finding]:
         yield _describe_claim(
             result,
             Claim(region, word, times),
-            f"Of {region.name} it says '{word}' {{}} times as often as of the average {level}",
+            f"Of {region.name} it says '{word}' {{}} times as often as of the average {level}, relative to other words",
             limit=f"{_describe_sample(association)}{frame}",
         )
     tones, rated = list_clear_tones(association), sum(word.valence is not None for word in association.words)
@@ -103,7 +110,8 @@ def list_association_details(result: RegionsResult) -> Iterator[Finding]:
         yield _describe_claim(
             result,
             Claim(region, topic, times),
-            f"Of {region.name} it uses words of the topic {topic} {{}} times as often as of the average {level}",
+            f"Of {region.name} it uses words of the topic {topic} {{}} times as often as of the average {level}, "
+            "relative to other words",
             limit="The interval is over the words of the topic.",
         )
 
@@ -184,6 +192,9 @@ def _say_null(association: Association, p: float) -> str:
     ratio, missed = association.ratio, association.detectable_times
     power = f"; one under {format_number(missed)} times would probably be missed" if missed else ""
     pairs = f"None of {association.tests:,} pairs stands out{power or _explain_few_words(association)}."
+    if association.marked:  # of the pairs alone, before they are counted as one test of several
+        stand = "stands" if association.marked == 1 else "stand"
+        pairs = f"{association.marked:,} of {association.tests:,} pairs {stand} out, too few for all tests together."
     if ratio is None or ratio.value is None:
         return pairs
     meaning = "not clearly more than names alone" if ratio.value > 1 else "no more than names alone"
@@ -205,7 +216,7 @@ def compare_strength(association: Association, p: float | None = None, *, with_i
 def _describe_limit(association: Association) -> str:
     return (
         f"It holds for these {len(association.words):,} words in {_count_sentences(association)}; "
-        f"times are relative to the average {name_level(association.level)}."
+        f"times are relative to the average {name_level(association.level)} and to other words."
     )
 
 
@@ -233,7 +244,7 @@ def _describe_clearest(association: Association) -> str:
     region, word, times = min(claims, key=lambda claim: (claim.times.p or 0, -measure_departure(claim.times)))
     return (
         f"The clearest pair is {region.name} and '{word}': {format_number(times.value or 0)} times as likely as of the "
-        f"average {name_level(association.level)} ({format_p(times.p_adjusted)})."
+        f"average {name_level(association.level)}, relative to other words ({format_p(times.p_adjusted)})."
     )
 
 

@@ -27,8 +27,8 @@ class WordAssociation:
 
     word: str
     times: Estimate
-    """How many times as likely as of the average region, with its 95 % interval over paraphrases; p against invented
-    places, adjusted for all regions and words."""
+    """How many times as likely as of the average region, relative to other words, with its 95 % interval over
+    paraphrases; p against invented places, adjusted for all regions and words."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class RegionAssociation:
     """How many times as likely favourable words are, relative to unfavourable ones, as of the average region; 95 %
     interval over words, p against invented places. Null if fewer than three words of either kind are rated."""
     topics: dict[str, Estimate]
-    """The words of each topic: times as likely as of the average region; adjusted for all regions and topics."""
+    """The words of each topic: times as likely as of the average region, relative to other words; adjusted for all
+    regions and topics."""
     more: list[WordAssociation]
     """The words that are most typical of the region, those beyond invented places first."""
     less: list[WordAssociation]

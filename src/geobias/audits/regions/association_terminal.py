@@ -53,7 +53,7 @@ def association_notes(association: Association) -> Iterator[str]:
     if association.invented_times is not None:
         yield (
             f"Of invented places 1 word in 20 is at least {format_number(association.invented_times)} times as likely, "
-            "or as unlikely, as of the average one."
+            "or as unlikely, as of the average one, relative to other words."
         )
     if association.permuted is not None:
         yield (
@@ -102,7 +102,10 @@ def _tones_table(association: Association) -> Table:
 
 
 def _words_table(association: Association, regions: Sequence[RegionAssociation], count: int) -> Table:
-    table = titled_table(f"Typical words, × the average {name_level(association.level)}; * beyond invented places")
+    table = titled_table(
+        f"Typical words, × the average {name_level(association.level)}, relative to other words; "
+        "* beyond invented places"
+    )
     table.show_edge = False
     table.add_column("region", overflow="fold")
     table.add_column("words", overflow="fold")

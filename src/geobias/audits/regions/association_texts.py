@@ -78,7 +78,7 @@ def ask_associations(
     progress: bool | None,
 ) -> AssociationAnswers:
     """The total log-likelihood of every paraphrase with every word, for regions and for invented places."""
-    names = [tree.regions[row].name for row in design.rows]
+    names = [tree.regions[row].in_sentence for row in design.rows]
     scored = 0
     totals = []
     with StoreWriter(scorer, label) as writer:

@@ -100,7 +100,8 @@ def audit_regions(
     countries : str or list of str, optional
         Keep only these countries, by code ("FR", "FRA") or name. Default: all.
     tree : str, Path or RegionTree, optional
-        Your own regions instead of the world: a CSV file with the columns id, name and parent. Default: the world.
+        Your own regions instead of the world: a CSV file with the columns id, name, parent and, optionally, in_sentence
+        ("the Highlands"). Default: the world.
     words : str, Path or list of str, optional
         Your own words: a file with one word per line, a CSV file with the columns word, topic and substitute, or a
         list. Default: the 112 words of HERB.
@@ -314,7 +315,7 @@ def _smallest_effect(design: RegionsDesign, scorer: Scorer, step: Step) -> list[
     words = _spaced(np.arange(len(design.words)), PILOT_WORDS)
     affordable = PILOT_SECONDS / (step.seconds_each * len(words))
     rows = _spaced(level, int(np.clip(affordable, MIN_PILOT_REGIONS, PILOT_REGIONS)))
-    names, descriptions = [tree.regions[row].name for row in rows], [design.words[k].word for k in words]
+    names, descriptions = [tree.regions[row].in_sentence for row in rows], [design.words[k].word for k in words]
     sentences = Sentences(design.templates[:1], names, descriptions, marked=scorer.needs_mark)
     pilot = descriptive_vectors(scorer.score(list(sentences))[:, 0].reshape(len(rows), len(words)))
     sizes = sorted(len(tree.children[row]) for row in inner)

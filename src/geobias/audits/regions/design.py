@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.inputs import parse_city_count, split_list
+from geobias.audits.languages import is_other_language
 from geobias.audits.regions.association_texts import AssociationDesign, design_association
 from geobias.audits.regions.known_texts import KnownDesign, design_known
 from geobias.audits.regions.result import HERB_WORDS, RegionsSettings
@@ -91,8 +92,8 @@ class RegionsDesign:
 
     @property
     def region_names(self) -> list[str]:
-        """Without the root, which nothing is asked about."""
-        return [region.name for region in self.tree.regions[1:]]
+        """As they stand within a sentence, without the root, which nothing is asked about."""
+        return [region.in_sentence for region in self.tree.regions[1:]]
 
     @property
     def placebo_texts(self) -> int:
@@ -133,6 +134,8 @@ def design_regions(options: RegionsOptions) -> RegionsDesign:
     substitutes = _resolve_substitutes(words, substitute, options.vectors)
     candidates = _invent_names(regions, words) if options.placebo else ()
     association = _resolve_association(regions, words, paraphrases, subject)
+    if any(map(is_other_language, templates)):  # the paraphrases are English
+        association = None
     if options.show_offensive and not known:
         raise InputError("--show-offensive needs --known. Use both, or neither.")
     known_design = design_known(regions, subject) if known else None
@@ -272,6 +275,6 @@ def _resolve_substitutes(words: Sequence[Word], kind: str | None, vectors: str |
 
 def _invent_names(tree: RegionTree, words: Sequence[Word]) -> tuple[str, ...]:
     """Candidates as long as the names of the main level, none of which is a region or a word of the design."""
-    models = [tree.regions[row].name for row in main_level(tree.children)]
+    models = [tree.regions[row].in_sentence for row in main_level(tree.children)]
     existing = [*(region.name for region in tree.regions), *(word.word for word in words)]
     return invent_places(models, PLACEBO_CANDIDATES, avoid=existing)

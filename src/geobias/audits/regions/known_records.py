@@ -62,7 +62,7 @@ class OffensivePair:
     name: str
     attribute: str
     times: float
-    """How many times as likely as of the average country."""
+    """How many times as likely as of the average country, relative to other attributes."""
     is_stereotype: bool
     """Whether most annotators call it a stereotype."""
     offensiveness: float

@@ -24,6 +24,7 @@ from geobias.texts.templates import Sentences
 from geobias.world.countries import load_country_names, load_geonames
 from geobias.world.demonyms import plural_demonym
 from geobias.world.known_stereotypes import KnownStereotype, load_known_stereotypes
+from geobias.world.place_in_sentence import add_article
 from geobias.world.regions import RegionTree
 
 PANEL_COUNTRIES, PANEL_ATTRIBUTES = 30, 60
@@ -96,7 +97,7 @@ def ask_known(design: KnownDesign, scorer: Scorer, label: str, *, progress: bool
     """The total log-likelihoods of all sentences; NaN in cells that are not scored."""
     names = load_country_names()
     places = {
-        "region": [names[code] for code in design.codes],
+        "region": [add_article(names[code]) for code in design.codes],
         "demonym": [plural_demonym(code) or "" for code in design.codes],
     }
     totals, scored, cut = [], 0, 0

@@ -86,8 +86,9 @@ def known_report(known: KnownStereotypes) -> Iterator[RenderableType]:
         offensive = known.offensive
         yield (
             f"Offensive attributes ({offensive.pairs:,} pairs) are {_format(offensive.times)} times as likely of their "
-            f"countries as of the average country, inoffensive ones ({offensive.inoffensive_pairs:,}) "
-            f"{_format(offensive.inoffensive_times)} times; ratio within countries {_format(offensive.ratio)}, "
+            "countries as of the average country, relative to other attributes, inoffensive ones "
+            f"({offensive.inoffensive_pairs:,}) {_format(offensive.inoffensive_times)} times; ratio within countries "
+            f"{_format(offensive.ratio)}, "
             f"{format_p(offensive.ratio.p_adjusted)}."
         )
     if known.by_country:

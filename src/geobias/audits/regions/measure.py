@@ -39,10 +39,12 @@ from geobias.measures.herb import (
     centroid_distances,
     descriptive_vectors,
     flat_sparseness,
+    herb_scores,
     sparseness,
     topic_sparseness,
     word_sparseness,
 )
+from geobias.measures.name_effects import remove_name_effects
 from geobias.measures.pairs import pair_count
 from geobias.measures.random_regions import (
     PERMUTATIONS,
@@ -50,6 +52,7 @@ from geobias.measures.random_regions import (
     RandomRegionTests,
     compare_with_random_regions,
     leave_one_out,
+    require_both,
     rows_by_level,
 )
 from geobias.measures.ranks import bootstrap_rank_correlations, kendalls_w, rank_intervals
@@ -74,7 +77,8 @@ class RegionTests:
 def measure_regions(design: RegionsDesign, answers: RegionsAnswers) -> RegionsResult:
     by_template = score_regions(design, answers)
     vectors = [descriptive_vectors(likelihoods) for likelihoods in answers.likelihoods]
-    tests = _run_tests(design, answers, vectors, by_template)
+    without_names = _remove_name_effects(design, answers, vectors)
+    tests = _run_tests(design, answers, vectors, without_names, by_template)
     wordings = measure_wordings(design, answers)
     several_templates = len(design.templates) > 1
     known = None
@@ -87,7 +91,7 @@ def measure_regions(design: RegionsDesign, answers: RegionsAnswers) -> RegionsRe
         regions=_describe_regions(design, by_template, tests),
         inference=tests.summary,
         tokenisation=_correlate_with_names(design, answers, vectors),
-        grouping=compare_groups(list(answers.likelihoods), top_groups(design.tree.children)),
+        grouping=compare_groups(list(answers.likelihoods), top_groups(design.tree.children), without_names),
         association=measure_association(design, answers),
         known=known,
         placebo=None if answers.invented is None else measure_placebo(design, answers, answers.invented),
@@ -99,6 +103,14 @@ def measure_regions(design: RegionsDesign, answers: RegionsAnswers) -> RegionsRe
         by_template=by_template,
         wordings=tuple(wordings),
     )
+
+
+def _remove_name_effects(design: RegionsDesign, answers: RegionsAnswers, vectors: list[np.ndarray]) -> list[np.ndarray]:
+    """The vectors without the effects of the letters, the tokens and the likelihood of names."""
+    letters = np.array([len(region.name) for region in design.tree.regions], dtype=float)
+    traits = [each for each in (letters, answers.name_tokens, answers.name_likelihoods) if each is not None]
+    levels = rows_by_level(design.tree.children)[1:]
+    return [remove_name_effects(each, traits, levels) for each in vectors]
 
 
 def _varies(answers: RegionsAnswers) -> bool:
@@ -134,11 +146,17 @@ def _run_tests(
     design: RegionsDesign,
     answers: RegionsAnswers,
     vectors: list[np.ndarray],
+    without_names: list[np.ndarray],
     by_template: Mapping[str, np.ndarray],
 ) -> RegionTests:
     """Everything at once; what would take too long is left out, and the summary says so."""
     children, c_w = design.tree.children, list(by_template[BALANCED])
-    nulls = compare_with_random_regions(vectors, c_w, children)
+    scores = [herb_scores(each, answers.name_likelihoods, children).c_w["balanced"] for each in without_names]
+    nulls = require_both(
+        compare_with_random_regions(vectors, c_w, children),
+        compare_with_random_regions(without_names, scores, children),
+        children,
+    )
     jackknifes = jackknife_regions(answers.likelihoods, answers.name_likelihoods, children)
     intervals = {
         name: jackknifes[name].estimates(name, len(children))
@@ -198,6 +216,7 @@ def _describe_regions(
             RegionScores(
                 id=region.id,
                 name=region.name,
+                in_sentence=None if region.in_sentence == region.name else region.in_sentence,
                 level=region.level,
                 parent=None if region.parent is None else tree.regions[region.parent].id,
                 parent_index=region.parent,

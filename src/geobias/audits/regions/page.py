@@ -231,7 +231,11 @@ def _summary_table(name: str, known: KnownStereotypes) -> Table:
     if known.offensive:
         offensive = known.offensive
         lines += [
-            ("offensive attributes: times as likely as of the average country", offensive.times, offensive.times.p),
+            (
+                "offensive attributes: times as likely as of the average country, relative to others",
+                offensive.times,
+                offensive.times.p,
+            ),
             ("inoffensive attributes: the same", offensive.inoffensive_times, offensive.inoffensive_times.p),
             ("ratio of these two, within countries", offensive.ratio, offensive.ratio.p_adjusted),
         ]
@@ -262,7 +266,7 @@ def _offensive_table(name: str, known: KnownStereotypes) -> Table:
             {
                 "country": each.name,
                 "attribute": each.attribute,
-                "times as likely as of the average country": f"{each.times:.2f}",
+                "times as likely as of the average country, relative to others": f"{each.times:.2f}",
                 "called a stereotype by most annotators": "yes" if each.is_stereotype else "no",
                 "offensiveness (2 to 4)": f"{each.offensiveness:.1f}",
             }

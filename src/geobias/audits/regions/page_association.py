@@ -31,10 +31,9 @@ MOST_MARKED, EXTREMES = 12, 4  # regions in the chart of valence; those that do 
 MOST_REGIONS = 30  # in the heat map
 MOST_WORDS = 20  # pairs of region and word in their chart
 LEAD = (
-    "What the model says of whom: the words it finds more and less likely of a {noun} than of the average {noun}, once "
-    "the effect of the name on every sentence is subtracted. Invented places show how much of that is chance. HERB's "
-    "distances (C_w, Li et al. 2022) come after: how far apart the descriptions of a region's parts lie, which names "
-    "alone can cause."
+    "What the model says of whom: the words it finds more and less likely of a {noun} than of the average {noun}, "
+    "relative to other words. Invented places show how much of that is chance. HERB's distances (C_w, Li et al. 2022) "
+    "come after: how far apart the descriptions of a region's parts lie, which names alone can cause."
 )
 FAVOURABLE = Valence(1, "more favourable", "less favourable")
 
@@ -141,7 +140,7 @@ def _valence_chart(name: str, view: AssociationView) -> Iterator[Chart]:
         dots(
             rows,
             label="region",
-            title=f"times as likely as of the average {view.noun}",
+            title=f"times as likely as of the average {view.noun}, relative to other words",
             order=[row["region"] for row in rows],
             valence=FAVOURABLE,
             is_ratio=True,
@@ -200,9 +199,9 @@ def _topic_cells(name: str, view: AssociationView) -> Iterator[Chart | Remark]:
     yield Chart(
         block_id,
         f"{view.model}: which topics stand out for which {regions}",
-        f"How many times as likely the words of a topic are as of the average {view.noun}: 2 is twice as likely, 0.5 "
-        f"half. Cells that invented places could show too (adjusted p of 0.05 or more) are empty. {len(marked)} of "
-        f"{len(view.regions):,} {regions} have a clear cell.{cut}",
+        f"How many times as likely the words of a topic are as of the average {view.noun}, relative to other words: 2 "
+        "is twice as likely, 0.5 half. Cells that invented places could show too (adjusted p of 0.05 or more) are "
+        f"empty. {len(marked)} of {len(view.regions):,} {regions} have a clear cell.{cut}",
         f"{len(clear)} of {len(rows)} cells are clear: {examples}.",
         ratio_heat(rows, across="topic", down="region", columns=topics, order=[view.labels[r.id] for r in shown]),
         rows,
@@ -249,16 +248,16 @@ def _word_chart(name: str, view: AssociationView) -> Iterator[Chart | Remark]:
     yield Chart(
         block_id,
         f"{view.model}: which words stand out most, and of whom they are said",
-        f"How many times as likely the word is as of the average {view.noun}. Line: 95 % interval over "
-        f"{association.paraphrases} paraphrases: how much the wording matters. All are beyond what invented places "
-        f"show (adjusted p below 0.05, for {association.tests:,} pairs of {view.noun} and word).{cut} The words "
-        f"describe the model, not the people of these {regions}.",
+        f"How many times as likely the word is as of the average {view.noun}, relative to other words. Line: 95 % "
+        f"interval over {association.paraphrases} paraphrases: how much the wording matters. All are beyond what "
+        f"invented places show (adjusted p below 0.05, for {association.tests:,} pairs of {view.noun} and word).{cut} "
+        f"The words describe the model, not the people of these {regions}.",
         f"From {rows[0]['pair']} {format_number(rows[0]['value'])} to {rows[-1]['pair']} "
         f"{format_number(rows[-1]['value'])} times.",
         dots(
             rows,
             label="pair",
-            title=f"times as likely as of the average {view.noun}",
+            title=f"times as likely as of the average {view.noun}, relative to other words",
             order=[row["pair"] for row in rows],
             is_ratio=True,
         ),

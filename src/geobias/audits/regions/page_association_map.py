@@ -48,8 +48,8 @@ def association_measures(association: Association) -> Iterator[MapMeasure]:
     yield MapMeasure(
         "Strength of associations",
         "times" if not distinctness else "times that of invented places",
-        "How far a typical word (root mean square) is from the average country: 1.5 is 1.5 times as likely, or as "
-        "unlikely. It says how much, not what."
+        "How far a typical word (root mean square) is from the average country, relative to other words: 1.5 is 1.5 "
+        "times as likely, or as unlikely. It says how much, not what."
         if not distinctness
         else "How much what is said depends on the country (root mean square over words), divided by the same for "
         "invented places: 1 is no more than a name without meaning. It says how much, not what.",
@@ -79,8 +79,8 @@ def association_words(run: FinishedRun[RegionsResult], association: Association)
 
     has_several = len(topics) > 1  # the mean over the words of a single topic is 0
     return {
-        "reading": "Times as likely as of the average country: green is more often, purple less. 95 % intervals are "
-        f"over {association.paraphrases} paraphrases for a word, over its words for a topic.",
+        "reading": "Times as likely as of the average country, relative to other words: green is more often, purple "
+        f"less. 95 % intervals are over {association.paraphrases} paraphrases for a word, over its words for a topic.",
         "baseline": INVENTED,
         "scheme": NEUTRAL_SCHEME,
         "names": [word.word for word in words],

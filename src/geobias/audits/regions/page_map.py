@@ -37,8 +37,8 @@ VALENCE = (
     "with the 95 % interval over words and the adjusted p against invented places."
 )
 TYPICAL = (
-    "Said more and less often: the words farthest from the average country and how many times as likely they are; * "
-    "marks those beyond invented places."
+    "Said more and less often: the words farthest from the average country, relative to other words, and how many "
+    "times as likely they are; * marks those beyond invented places."
 )
 
 

@@ -117,6 +117,8 @@ class RegionScores:
     null: RegionNull | None = None
     rank: Rank | None = None
     leave_one_out: InfluentialRegion | None = None
+    in_sentence: str | None = None
+    """The name as sentences have it ("the United States"); null where that is the name."""
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,12 @@ class RegionsResult(AuditResult):
     @property
     def tree(self) -> RegionTree:
         """The regions as a tree."""
-        return RegionTree(tuple(Region(each.id, each.name, each.level, each.parent_index) for each in self.regions))
+        return RegionTree(
+            tuple(
+                Region(each.id, each.name, each.level, each.parent_index, each.in_sentence or "")
+                for each in self.regions
+            )
+        )
 
     @property
     def words(self) -> list[Word]:

@@ -19,8 +19,7 @@ from geobias.audits.show_results import View, show_results
 from geobias.audits.study import IndexEntry, RankAgreement, RunIndex, RunOptions, assign_folders, save_index
 from geobias.engine.ask import compute_on
 from geobias.measures.ranks import mean_rank_correlation
-from geobias.models.load import load
-from geobias.models.scorer import check_method
+from geobias.models.load import check_method, load
 from geobias.report.results import SCHEMA_VERSION, to_json
 from geobias.report.run_folder import RESERVED
 from geobias.report.runs import index_folder, slug

@@ -7,7 +7,6 @@ separate probability (sigmoid).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ import transformers
 from geobias.errors import InputError
 from geobias.models.batching import Ragged, Tokens, equal_length_batches, prepared_ahead
 from geobias.models.fast.gpu_queue import PendingResult
-from geobias.models.fast.last_layer import find_last_layer, select_first
 from geobias.models.pretrained import LoadedModel
 from geobias.models.scorer import (
     EMBEDDED_CLASSIFIERS,
@@ -82,15 +80,6 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
     def identity(self) -> ModelIdentity:
         return self.describe(PROBABILITIES, self.fingerprint)
 
-    def _settle(self) -> None:
-        super()._settle()
-        if "last_layer" in self.fast.allowed:
-            ids = torch.tensor([self.tokenizer(PROBE)["input_ids"]] * 2, device=self.device)
-            first = torch.zeros(2, dtype=torch.int64, device=self.device)
-            self.fast.last_layer = find_last_layer(
-                self.model.base_model, lambda: self.run_model(self.model, input_ids=ids).logits, first
-            )
-
     def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
         with self.fast.use():
             for (positions, cut), probabilities in self.finish(self._start_batches(texts)):
@@ -118,8 +107,7 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
         inputs = {"input_ids": self.tensor(ids.take(positions))}
         if types is not None:
             inputs["token_type_ids"] = self.tensor(types.take(positions))
-        with self.fast.last_layer.reading(select_first) if self.fast.last_layer else nullcontext():
-            logits = self.run_model(self.model, **inputs).logits.double()
+        logits = self.run_model(self.model, **inputs).logits.double()
         probabilities: torch.Tensor = logits.sigmoid() if self.multi_label else logits.softmax(1)
         return probabilities
 

@@ -115,7 +115,7 @@ class PromptedClassifier(PromptReader, Classifier):
         self.labels = prompt.labels
         self.columns = probability_columns(self.labels)
         super().__init__(lm, prompt.template, list(prompt.words.values()))
-        self.base = lm.name
+        self.base, self.tokenizer = lm.name, lm.tokenizer
         self.log_prior = None if prompt.calibrate else np.zeros(len(self.labels))
 
     def to(self, device: str) -> None:

@@ -17,12 +17,10 @@ VARIABLE = "GEOBIAS_FAST"
 PLAIN_SUFFIX = ":plain"  # of the fingerprint of a plain model: its scores are not taken from those of a fast run
 PARTS = {
     "packed_linear": "CPU: weights laid out once for oneDNN's matrix kernels, not in every product (layers.py)",
-    "fused_gelu": "GPT-2's activation in one pass over the numbers instead of eight (layers.py)",
     "fused_norm": "GPU: layer normalisation, and the sum before it, in one Triton kernel (layers.py)",
     "packed_attention": "GPU: several short texts share a block of the attention kernel (attention.py)",
     "read_positions": "the head runs at the positions that are read, not at every token (head.py)",
     "sliced_projection": "logits are summed slice by slice, or on a GPU as they are made, and never stored (head.py)",
-    "last_layer": "the last layer of an encoder computes only the positions that are read (last_layer.py)",
     "template_tokens": "template sentences are put together from tokenised parts, and masked ones are read once for "
     "all words (template_tokens.py, template_readers.py)",
     "token_tree": "causal models read all words of a region in one pass, as a tree (token_tree.py)",

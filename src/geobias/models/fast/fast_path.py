@@ -18,8 +18,7 @@ from geobias.models.fast import PARTS, PLAIN_SUFFIX
 from geobias.models.fast.attention import find_packed_attention
 from geobias.models.fast.gpu_queue import short_turns
 from geobias.models.fast.head import PositionHead
-from geobias.models.fast.last_layer import LastLayer
-from geobias.models.fast.layers import PackedLayers, find_fused_norms, fused_activations, replace_forward
+from geobias.models.fast.layers import PackedLayers, find_fused_norms, replace_forward
 from geobias.models.model_files import use_attention
 
 
@@ -49,13 +48,11 @@ class FastPath:
         self.model, self.allowed, self.lock = model, allowed, lock
         self.device = next(model.parameters()).device
         self.packed = PackedLayers(model) if "packed_linear" in allowed else None
-        self.activations = fused_activations(model) if "fused_gelu" in allowed else []
         self.norms = find_fused_norms(model) if "fused_norm" in allowed else []
         self.attention = find_packed_attention(model) if "packed_attention" in allowed else None
         self.queues = self.device.type == "cuda" and "gpu_queue" in allowed
         # What language models and classifiers try themselves:
         self.head: PositionHead | None = None
-        self.last_layer: LastLayer | None = None
         self.template_tokens = False
         self.token_tree = False
         self.shared_prefixes = False
@@ -68,12 +65,10 @@ class FastPath:
         """The names of the parts in use, as in `PARTS`."""
         in_use = {
             "packed_linear": self.packed is not None and self.packed.bytes > 0,
-            "fused_gelu": bool(self.activations),
             "fused_norm": bool(self.norms),
             "packed_attention": self.attention is not None,
             "read_positions": self.head is not None,
             "sliced_projection": self.head is not None and self.head.projection is not None,
-            "last_layer": self.last_layer is not None,
             "template_tokens": self.template_tokens,
             "token_tree": self.token_tree,
             "shared_prefixes": self.shared_prefixes,
@@ -115,7 +110,7 @@ class FastPath:
             if self.attention is not None:
                 replacements.enter_context(use_attention(self.model, self.attention))
             packed = self.packed.products() if self.packed is not None else []
-            for layer, forward in (*self.activations, *self.norms, *packed):
+            for layer, forward in (*self.norms, *packed):
                 replacements.enter_context(replace_forward(layer, forward))
             self._replacements = replacements.pop_all()
 

@@ -2,8 +2,7 @@
 
 Linear layers on a CPU: oneDNN, which comes with torch, has matrix kernels that want weights in a layout of their own.
 Laid out once, and not in every product, they are faster. This takes a copy of the weights, so very large models go
-without. GPT-2's activation: one step instead of eight, each of which would read and write all numbers. On a GPU: a
-normalisation, and the sum before it, in one pass.
+without. On a GPU: a normalisation, and the sum before it, in one pass.
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ from functools import cache, partial
 from typing import Any
 
 import torch
-from torch.nn.functional import gelu
-from transformers.activations import NewGELUActivation
 from transformers.pytorch_utils import Conv1D
 
 from geobias.models.fast import kernels
@@ -87,13 +84,6 @@ def weight_version(layer: Any) -> Version:
             if parameter.device.type == "cpu":
                 version.append(parameter.detach().reshape(-1)[::CHECKSUM_STEP].double().sum().item())
     return tuple(version)
-
-
-def fused_activations(model: Any) -> list[Replacement]:
-    """GPT-2's activations of a model, each with torch's kernel for it."""
-    return [
-        (module, partial(gelu, approximate="tanh")) for module in model.modules() if type(module) is NewGELUActivation
-    ]
 
 
 class PackedLayers:

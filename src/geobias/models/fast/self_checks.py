@@ -4,7 +4,7 @@ Two correct evaluations of a half-precision model differ by about 1 %. A toleran
 slightly different architecture pass, above all where weights are small. So no check compares the outputs of a whole
 model to a loose tolerance. There are three kinds instead:
 
-- **Exact** (`head.py`, `last_layer.py`). Where both ways make the same calls on tensors of the same shapes, the bits
+- **Exact** (`head.py`). Where both ways make the same calls on tensors of the same shapes, the bits
   must be equal. Whether a position is looked at is seen by changing it: not a bit of the output may change.
 - **In float32** (`agree`). A layer is copied to float32 on the CPU, its weights become random numbers of unit gain, and
   it reads random numbers: so every operation shows, whatever the weights are. The tolerance is 2e-5 of the outputs'
@@ -43,16 +43,6 @@ def float32_copy(module: Any) -> Any:
             else:  # of a normalisation, or a bias
                 parameter.copy_(0.3 * numbers + (0 if name.endswith("bias") else 1))
     return copied
-
-
-def as_float32(value: Any) -> Any:
-    """Arguments of a layer for its float32 copy: tensors are moved, and those of floating point are widened."""
-    if isinstance(value, torch.Tensor):
-        on_cpu = value.cpu()
-        return on_cpu.float() if on_cpu.is_floating_point() else on_cpu
-    if isinstance(value, tuple | list):
-        return type(value)(map(as_float32, value))
-    return value
 
 
 def random_numbers(*shape: int, scale: float = 1.0, like: torch.Tensor | None = None) -> torch.Tensor:

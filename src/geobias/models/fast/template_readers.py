@@ -124,7 +124,7 @@ class UnmaskedSentences(TemplateReader):
     def _score_sentences(self, composed: ComposedSentences, batch: np.ndarray) -> torch.Tensor:
         assert self.lm.fast.head is not None
         ids, text_tokens = composed.ids(batch)
-        states = self.lm.selected_states(ids, lambda states: states[:, text_tokens])
+        states = self.lm.states(ids)[:, text_tokens]
         targets = ids[:, text_tokens]
         values = self.lm.fast.head.log_p(states.reshape(-1, states.shape[-1]), targets.reshape(-1)).double()
         total = values.view(targets.shape).sum(1)

@@ -14,7 +14,6 @@ A score is the mean over a sentence's own tokens (for `conditional`, the marked 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,6 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.fast.last_layer import SelectStates, find_last_layer
 from geobias.models.language.aul import AULAScorer, AULScorer
 from geobias.models.language.conditional import MaskedConditionalScorer
 from geobias.models.language.language_model import LanguageModel, plain_log_p
@@ -51,27 +49,13 @@ class MaskedLM(LanguageModel):
 
     def _settle(self) -> None:
         super()._settle()
-        if self.fast.head is None:
-            return
-        self.fast.template_tokens = "template_tokens" in self.fast.allowed
-        if "last_layer" in self.fast.allowed:
-            ids = torch.tensor([self.tokenizer(PROBE)["input_ids"]] * 2, device=self.device)
-            positions = torch.tensor([1, 2], device=self.device)
-            self.fast.last_layer = find_last_layer(self._core(), partial(self.states_at, ids, positions), positions)
+        self.fast.template_tokens = self.fast.head is not None and "template_tokens" in self.fast.allowed
 
     @torch.inference_mode()
     def states_at(self, ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         """The last hidden layer of each text at one position."""
         text = torch.arange(len(ids), device=ids.device)
-        return self.selected_states(ids, lambda states: states[text, positions][:, None])[:, 0]
-
-    @torch.inference_mode()
-    def selected_states(self, ids: torch.Tensor, select: SelectStates) -> torch.Tensor:
-        """Some states of the last hidden layer."""
-        if self.fast.last_layer is None:
-            return select(self.states(ids))
-        with self.fast.last_layer.reading(select):
-            return self.states(ids)
+        return self.states(ids)[text, positions]
 
     @torch.inference_mode()
     def log_p_at(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "GEOBIAS_API_KEY"
 OPENAI_HOST, OPENAI_KEY_VARIABLE = "api.openai.com", "OPENAI_API_KEY"
 REDACTED = "***"
+SHORTEST_SECRET = 8  # characters; "token" or "none", as local servers are given, may stand in any answer
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds; doubled from try to try
 LONGEST_WAIT = 300.0  # seconds that a server may ask to wait; above it the run ends
 MOST_BYTES = 64 * 2**20  # of an answer, decompressed
@@ -72,6 +73,7 @@ class Connection:
         self.endpoint = endpoint
         self.closing = False  # something failed: calls under way may end, nothing is retried
         self._key_variable, self._key = read_key(endpoint.url)
+        self._secret = self._key if len(self._key) >= SHORTEST_SECRET else ""
         warn_about_key(endpoint.url)
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         self._slots = asyncio.Semaphore(endpoint.concurrency)
@@ -93,14 +95,10 @@ class Connection:
         """Return what `read` makes of the server's answer. A status in `final` is not retried.
 
         An answer that `read` cannot read is asked for again like one that failed: it says nothing about the text.
-
-        A path that begins with / is next to /v1. Such calls only split texts into tokens and join them, so they are not
-        counted.
         """
-        endpoint, is_beside = self.endpoint, path.startswith("/")
-        url = endpoint.url.removesuffix("/v1") + path if is_beside else f"{endpoint.url}/{path}"
+        endpoint, url = self.endpoint, f"{self.endpoint.url}/{path}"
         for retry in count():
-            if (seconds := endpoint.take_turn(counts=not is_beside)) is not None:
+            if (seconds := endpoint.take_turn()) is not None:
                 await pause(seconds)
             status, wait = 0, min(FIRST_PAUSE * 2**retry, LONGEST_PAUSE) * random.uniform(0.5, 1)
             try:
@@ -146,7 +144,7 @@ class Connection:
     def _read(self, response: httpx.Response, read: Callable[[Any], Any]) -> Any:
         try:
             answer = json.loads(response.content)
-            answer = redact(answer, self._key) if self._key else answer
+            answer = redact(answer, self._secret) if self._secret else answer
         except (ValueError, RecursionError):
             raise UnreadableAnswer(f"returned something other than JSON: {self._clean(response.text)}") from None
         try:
@@ -183,8 +181,8 @@ class Connection:
 
     def _clean(self, text: str) -> str:
         """Return a server's text in one line, shortened, and never with the key in it."""
-        if self._key:
-            text = text.replace(self._key, REDACTED)
+        if self._secret:
+            text = text.replace(self._secret, REDACTED)
         return " ".join(text.split())[:MESSAGE_LENGTH]
 
 

@@ -161,25 +161,20 @@ class Endpoint:
             loop.run_until_complete(connection.close(pending))
             loop.close()
 
-    def take_turn(self, *, counts: bool = True) -> float | None:
+    def take_turn(self) -> float | None:
         """Count a call that is about to be made.
-
-        Parameters
-        ----------
-        counts : bool, default True
-            Whether the call counts towards `max_calls`.
 
         Returns
         -------
         float or None
             Seconds to wait before it; None without a rate.
         """
-        if counts and self.max_calls is not None and self.calls >= self.max_calls:
+        if self.max_calls is not None and self.calls >= self.max_calls:
             raise CallLimitReached(
                 f"The limit of {self.max_calls:,} calls was reached. The answers so far are saved; run the same "
                 "command to resume."
             )
-        self.calls += counts
+        self.calls += 1
         if self.rate is None:
             return None
         now = time.monotonic()

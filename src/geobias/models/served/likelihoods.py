@@ -4,21 +4,16 @@
    to be right for a token that the server generates.
 2. It echoes the sentence with another of these candidates, which must have the same log-probability there. If so,
    echoes are used, and it is tested whether the server takes several texts in one call.
-3. If not (off by one, no echo), or if the first word after `begin` is left out, the text is dictated (`Dictation`),
-   provided that the candidate gets its log-probability that way.
 
-A server that does neither is refused, with a message that says what it lacks. So is `begin` if the echo shows that the
-server begins texts by itself: the token would be there twice.
+A server whose echo is missing or wrong (off by one, as that of llama-cpp-python) is refused, with a message that says
+what it lacks. So is `begin` if the echo shows that the server begins texts by itself: the token would be there twice.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import CallLimitReached
@@ -28,13 +23,11 @@ from geobias.models.served.completions import (
     read_choices,
     read_echo,
     read_first_token,
-    read_generated,
 )
 from geobias.models.served.connection import (
     UNREADABLE,
     CallFailed,
     Connection,
-    ServerFailed,
     UnreadableAnswer,
 )
 
@@ -42,14 +35,8 @@ PROBES = ("The quick brown fox jumps over the lazy", "She opened the door and", 
 TOLERANCE = 0.05  # nats by which servers may differ from themselves
 TEXTS_PER_CALL = 16  # if the server takes several
 CANDIDATES = 5
-LOGIT_BIAS = 100.0  # far more than logits differ
 REFUSED, FAILED = (400, 422), (500, 501)  # status of an answer to what a server cannot do
 MISSING = (404, 405, 501)  # and to what it does not have
-
-Ids = tuple[int, ...]
-CallCache = dict[Ids, asyncio.Task[list[float]]]  # log-probabilities by the tokens up to there, perhaps under way
-Span = tuple[str, int, int]  # a text as it is sent, and from where to where its tokens count
-ScoreTokens = Callable[[Connection, Sequence[Span], CallCache], Coroutine[Any, Any, list[list[ScoredToken]]]]
 
 
 class NoLikelihoods(InputError):
@@ -60,11 +47,10 @@ class NoLikelihoods(InputError):
 class LikelihoodSource:
     """How a server gives the log-probabilities of texts."""
 
-    score_tokens: ScoreTokens
     texts_per_call: int
     probe_log_p: tuple[float, ...]  # of the tokens of all probes
     scores_first_token: bool
-    name: str
+    name: str = "echoed likelihoods"
 
 
 async def probe_server(begin: str, connection: Connection) -> LikelihoodSource:
@@ -92,16 +78,11 @@ async def probe_server(begin: str, connection: Connection) -> LikelihoodSource:
                 raise InputError(
                     f"The server at {connection.endpoint.url} adds the first token itself. Remove --begin."
                 )
-        if is_right and (not begin or next(token for token in echo if token.start >= len(begin)).log_p is not None):
+        if is_right:
             return await _use_echo(connection, begin)
-    dictation = await _use_dictation(connection, begin, probe, candidate)
-    if dictation is not None:
-        return dictation
-    if is_right:  # all tokens but the first, which a server may leave out
-        return await _use_echo(connection, begin)
     raise NoLikelihoods(
-        f"The server at {connection.endpoint.url} returns no likelihoods of texts: {problem}, and it cannot "
-        "score them token by token (see docs/served.md)."
+        f"The server at {connection.endpoint.url} returns no likelihoods of texts: {problem}. Load the "
+        "model's folder or GGUF file on this machine instead, or use another server (see docs/served.md)."
     )
 
 
@@ -153,19 +134,21 @@ async def _echo(
     return echoes
 
 
-async def _use_echo(connection: Connection, begin: str) -> LikelihoodSource:
-    async def score_tokens(
-        connection: Connection, spans: Sequence[Span], cache: CallCache, *, final: Sequence[int] = ()
-    ) -> list[list[ScoredToken]]:
-        echoes = await _echo(connection, [text for text, _, _ in spans], len(begin), final, must_match=True)
-        return [echo for echo in echoes if echo is not None]
+async def score_tokens(
+    connection: Connection, texts: Sequence[str], begin: str, final: Sequence[int] = ()
+) -> list[list[ScoredToken]]:
+    """Return the tokens of each text, which starts with `begin`, with their log-probabilities."""
+    echoes = await _echo(connection, texts, len(begin), final, must_match=True)
+    return [echo for echo in echoes if echo is not None]
 
-    spans = [(begin + probe, 0, 0) for probe in PROBES]
-    one_by_one = [(await score_tokens(connection, [span], {}))[0] for span in spans]
+
+async def _use_echo(connection: Connection, begin: str) -> LikelihoodSource:
+    texts = [begin + probe for probe in PROBES]
+    one_by_one = [(await score_tokens(connection, [text], begin))[0] for text in texts]
     log_p = _collect_log_p(one_by_one)
     takes_several = False
     try:
-        together = _collect_log_p(await score_tokens(connection, spans, {}, final=(*FAILED, UNREADABLE)))
+        together = _collect_log_p(await score_tokens(connection, texts, begin, final=(*FAILED, UNREADABLE)))
         differences = [abs(a - b) for a, b in zip(together, log_p, strict=False)]
         takes_several = len(together) == len(log_p) and sum(differences) <= TOLERANCE * len(differences)
     except CallLimitReached:
@@ -174,138 +157,8 @@ async def _use_echo(connection: Connection, begin: str) -> LikelihoodSource:
         if isinstance(error, CallFailed) and error.status not in (*REFUSED, *FAILED, UNREADABLE):
             raise
     scores_first_token = next(token for token in one_by_one[0] if token.start >= len(begin)).log_p is not None
-    texts_per_call = TEXTS_PER_CALL if takes_several else 1
-    return LikelihoodSource(score_tokens, texts_per_call, log_p, scores_first_token, "echoed likelihoods")
-
-
-async def _use_dictation(
-    connection: Connection, begin: str, probe: str, candidate: GeneratedToken
-) -> LikelihoodSource | None:
-    """Return None if the server cannot be dictated to."""
-    score_tokens = Dictation().score_tokens
-    start, text = len(begin + probe), begin + probe + candidate.text
-    try:
-        [tokens] = await score_tokens(connection, [(text, start, len(text))], {})
-        if len(tokens) != 1 or abs((tokens[0].log_p or 0.0) - candidate.log_p) > TOLERANCE:
-            return None
-        spans = [(begin + text, len(begin), len(begin + text)) for text in PROBES]
-        log_p = _collect_log_p(await score_tokens(connection, spans, {}))
-        return LikelihoodSource(score_tokens, 1, log_p, begin != "", "dictated likelihoods")
-    except (ServerFailed, CallLimitReached):
-        raise
-    except GeobiasError:  # it refuses, or answers something else
-        return None
+    return LikelihoodSource(TEXTS_PER_CALL if takes_several else 1, log_p, scores_first_token)
 
 
 def _collect_log_p(texts: Sequence[Sequence[ScoredToken]]) -> tuple[float, ...]:
     return tuple(token.log_p for tokens in texts for token in tokens if token.log_p is not None)
-
-
-class _Unit(NamedTuple):
-    """Tokens that make whole characters: their span in the text, all tokens before them, and they."""
-
-    start: int
-    end: int
-    before: Ids
-    ids: Ids
-
-
-class Dictation:
-    """Makes a server generate given texts, for one whose echo gives no log-probabilities, or wrong ones.
-
-    The number that a server gives for a token that it generates itself is at that token. So each token of the text
-    gets a `logit_bias` with which the server generates it after what comes before; its log-probability is that without
-    the bias. Texts that begin alike share the calls for their beginning.
-
-    It needs `logit_bias`, and a server that tells its token ids (`/extras/tokenize`, `/extras/detokenize`), as
-    llama-cpp-python's does. There the echo is off by one for models without a token that begins texts: row i of the
-    scores, which says what follows token i, is read at token i itself (`Llama._create_completion`, version 0.3.36).
-    """
-
-    def __init__(self) -> None:
-        self._spellings: dict[Ids, str | None] = {}  # None: a part of a character, which is no text
-
-    async def score_tokens(
-        self, connection: Connection, spans: Sequence[Span], cache: CallCache
-    ) -> list[list[ScoredToken]]:
-        """Return the tokens that overlap each span, with their log-probabilities given all before them.
-
-        What stands before a span is never spelled: it may hold tokens that a server writes as nothing (`<s>`).
-        """
-        return [await self._score_span(connection, span, cache) for span in spans]
-
-    async def _score_span(self, connection: Connection, span: Span, cache: CallCache) -> list[ScoredToken]:
-        text, first, last = span
-        tokens = []
-        for unit in await self._split(connection, text, first):
-            if 0 < unit.start < last:  # nothing stands before the first
-                key = (*unit.before, *unit.ids)
-                if key not in cache:
-                    cache[key] = asyncio.ensure_future(_generate(connection, text, unit))
-                tokens += [ScoredToken(unit.start, unit.end, log_p) for log_p in await cache[key]]
-        return tokens
-
-    async def _split(self, connection: Connection, text: str, first: int) -> list[_Unit]:
-        """Split the text from `first` on into tokens; those of one character stay together."""
-        ids: Ids = await connection.post(
-            "/extras/tokenize", {"input": text}, lambda answer: tuple(map(int, answer["tokens"]))
-        )
-        spelled: list[tuple[int, Ids, str]] = []  # tokens before, tokens, their text
-        group: Ids = ()
-        for count, token in enumerate(ids, start=1):
-            group = (*group, token)
-            spelling = await self._spell(connection, group)
-            if spelling is not None:
-                spelled.append((count - len(group), group, spelling))
-                group = ()
-        units, end = [], len(text)
-        while end > first:
-            count, group, spelling = spelled.pop() if spelled else (0, (), "")
-            if not text.endswith(spelling, 0, end):
-                spelling = spelling.removeprefix(" ")  # some tokenizers put a space before the first word
-            if not spelling or not text.endswith(spelling, 0, end):
-                raise GeobiasError(
-                    f"The server's tokens do not match the text {text[:60]!r}, so it cannot be scored token by token."
-                )
-            units.append(_Unit(end - len(spelling), end, ids[:count], group))
-            end -= len(spelling)
-        return units[::-1]
-
-    async def _spell(self, connection: Connection, ids: Ids) -> str | None:
-        """Return the text of these tokens; None if they end within a character, at which the server fails."""
-        if ids not in self._spellings:
-            try:
-                read = itemgetter("text")
-                self._spellings[ids] = await connection.post("/extras/detokenize", {"tokens": ids}, read, final=[500])
-            except ServerFailed as failure:
-                if failure.status != 500:
-                    raise
-                self._spellings[ids] = None
-        return self._spellings[ids]
-
-
-async def _generate(connection: Connection, text: str, unit: _Unit) -> list[float]:
-    """Make the server generate these tokens, and return the log-probability of each."""
-    before, spelling, ids = text[: unit.start], text[unit.start : unit.end], unit.ids
-    body: dict[str, Any] = {
-        "prompt": before,
-        "max_tokens": len(ids),
-        "temperature": 0,
-        "logprobs": 1,
-        "logit_bias": {str(token): LOGIT_BIAS for token in ids},
-    }
-    if len(ids) > 1:  # a bias says nothing about the order of the tokens; a grammar does
-        body["grammar"] = f"root ::= {json.dumps(spelling, ensure_ascii=False)}"
-
-    def read(answer: Any) -> tuple[list[GeneratedToken], int]:
-        tokens_read = (answer.get("usage") or {}).get("prompt_tokens", len(unit.before))
-        generated = read_generated(read_choices(answer, 1)[0])[: len(ids)]
-        if not generated:
-            raise UnreadableAnswer("returned no log-probabilities this time")
-        return generated, tokens_read
-
-    generated, tokens_read = await connection.post("completions", body, read)
-    is_complete = len(generated) == len(ids) and tokens_read == len(unit.before)
-    if not is_complete or (len(ids) == 1 and generated[0].text != spelling):
-        raise GeobiasError(f"The server does not return {spelling!r} after {before[-60:]!r} when it is forced to.")
-    return [token.log_p for token in generated]

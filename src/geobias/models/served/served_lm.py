@@ -21,7 +21,7 @@ from geobias.models.scorer import LOG_LIKELIHOOD, AnyLanguageModel, MethodScorer
 from geobias.models.served.completions import ScoredToken
 from geobias.models.served.connection import Connection
 from geobias.models.served.endpoint import Endpoint
-from geobias.models.served.likelihoods import CallCache, LikelihoodSource, Span, probe_server
+from geobias.models.served.likelihoods import LikelihoodSource, probe_server, score_tokens
 from geobias.models.served.server_identity import known_models, recognise_model
 from geobias.texts.templates import unmark
 
@@ -124,19 +124,16 @@ class ServedScorer(MethodScorer):
         return make_fingerprint(self.lm.model_digest, self.method)
 
     def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
-        cache: CallCache = {}
         size = self.lm.source.texts_per_call
         shares = (range(start, min(start + size, len(texts))) for start in range(0, len(texts), size))
-        yield from self.lm.endpoint.ask_all(partial(self._score_share, texts, cache, share) for share in shares)
+        yield from self.lm.endpoint.ask_all(partial(self._score_share, texts, share) for share in shares)
 
-    async def _score_share(
-        self, texts: Sequence[str], cache: CallCache, share: range, connection: Connection
-    ) -> ScoreBlock:
+    async def _score_share(self, texts: Sequence[str], share: range, connection: Connection) -> ScoreBlock:
         spans = [self._span(texts[i]) for i in share]
-        tokens = await self.lm.source.score_tokens(connection, spans, cache)
+        tokens = await score_tokens(connection, [text for text, _, _ in spans], self.lm.begin)
         return np.array(share), np.array([self._row(*pair) for pair in zip(tokens, spans, strict=True)])
 
-    def _span(self, text: str) -> Span:
+    def _span(self, text: str) -> tuple[str, int, int]:
         """Return the text as it is sent, and from where to where its tokens count."""
         plain, start, end = unmark(text)
         if not self.needs_mark:
@@ -144,7 +141,7 @@ class ServedScorer(MethodScorer):
         offset = len(self.lm.begin)
         return self.lm.begin + plain, offset + start, offset + end
 
-    def _row(self, tokens: Sequence[ScoredToken], span: Span) -> tuple[float, int]:
+    def _row(self, tokens: Sequence[ScoredToken], span: tuple[str, int, int]) -> tuple[float, int]:
         _, start, end = span
         log_p = [token.log_p for token in tokens if token.log_p is not None and token.start < end and token.end > start]
         if not log_p:

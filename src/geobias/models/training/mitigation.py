@@ -6,7 +6,6 @@
   the logits of a text and of its renamed version. Absolute, as in the paper: the gradient of a squared difference
   fades where differences are small. Logits that all shrink towards each other also lower this term, so a smaller
   spread is no proof of less bias: compare flips, and the spread relative to that of the texts.
-* `erase`: LEACE (Belrose et al. 2023), in closed form: see `erasure.py`.
 """
 
 from __future__ import annotations
@@ -25,17 +24,15 @@ from geobias.errors import InputError
 from geobias.models.model_files import compute_fingerprint, load_pretrained
 from geobias.models.pretrained import longest_input, resolve_device
 from geobias.models.sources import PICKLES, SKOPS, is_function_name, locate_weights
-from geobias.models.training.counterfactual_batches import CounterfactualBatches, PairedLoss, digest_data
+from geobias.models.training.counterfactual_batches import CounterfactualBatches, PairedLoss
 from geobias.models.training.epochs import Checkpoint, train_epoch
-from geobias.models.training.erasure import erase_concept, select_concept_texts
 from geobias.models.training.finetuning import build_optimiser, rate_factor, set_padding
 from geobias.models.training.hyperparameters import MOST_VERSIONS, Hyperparameters
 from geobias.models.training.mitigated_folder import MitigatedFolder
 from geobias.texts.counterfactuals import Counterfactuals
 
-METHODS = ("augment", "pair", "erase")
-CONCEPTS = ("country", "continent")
-DEFAULT_STRENGTHS: dict[str, float | str] = {"augment": 1, "pair": 3.0, "erase": "country"}
+METHODS = ("augment", "pair")
+DEFAULT_STRENGTHS = {"augment": 1, "pair": 3.0}
 RATE, BATCH = 5e-5, 32
 VERSIONS = 1  # renamed versions of a text in each epoch of `pair`
 HIGHEST_LAMBDA = 1000
@@ -43,7 +40,7 @@ HIGHEST_LAMBDA = 1000
 
 def train_mitigated(
     method: str,
-    strength: float | str | None,
+    strength: float | None,
     model: str | Path,
     texts: Sequence[str],
     labels: Sequence[int] | np.ndarray,
@@ -60,10 +57,9 @@ def train_mitigated(
     """Train a Hugging Face classifier with a mitigation, and save it as an ordinary model folder with a card.
 
     `strength` is the number of renamed versions of a text in each epoch for "augment", the weight LAMBDA of the
-    difference of logits for "pair", the concept ("country" or "continent") for "erase"; None for the default. `labels`
-    are positions in `label_names`. "erase" needs no texts, labels and epochs. The names of `counterfactuals` must not
-    be those that the result is audited with. A training that was interrupted resumes after its last finished epoch;
-    the same settings and data give the same weights.
+    difference of logits for "pair"; None for the default. `labels` are positions in `label_names`. The names of
+    `counterfactuals` must not be those that the result is audited with. A training that was interrupted resumes after
+    its last finished epoch; the same settings and data give the same weights.
     """
     strength = check_strength(method, strength)
     hyperparameters = Hyperparameters(epochs=epochs, batch=BATCH, rate=rate, seed=seed)
@@ -78,16 +74,6 @@ def train_mitigated(
     }
     facts: dict[str, Any] = {"method": method, "strength": strength, "model": name}
     set_padding(network, tokenizer)
-    if method == "erase":
-        renamed, concepts = select_concept_texts(counterfactuals, str(strength))
-        settings["data"] = digest_data(renamed, concepts.tolist())
-        folder = MitigatedFolder(out, settings)
-        if not folder.is_finished:
-            network.to(resolve_device(device))
-            facts["renamed_texts"] = len(renamed)
-            facts |= erase_concept(name, network, tokenizer, renamed, concepts, progress=progress)
-            folder.publish(network, tokenizer, name, source, facts)
-        return folder.path
     classes = match_labels(name, network.config, labels, label_names)
     if len(classes) != len(texts):
         raise InputError(f"There are {len(texts)} texts and {len(classes)} labels. Give each text a label.")
@@ -106,7 +92,7 @@ def train_mitigated(
     checkpoint = Checkpoint(folder.training, settings)
     folder.prepare()
     network.to(resolve_device(device))
-    weight = float(strength) if method == "pair" else 0.0
+    weight = strength if method == "pair" else 0.0
     losses = _train(name, network, tokenizer, batches, weight, checkpoint, progress)
     facts |= {
         "labelled_texts": len(texts),
@@ -122,16 +108,12 @@ def train_mitigated(
     return folder.path
 
 
-def check_strength(method: str, strength: float | str | None) -> float | str:
+def check_strength(method: str, strength: float | None) -> float:
     """The strength of a method, or its default; refuse one that the method does not have."""
     if method not in METHODS:
         raise InputError(f"Unknown training method {method!r}. {describe_choices(method, METHODS)}")
     if strength is None:
         return DEFAULT_STRENGTHS[method]
-    if method == "erase":
-        if strength not in CONCEPTS:
-            raise InputError(f"Unknown concept {strength!r} to erase. {describe_choices(str(strength), CONCEPTS)}")
-        return strength
     try:
         number = float(strength)
     except ValueError:
@@ -150,7 +132,8 @@ def match_labels(name: str, config: Any, labels: Sequence[int] | np.ndarray, lab
     own_labels = [str(label) for _, label in sorted(config.id2label.items())]
     if config.problem_type in ("regression", "multi_label_classification") or len(own_labels) == 1:
         raise InputError(
-            f"{name} cannot be trained with one label for each text: its labels are independent. Use erase."
+            f"{name} cannot be trained with one label for each text: its labels are independent. Use blind or "
+            "average:8."
         )
     unknown = [label for label in label_names if label not in own_labels]
     if unknown:

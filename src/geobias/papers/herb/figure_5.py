@@ -14,9 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from geobias.audits.inputs import split_list
-from geobias.audits.regions.audit import audit_regions
-from geobias.audits.regions.design import SCORE_ONLY
 from geobias.audits.regions.result import RegionsResult
 from geobias.checks import MOST_EPOCHS, check_number
 from geobias.errors import InputError
@@ -27,6 +24,7 @@ from geobias.models.load import load_masked
 from geobias.models.model_files import quiet_transformers
 from geobias.models.training.epochs import Batch, Checkpoint, pad_batch, shuffle_batches, train_epoch
 from geobias.models.training.masking import Example, mask_spans, refuse_untrainable
+from geobias.papers.herb.table_1 import audit_herb
 from geobias.papers.tables import Reproduction
 from geobias.report.run_folder import MODEL
 from geobias.report.runs import slug
@@ -67,10 +65,7 @@ def measure(
     check_number("--epochs", epochs, 1, MOST_EPOCHS)
     lm = load_masked(model, device=device, dtype="float32")  # small steps vanish in the rounding of shorter numbers
     refuse_untrainable(lm)
-    names = split_list(countries, "--countries") if countries else []
-    audit = partial(
-        audit_regions, lm.scorer("aul"), cities=cities, countries=names, words=words, progress=progress, **SCORE_ONLY
-    )
+    audit = partial(audit_herb, lm.scorer("aul"), cities, countries=countries, words=words, progress=progress)
     before = audit()
     corpus = list(choose_sentences(before, top))
     examples = mask_regions(lm, corpus)

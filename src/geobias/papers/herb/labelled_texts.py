@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from geobias.audits.inputs import distinct_texts, split_by_class, text_classes
 from geobias.checks import describe_choices
 from geobias.errors import InputError
+from geobias.measures.shift import performance
+from geobias.models.scorer import Classifier
 from geobias.models.training.finetuning import LabelledTexts
 from geobias.texts.copies import find_first_copies
 from geobias.texts.input_table import read_table
@@ -39,10 +41,24 @@ def read_split(source: Any, part: str, column: str, label: str) -> Texts:
     return texts
 
 
-def divide_texts(
-    source: Any, column: str, label: str, seed: int
-) -> tuple[LabelledTexts, LabelledTexts, pd.DataFrame, list[str]]:
-    """Texts to train on, to choose the epoch on, and to test on: by a column "split", else a fifth of them."""
+@dataclass(frozen=True)
+class Division:
+    """Texts to train a classifier on, to choose its best epoch on, and to test it on."""
+
+    train: LabelledTexts
+    validation: LabelledTexts
+    test: Texts
+    labels: list[str]
+
+    def evaluate(self, classifier: Classifier) -> dict[str, float]:
+        """How good a classifier is on the validation texts."""
+        probabilities = classifier.score(list(self.validation.texts))[:, : len(self.labels)]
+        truth = self.validation.classes[:, None] == np.arange(len(self.labels))
+        return asdict(performance(truth, probabilities[:, None]))
+
+
+def divide_texts(source: Any, column: str, label: str, seed: int) -> Division:
+    """Divide labelled texts by a column "split" with train and test, else hold out a fifth of every class to test."""
     texts = distinct_texts(read_split(source, TRAIN, column, label))
     classes = text_classes(texts)
     labels, rows = sorted(set(classes)), np.arange(len(texts))
@@ -63,11 +79,9 @@ def divide_texts(
             f"The texts to test on have the label {unknown[0]!r}, which no training text has. "
             f"{describe_choices(unknown[0], labels, 'Training labels')}"
         )
-    train, validation = split_by_class(rows, classes, VALIDATION_SHARE, seed + 1)
-
-    def select(part: np.ndarray) -> LabelledTexts:
-        chosen: Texts = texts.take(part)
-        return LabelledTexts(chosen.texts, np.array([*map(labels.index, text_classes(chosen))]), chosen.digest)
-
-    frame = pd.DataFrame({"text": test.texts, "label": text_classes(test)})
-    return select(train), select(validation), frame, labels
+    train, validation = (texts.take(part) for part in split_by_class(rows, classes, VALIDATION_SHARE, seed + 1))
+    parts = (
+        LabelledTexts(part.texts, np.array([labels.index(name) for name in text_classes(part)]), part.digest)
+        for part in (train, validation)
+    )
+    return Division(*parts, test.drop_copies(find_first_copies(test.texts, test.spans)), labels)

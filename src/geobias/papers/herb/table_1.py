@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from geobias.audits.inputs import parse_city_count, split_list
 from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.design import SCORE_ONLY
 from geobias.audits.regions.result import RegionsResult
@@ -63,9 +64,13 @@ def load_scorer(name: str, device: str) -> Scorer:
     return lm.scorer("aul" if "aul" in lm.methods else None)
 
 
-def audit_herb(scorer: Scorer, cities: int | str, **options: Any) -> RegionsResult:
-    """HERB's scores of all regions by one model."""
-    return audit_regions(scorer, cities=cities, **SCORE_ONLY, **options)
+def audit_herb(
+    scorer: Scorer, cities: int | str, *, countries: str | Sequence[str] = (), **options: Any
+) -> RegionsResult:
+    """HERB's scores of all regions by one model; the paper's sentences have no articles ("People in United States")."""
+    names = split_list(countries, "--countries") if countries else []
+    world = load_world(cities=parse_city_count(cities), countries=names).drop_articles()
+    return audit_regions(scorer, tree=world, **SCORE_ONLY, **options)
 
 
 def score_columns(result: RegionsResult, metric: str, columns: Sequence[str]) -> Scores:

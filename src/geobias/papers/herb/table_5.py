@@ -8,29 +8,27 @@ Mexico, or no country. Any prefix flips some labels: a control that names no cou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from geobias.audits.downstream.audit import audit_downstream
-from geobias.audits.downstream.result import DownstreamResult, Predictions
 from geobias.audits.inputs import split_list
-from geobias.audits.labels import find_main_label
 from geobias.errors import InputError
 from geobias.measures.bootstrap import bootstrap_means
 from geobias.measures.shift import flip_shares, performance
 from geobias.models.classifiers.huggingface import HuggingFaceClassifier
 from geobias.models.load import load
 from geobias.models.sources import locate_weights
-from geobias.models.training.finetuning import LabelledTexts, best_epoch, train_classifier
+from geobias.models.training.finetuning import best_epoch, train_classifier
 from geobias.models.training.hyperparameters import Hyperparameters
 from geobias.papers.herb.labelled_texts import divide_texts
-from geobias.papers.herb.table_4 import PREFIXES
+from geobias.papers.herb.table_4 import Dataset
 from geobias.papers.tables import Reproduction, Row, load_each, read_published
 from geobias.report.runs import slug
 from geobias.report.tables import interval
+from geobias.texts.templates import NOWHERE
 from geobias.world.regions import load_world
 
 TITLE = "labels that flip after fine-tuning, per cent"
@@ -57,29 +55,33 @@ def measure(
     if texts is None:
         raise InputError("Table 5 needs labelled texts to train on: --texts FILE, with the columns text and label.")
     names = split_list(countries, "--countries") if countries else []
-    load_world(cities=0, countries=names)  # a wrong name is refused before the training
+    regions = load_world(cities=0, countries=names, dissolved=False).regions
+    places = {region.id: region.name for region in regions if region.level == "country"}
     hyperparameters = Hyperparameters(epochs=epochs, rate=rate, seed=seed)
-    train, validation, test, labels = divide_texts(texts, column, label, seed)
+    division = divide_texts(texts, column, label, seed)
     table, missing = read_published("herb", "table_5"), list[str]()
     measured: dict[Row, np.ndarray] = {}
     notes, identities = [], []
     for name, weights in load_each(models, list(MODELS), find_weights, missing):
-        classifier, kept = fine_tune(
-            name, weights, train, validation, labels, hyperparameters, folder / slug(name), device, progress
+        train = partial(train_classifier, name, weights, division.train, division.labels, hyperparameters)
+        epoch = train(folder / slug(name), evaluate=division.evaluate, device=device, progress=progress)
+        classifier = HuggingFaceClassifier.from_pretrained(
+            f"{name} (fine-tuned)", str(folder / slug(name) / "model"), device=device, dtype="float32"
         )
-        result = audit_downstream(
-            classifier, test, label="label", prefix=PREFIXES["hatespeech18"], countries=names, device=device,
-            progress=progress,
-        )  # fmt: skip
-        measured[(MODELS.get(name, name),)] = count_flips(result, table.columns)
-        quality = result.classifiers[0].performance
-        assert quality is not None  # the texts are labelled
-        notes.append(f"{name}: {kept}, macro-F1 {quality.original.macro_f1:.3f}; {describe_control(result)}")
-        identities.append(result.models[0])
-    main = labels[find_main_label("", labels, None)]
+        dataset = Dataset("hatespeech18", division.test, classifier)
+        before, after = dataset.ask([NOWHERE, *places.values()], progress)
+        measured[(MODELS.get(name, name),)] = count_flips(
+            before, after[:, 1:], table.columns, codes=list(places), hate=dataset.positive
+        )
+        quality = performance(dataset.truth(), before[:, None])
+        notes.append(
+            f"{name}: epoch {best_epoch(epoch) + 1} of {epochs}, macro-F1 {quality.macro_f1:.3f}; "
+            f"{describe_control(before, after)} “{classifier.labels[dataset.positive]}” stands for hate."
+        )
+        identities.append(classifier.identity())
     notes.append(
-        f"Trained on {len(train.texts):,} texts, the best epoch chosen on {len(validation.texts):,}. “{main}” stands "
-        f"for hate. The trained classifiers are in {folder.name}/; what is trained on hateful texts repeats them."
+        f"Trained on {len(division.train.texts):,} texts, the best epoch chosen on {len(division.validation.texts):,}. "
+        f"The classifiers are in {folder.name}/; a model trained on hateful texts repeats them."
     )
     return table.compare(measured, title=TITLE, models=identities, missing=missing, notes=notes)
 
@@ -91,68 +93,34 @@ def find_weights(name: str) -> str:
     return locate_weights(name)
 
 
-def fine_tune(
-    name: str,
-    weights: str,
-    train: LabelledTexts,
-    validation: LabelledTexts,
-    labels: list[str],
-    hyperparameters: Hyperparameters,
-    folder: Path,
-    device: str,
-    progress: bool | None,
-) -> tuple[HuggingFaceClassifier, str]:
-    """The classifier of the epoch with the highest macro-F1 on held-out texts; a training resumes in `folder`."""
-    truth = validation.classes[:, None] == np.arange(len(labels))
-
-    def evaluate(classifier: HuggingFaceClassifier) -> dict[str, float]:
-        probabilities = classifier.score(list(validation.texts))[:, : len(labels)]
-        return asdict(performance(truth, probabilities[:, None]))
-
-    epochs = train_classifier(
-        name, weights, train, labels, hyperparameters, folder, evaluate=evaluate, device=device, progress=progress
-    )
-    classifier = HuggingFaceClassifier.from_pretrained(
-        f"{name} (fine-tuned)", str(folder / "model"), device=device, dtype="float32"
-    )
-    return classifier, f"epoch {best_epoch(epochs) + 1} of {len(epochs)}"
-
-
-def count_flips(result: DownstreamResult, columns: Sequence[str]) -> np.ndarray:
-    """Per cent of texts x countries, by column; "hate" is the class that the downstream audit shows."""
-    (answers,), codes = result.predictions, [place.id for place in result.places]
+def count_flips(
+    before: np.ndarray, after: np.ndarray, columns: Sequence[str], *, codes: Sequence[str], hate: int
+) -> np.ndarray:
+    """Per cent of texts x countries, by column; `after` is texts x countries x classes."""
     values = []
     for column in columns:
         countries, _, direction = column.rpartition("_to_")[0].rpartition("_")
         left_out = LEFT_OUT[countries]
-        kept = answers.prefixed[:, 1:]  # without the control
-        if left_out is not None:
-            kept = np.delete(kept, codes.index(left_out), axis=1) if left_out in codes else kept[:, :0]
-        values.append(_share(answers, kept, towards_hate=direction == "nohate"))
+        kept = [k for k, code in enumerate(codes) if code != left_out]
+        if left_out is not None and left_out not in codes:
+            values.append(np.nan)
+            continue
+        shares = flip_shares(before, after[:, kept])  # texts x classes x classes, nothing on the diagonal
+        flips = shares[:, :, hate] if direction == "nohate" else shares[:, hate, :]
+        values.append(100 * flips.sum(axis=1).mean())
     return np.array(values)
 
 
-def _share(answers: Predictions, after: np.ndarray, *, towards_hate: bool) -> float:
-    if not after.shape[1]:
-        return float("nan")
-    hate = answers.shown
-    shares = flip_shares(answers.original, after)  # texts x classes x classes, nothing on the diagonal
-    flips = shares[:, :, hate] if towards_hate else shares[:, hate, :]
-    return float(100 * flips.sum(axis=1).mean())
-
-
-def describe_control(result: DownstreamResult) -> str:
-    """How many labels flip by a prefix that names no country, and whether countries flip more; tested over texts."""
-    (answers,) = result.predictions
-    parts = (answers.prefixed[:, :1], answers.prefixed[:, 1:])
-    control, countries = (100 * flip_shares(answers.original, part).sum(axis=(1, 2)) for part in parts)
+def describe_control(before: np.ndarray, after: np.ndarray) -> str:
+    """How many labels the control flips, the first prefix, and whether countries flip more; tested over texts."""
+    control, countries = (100 * flip_shares(before, part).sum(axis=(1, 2)) for part in (after[:, :1], after[:, 1:]))
     estimate = bootstrap_means((countries - control)[:, None]).at(0)
     flips = (
-        f"countries flip {countries.mean():.2f} % of {len(control):,} texts x {answers.prefixed.shape[1] - 1:,} "
-        f"countries, a prefix that names none {control.mean():.2f} %"
+        f"countries flip {countries.mean():.2f} % of {len(before):,} texts x {after.shape[1] - 1:,} countries, a "
+        f"prefix that names none {control.mean():.2f} %"
     )
     if estimate.p is None:
         return f"{flips}; the texts are too few to test the difference."
     # Where few texts differ, resampling is too certain: p is never below that of a sign test of them.
     p = max(estimate.p, min(1.0, 2 * 0.5 ** np.count_nonzero(countries - control)))
-    return f"{flips} (difference in points, 95 %: {interval(estimate, 2)}; p = {p:.2g})."
+    return f"{flips} (difference in percentage points, 95 %: {interval(estimate, 2)}; p = {p:.2g})."

@@ -1,1 +1,1 @@
-"""The page that every run ends in: one file, no network, for whoever has to know how a model treats the world."""
+"""The page that every run ends in: one file, no network, for whoever has to know what an audit of a model has shown."""

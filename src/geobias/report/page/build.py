@@ -152,14 +152,15 @@ def _printed_ids(sections: Sequence[Section], models: Set[str]) -> set[str]:
 
 
 def _title(models: Sequence[str]) -> str:
+    """What was audited. What was seen of it, and how little that may be, is for the verdict and the counts below."""
     full_names = list(dict.fromkeys(models))
     short_names = ["/".join(Path(model).parts[-2:]) for model in full_names]
     names = short_names if len(set(short_names)) == len(full_names) else full_names
     if not names:
         return "Published numbers"
     if len(names) == 1:
-        return f"How {names[0]} treats the world"
-    return f"How {names[0]} and {names[1] if len(names) == 2 else f'{len(names) - 1} other models'} treat the world"
+        return f"Audit of {names[0]}"
+    return f"Audit of {names[0]} and {names[1] if len(names) == 2 else f'{len(names) - 1} other models'}"
 
 
 def _run_details(run: FinishedRun[Any]) -> dict[str, list[tuple[str, str]]]:

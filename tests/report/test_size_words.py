@@ -1,0 +1,77 @@
+"""One word for how large a difference is, by hand-worked limits, and where it is said."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from math import log, nan
+from pathlib import Path
+
+import pytest
+
+import geobias
+from geobias.report.findings import Size
+from geobias.report.glossary import TERMS, find_term, split_terms
+from geobias.report.results import from_json, to_json
+from geobias.report.size_words import grade_size
+from tests.report.pages import finding
+
+
+@pytest.mark.parametrize(
+    ("unit", "words"),
+    [
+        ("points", {0.29: "tiny", -1.99: "tiny", 2: "small", -9.9: "small", 10: "moderate", -30: "large"}),
+        ("percentage points", {0.9: "tiny", 1: "small", -4.9: "small", 5: "moderate", -15: "large"}),
+        ("probability", {0.009: "tiny", -0.01: "small", 0.05: "moderate", 0.15: "large"}),
+        ("AUC", {0.5: "tiny", 0.509: "tiny", 0.49: "small", 0.55: "moderate", 0.3: "large"}),
+        ("times", {1: "tiny", 1.09: "tiny", 1.1: "small", 1.5: "moderate", 3: "large", 1 / 3: "large", 0: "large"}),
+        ("ratio", {0.95: "tiny", 0.8: "small", 0.6: "moderate", 0.2: "large"}),
+        ("per cent", {9: "tiny", 10: "small", -40: "moderate", 50: "moderate", 200: "large", -100: "large"}),
+        ("nats", {0: "tiny", log(1.1): "small", -log(1.5): "moderate", 900: "large"}),
+        ("C_w", {0.2: None}),
+        ("points", {nan: None}),
+    ],
+)
+def test_the_limits_of_each_unit(unit: str, words: dict[float, str | None]) -> None:
+    assert {value: grade_size(value, unit) for value in words} == words or words == {nan: grade_size(nan, unit)}
+
+
+def test_results_have_the_word_also_those_written_without_it() -> None:
+    size = Size(-12.0, -16.0, -8.0, "points")
+    assert to_json(size)["word"] == "moderate"
+    assert from_json(Size, {"value": 0.5, "low": None, "high": None, "unit": "points"}).word == "tiny"
+    assert replace(size, value=0.1).word == "tiny"
+
+
+def test_only_differences_are_said_to_be_large_or_small() -> None:
+    size = Size(12.0, 8.0, 16.0, "points")
+    assert finding(p=0.001, size=size).label_with_size == "clear, moderate"
+    assert finding(p=0.07, size=size).label_with_size == "suggestive, moderate"
+    assert finding(p=0.5, size=size).label_with_size == "no evidence"
+    assert finding(role="caution", p=0.001, size=size).label_with_size == "caution"
+    assert finding(p=0.001, size=Size(0.2, None, None, "C_w")).label_with_size == "clear"
+    assert finding(p=0.001, size=None).size_word is None
+
+
+def test_points_have_one_meaning() -> None:
+    """Of Δ, from -100 to +100; hundredths of a probability or share are percentage points."""
+    points, percentage_points = find_term("points"), find_term("percentage points")
+    assert points is not None and percentage_points is not None and points.id != percentage_points.id
+    assert "-100 to +100" in points.definition and "probability or a share" in percentage_points.definition
+    assert [term and term.id for _, term in split_terms("Δ in points; accuracy in percentage points")] == [
+        "delta", None, "points", None, "percentage-points",
+    ]  # fmt: skip
+    lines = [
+        line
+        for term in TERMS
+        for line in (term.definition, term.note)
+        if re.search(r"(?<!percentage )points of (a )?(probability|share|accuracy|recall)", line)
+    ]
+    assert lines == []
+
+
+def test_no_module_speaks_of_points_of_a_probability() -> None:
+    wrong = re.compile(r"(?<!percentage )points of (a )?(probability|accuracy|capitals|recall)|points of 100")
+    source = Path(geobias.__file__).parent
+    texts = {path: path.read_text(encoding="utf-8") for path in [*source.rglob("*.py"), *source.rglob("*.js")]}
+    assert [path.name for path, text in texts.items() if wrong.search(text)] == []
