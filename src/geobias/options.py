@@ -136,7 +136,6 @@ MaxCalls = Annotated[
 ]
 Rate = Annotated[float | None, option(COMPUTE, "Limit calls to the endpoint per second (default: no limit).")]
 Concurrency = Annotated[int | None, option(COMPUTE, "Number of concurrent calls to the endpoint (default: 8).")]
-RegionsRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished `geobias regions` run.")]
 Plan = Annotated[
     bool, option(COMPUTE, "Show the number of texts, the time and the smallest detectable effect, then stop.", "--plan")
 ]

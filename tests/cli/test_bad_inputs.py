@@ -170,7 +170,7 @@ PATH_OPTIONS = [
         "gate run --junit",
         "reproduce herb 5 --texts",
     ),
-    *("report ", "open ", "card ", "compare run ", "gate ", "map ", "space ", "audit --out", "card run --out"),
+    *("report ", "open ", "card ", "compare run ", "gate ", "audit --out", "card run --out"),
 ]
 ARGUMENTS = [
     *(

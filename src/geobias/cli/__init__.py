@@ -19,8 +19,6 @@ from typing import Annotated
 import typer
 
 from geobias import __version__
-from geobias.audits.country_map.command import world_map
-from geobias.audits.country_space.command import space
 from geobias.audits.gate.command import gate
 from geobias.audits.overview.command import audit
 from geobias.audits.registry import AUDITS, BUNDLED
@@ -54,8 +52,6 @@ OTHER_COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "evidence": evidence,
         "push-card": push_card,
         "export": export,
-        "map": world_map,
-        "space": space,
     },
     "Papers": {"reproduce": reproduce},
     "Other": {"explain": explain, "models": models, "cache": cache, "schema": schema},
