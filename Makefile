@@ -58,6 +58,7 @@ calibrate: .venv/installed  ## coverage of intervals, false positives and power 
 	$(BIN)/python -m bench.calibrate 1000 docs/figures
 	$(BIN)/python -m bench.calibrate_decisions 400 docs/figures
 	$(BIN)/python -m bench.calibrate_copies 300 docs/figures
+	$(BIN)/python -m bench.planted_downstream 100 docs/figures
 	$(BIN)/python bench/calibrate_regions.py 500 docs/figures
 	$(BIN)/python bench/subsample.py 2000 docs/figures
 
@@ -71,7 +72,7 @@ docs-check: .venv/installed  ## build the site; fail on any warning, such as a b
 	$(BUILD_SITE)
 
 schema: .venv/installed  ## write docs/schema/results.schema.json from the result classes
-	$(BIN)/geobias schema > docs/schema/results.schema.json
+	$(BIN)/geobias explain schema > docs/schema/results.schema.json
 
 hashes: .venv/installed  ## write requirements-container.txt: exact versions with hashes, for the container and the release
 	$(BIN)/python recipes/hash_requirements.py

@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from geobias.cli import app
+from geobias.cli import make_app
 
 FILE = Path(__file__).with_name("commands.md")
 VALUES = {str: "TEXT", int: "INTEGER", float: "NUMBER", Path: "PATH"}
@@ -33,7 +33,7 @@ interrupted (143 by SIGTERM, 129 by SIGHUP).
 
 def reference() -> str:
     """The whole page; what it says does not depend on the terminal."""
-    found: Any = typer.main.get_command(app)
+    found: Any = typer.main.get_command(make_app())
     listed = [f"| [`geobias {name}`](#geobias-{name}) | {_first(command.help)} |" for name, command in _shown(found)]
     parts = [HEAD, "\n".join(["| command | |", "|---|---|", *listed, ""])]
     parts += [_section(name, command) for name, command in _shown(found)]

@@ -12,8 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from geobias.audits.registry import AUDITS
-from geobias.cli.models_cache_schema import results_schema
+from geobias.audits.registry import BUNDLED, results_schema
 
 FILE = Path(__file__).parent / "reference" / "results.md"
 COMMON = ("schema_version", "audit", "settings", "findings", "versions")
@@ -28,7 +27,7 @@ same fields are attributes of the [result](api.md#results), and `result.to_dict(
 
 ```console
 $ geobias names --json | jq '.classifiers[0].worst.delta'
-$ geobias schema names                      # the JSON Schema of results.json
+$ geobias explain schema names                 # the JSON Schema of results.json
 ```
 
 Every field is always present; a value that does not exist is `null`. Names of classes are those of the JSON Schema.
@@ -39,7 +38,7 @@ def render_results() -> str:
     """The whole page: what all results have, each audit, then the classes that they use."""
     classes: dict[str, Any] = results_schema()["$defs"]
     parts = [HEAD, "## Fields of every result\n", _render_common(classes)]
-    for audit in AUDITS:
+    for audit in BUNDLED:
         definition, descriptions = classes[audit.result], _read_attributes(audit.result_type)
         settings = _format_type(definition["properties"]["settings"])
         parts += [
@@ -48,7 +47,7 @@ def render_results() -> str:
             _render_table(definition, classes, descriptions, leave_out=COMMON),
         ]
     parts.append("## Classes\n")
-    for name in sorted(set(classes) - {audit.result for audit in AUDITS}, key=str.lower):
+    for name in sorted(set(classes) - {audit.result for audit in BUNDLED}, key=str.lower):
         definition = classes[name]
         if "properties" in definition:
             description = _cell(definition.get("description", ""))
@@ -63,7 +62,7 @@ def _read_attributes(kind: type) -> dict[str, str]:
 
 
 def _render_common(classes: dict[str, Any]) -> str:
-    audit = AUDITS[0]
+    audit = BUNDLED[0]
     properties, descriptions = classes[audit.result]["properties"], _read_attributes(audit.result_type)
     rows = [(name, COMMON_TYPES.get(name) or _format_type(properties[name]), descriptions[name]) for name in COMMON]
     return _join_rows(rows)

@@ -40,7 +40,7 @@ def check_file(file: Path) -> None:
         geobias = binaries / "geobias"
         version = file.name.removesuffix(".tar.gz").split("-")[1]
         assert run(folder, geobias, "--version").split()[-1] == version
-        assert "research use" in run(folder, geobias, "models")
+        assert "research use" in run(folder, geobias, "explain", "models")
         for audit in AUDITS:
             name = audit.split()[0]
             run(folder, geobias, *audit.split(), "--out", name)

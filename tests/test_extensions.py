@@ -121,19 +121,19 @@ def declare_audit(folder: Path, package: str, audit: str) -> None:
 @pytest.mark.slow
 def test_audits_that_cannot_be_used_do_not_break_the_others(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import no_such_module\n")
-    (tmp_path / "mine.py").write_text("def verify() -> None:\n    print('mine')\n")
-    for package, audit in {"broken": "broken", "mine": "verify", "first": "twice", "second": "twice"}.items():
+    (tmp_path / "mine.py").write_text("def export() -> None:\n    print('mine')\n")
+    for package, audit in {"broken": "broken", "mine": "export", "first": "twice", "second": "twice"}.items():
         declare_audit(tmp_path, package, audit)
     done = use(tmp_path, tmp_path, "--version")
     assert done.returncode == 0 and done.stdout == f"geobias {geobias.__version__}\n"
     assert sorted(done.stderr.splitlines(), key=str.casefold) == [
         "geobias: The audit 'broken' of another package cannot be loaded: No module named 'no_such_module'",
-        "geobias: The audit 'verify' of another package cannot be loaded: geobias has a command of this name",
+        "geobias: The audit 'export' of another package cannot be loaded: geobias has a command of this name",
         "The audit 'twice' is left out. Several packages declare 'twice' in geobias.audits: first 1.0, second 1.0. "
         "Uninstall all but one.",
     ]
-    done = use(tmp_path, tmp_path, "verify", "nowhere")
-    assert done.returncode == 2 and "nowhere does not exist" in done.stderr and not done.stdout
+    done = use(tmp_path, tmp_path, "export", "nowhere")
+    assert done.returncode == 2 and "nowhere has no finished run" in done.stderr and not done.stdout
 
 
 def test_the_examples_are_documented() -> None:

@@ -134,7 +134,7 @@ def test_kept_beginnings_change_nothing_and_how_much_faster_they_are(smollm2: Ca
 
 
 def test_regions_of_smollm2(run: Run) -> None:
-    code, out, _ = run("models")
+    code, out, _ = run("explain", "models")
     assert code == 0 and "smollm2" in out
     code, out, err = run("regions", "smollm2", "--countries", "FR,DE,NG,KE", "--cities", "0", "--json", *SCORE_ONLY)
     assert code == 0, err

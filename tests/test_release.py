@@ -59,7 +59,7 @@ def test_every_extra_is_documented() -> None:
 
 
 def test_the_weights_for_research_are_named(run: Run) -> None:
-    code, out, _ = run("models")
+    code, out, _ = run("explain", "models")
     text = " ".join(out.split())
     assert code == 0 and "not commercially and not in a product (LICENSE-DATA.md)" in text
     assert text.count("research use") == 4  # one for each tweet classifier

@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
         (("decide", "model:always_yes", "--countries", "FR,NE,KE"), "decide.'model:always_yes'.preference.worst < 9"),
         (
             ("regions", "model:likely", *SCORE_ONLY, "--cities", "0", "--continents", "EU,AF"),
-            "regions.Africa.c_w.balanced < 9",
+            "regions.Africa.c_w.balanced < 3",
         ),
     ],
     ids=["names", "one label", "downstream", "decide", "regions"],
@@ -94,6 +94,19 @@ def test_of_several_models_only_the_constant_one_fails(folder: Path) -> None:
     assert [finding.evidence for finding in result.findings if finding.role == "overall"] == ["none", "not testable"]
     passed = [geobias.gate(result, f"downstream.'{name}'.hate.worst < 0.9").passed for name in names]
     assert passed == [True, False]
+
+
+@pytest.mark.slow
+def test_no_comparison_and_no_mitigation_of_a_constant_model_passes(run: Run, folder: Path) -> None:
+    """Two models that answer every text alike do not differ, and have no spread to mitigate."""
+    for name in ("one", "two"):
+        assert run("names", "model:judge", *NAMES, "--out", name)[0] == 0
+    few = ("--texts", "texts.csv", "--countries", "FR,NG", "--draws", "2", "--method", "blind")
+    assert run("mitigate", "model:judge", *few, "--out", "mitigated")[0] == 0
+    assert run("compare", "one", "two", "--out", "compared")[0] == 0
+    for folder_name in ("mitigated", "compared"):
+        code, out, _ = run("gate", folder_name, "--rule", "findings.clear <= 0")
+        assert code == 1 and REASON in " ".join(out.split()), out
 
 
 def test_what_varies() -> None:

@@ -178,7 +178,7 @@ def test_what_json_can_hold_and_geobias_never_writes(
     (folder / file).write_text((folder / file).read_text().replace('"@"', value))
     if file == "results.json":
         sign_results(folder)
-    for command in (("gate", folder, "--rule", RULE), ("report", folder), ("card", folder)):
+    for command in (("gate", folder, "--rule", RULE), ("report", folder), ("export", folder)):
         code, out, err = run(*command)
         assert code == 2 and not out and f"run/{file} is damaged" in err and err.count("\n") == 1
 
@@ -190,7 +190,7 @@ def test_what_json_can_hold_and_geobias_never_writes(
 def test_a_damaged_description(run: Run, copy: Callable[[str], Path], changes: dict[str, Any]) -> None:
     folder = copy("names")
     edit(folder, lambda content: content.update(changes), "run.json")
-    for command in (("card", folder), ("evidence", folder, "--out", "new"), ("gate", folder, "--rule", RULE)):
+    for command in (("export", folder), ("evidence", folder, "--out", "new"), ("gate", folder, "--rule", RULE)):
         code, out, err = run(*command)
         assert code == 2 and not out and "run/run.json is damaged" in err
     assert not Path("new").exists()
@@ -212,7 +212,11 @@ def check_index(run: Run, copy: Callable[[str], Path], listed: Any) -> None:
     copy("names").rename("names")
     Path("runs/several").mkdir(parents=True)
     Path("runs/several/index.json").write_text(json.dumps({"schema_version": 2, "runs": listed}))
-    commands: list[Sequence[str]] = [("gate", "runs/several", "--rule", RULE), ("report", "runs/several"), ("open",)]
+    commands: list[Sequence[str]] = [
+        ("gate", "runs/several", "--rule", RULE),
+        ("report", "runs/several"),
+        ("report", "--open"),
+    ]
     for command in [*commands, ("evidence", "runs/several", "--out", "new"), ("compare", "runs/several", "names")]:
         code, out, err = run(*command)
         assert code == 2 and not out and "runs/several/index.json is damaged" in err, command

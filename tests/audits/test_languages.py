@@ -13,7 +13,7 @@ from geobias.audits.languages import count_other_languages, is_other_language
 from geobias.errors import InputError
 from geobias.report.findings import with_role
 from geobias.texts.user_texts import sample_texts
-from tests.conftest import Run
+from tests.conftest import Run, spell
 from tests.models.mitigated.planted import has_name_of
 
 SPANISH = [
@@ -128,13 +128,18 @@ TEMPLATES = {
 }
 
 
+def repeat(texts: list[str], times: int) -> list[str]:
+    """Texts that are no copies of one another, which an audit would leave out: each ends with more marks."""
+    return [f"{text} {'.' * n}" for n, text in enumerate(texts * times)]
+
+
 def rows_with_spans(language: str, count: int = 24) -> list[dict[str, Any]]:
-    texts = [TEMPLATES[language].format(n, "Mary Smith") for n in range(count)]
+    texts = [TEMPLATES[language].format(spell(n), "Mary Smith") for n in range(count)]
     return [{"text": text, "spans": [[text.index("Mary"), text.index("Smith") + 5]]} for text in texts]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("texts", [OTHERS["ar"] * 16, SPANISH * 4])
+@pytest.mark.parametrize("texts", [repeat(OTHERS["ar"], 16), repeat(SPANISH, 4)])
 def test_a_finder_of_english_is_not_asked_of_other_texts(texts: list[str]) -> None:
     message = "reads English; 32 of 32 texts are in another language .*give --finder or --spans"
     with pytest.raises(InputError, match=message):
@@ -142,12 +147,14 @@ def test_a_finder_of_english_is_not_asked_of_other_texts(texts: list[str]) -> No
     with pytest.raises(InputError, match=message):
         geobias.mitigate(dislike_poles, texts=texts, method="blind", countries="PL,FR")
     with pytest.raises(InputError, match=message):  # nobody found by the finder that the user insists on
-        geobias.audit_names(dislike_poles, texts=OTHERS["ar"] * 16, finder="embedded/entities", perplexity_draws=0)
+        geobias.audit_names(
+            dislike_poles, texts=repeat(OTHERS["ar"], 16), finder="embedded/entities", perplexity_draws=0
+        )
 
 
 @pytest.mark.slow
 def test_the_command_says_so_in_one_line(run: Run, tmp_path: Any) -> None:
-    (tmp_path / "ar.txt").write_text("\n".join(OTHERS["ar"] * 16), encoding="utf-8")
+    (tmp_path / "ar.txt").write_text("\n".join(repeat(OTHERS["ar"], 16)), encoding="utf-8")
     code, _, err = run("names", "embedded/sentiment", "--texts", "ar.txt", "--out", "here")
     assert code == 2 and err.count("\n") == 1 and "32 of 32 texts" in err and not (tmp_path / "here").exists()
 
@@ -184,10 +191,10 @@ def test_a_finder_of_english_in_some_other_texts() -> None:
 @pytest.mark.parametrize(
     ("texts", "prefix", "is_doubted"),
     [
-        (ENGLISH["reviews"] * 4, "I am from {region}.", False),
-        (SPANISH * 3, "I am from {region}.", True),
-        (SPANISH * 3, "Soy de {region}.", False),
-        (OTHERS["ar"] * 12, "I am from {region}.", True),
+        (repeat(ENGLISH["reviews"], 4), "I am from {region}.", False),
+        (repeat(SPANISH, 3), "I am from {region}.", True),
+        (repeat(SPANISH, 3), "Soy de {region}.", False),
+        (repeat(OTHERS["ar"], 12), "I am from {region}.", True),
     ],
 )
 def test_an_english_prefix_before_texts_of_another_language(texts: list[str], prefix: str, is_doubted: bool) -> None:

@@ -19,9 +19,9 @@ from geobias.audits.mitigate.design import MitigateOptions
 from geobias.audits.names.design import NamesOptions
 from geobias.audits.overview.design import OverviewOptions
 from geobias.audits.regions.design import RegionsOptions
-from geobias.audits.registry import AUDITS, get_audit
+from geobias.audits.registry import BUNDLED, get_audit
 from geobias.audits.study import RunOptions
-from geobias.cli import app
+from geobias.cli import make_app
 
 # What only a terminal has: other things to do than the audit, how to print, and consent to what leaves the machine.
 # From Python a server is an `Endpoint`, given as the model, and `models.fast.use_plain()` is what --plain is.
@@ -44,7 +44,7 @@ OTHER_DEFAULTS = {
     ("regions", "templates"),
 }
 
-COMMANDS = ["audit", *(audit.name for audit in AUDITS), "gate", "reproduce"]
+COMMANDS = ["audit", *(audit.name for audit in BUNDLED), "gate", "reproduce"]
 
 OPTIONS = {
     "regions": RegionsOptions,
@@ -69,7 +69,7 @@ def public_function(name: str) -> Callable[..., Any]:
 
 def command_options(name: str) -> dict[str, Any]:
     """The command's arguments and options by the names of the keywords that they should have, with their defaults."""
-    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    command = typer.main.get_command(make_app()).commands[name]  # type: ignore[attr-defined]
     options = {}
     for parameter in command.params:
         if parameter.param_type_name == "argument":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -11,25 +12,24 @@ import typer
 from typer.testing import CliRunner
 
 import geobias
-from geobias import cli
+from geobias import cli, extensions
 from geobias.audits.pages import read_run
-from geobias.audits.registry import AUDITS, Audit, audits_with, get_audit
+from geobias.audits.registry import BUNDLED, audits_with, get_audit, list_audits
 from geobias.audits.show_results import View, show_result
 from geobias.report.results import AuditResult
 
-LETTERS = Audit("letters", "LettersResult", package="tests.audits.letters")
+LETTERS = EntryPoint("letters", "tests.audits.letters.result:LettersResult", extensions.AUDITS)
 
 
 @pytest.fixture
 def app(monkeypatch: pytest.MonkeyPatch) -> Iterator[typer.Typer]:
-    """The command line with one row more in the registry."""
-    monkeypatch.setattr(cli, "app", typer.Typer())
-    AUDITS.append(LETTERS)
-    try:
-        cli.register_commands()
-        yield cli.app
-    finally:
-        AUDITS.remove(LETTERS)
+    """The command line where another package declares one audit more."""
+    monkeypatch.setattr(extensions, "entry_points", lambda group: [LETTERS] if group == extensions.AUDITS else [])
+    for cached in (extensions.list_extensions, list_audits):
+        cached.cache_clear()
+    yield cli.make_app()
+    for cached in (extensions.list_extensions, list_audits):
+        cached.cache_clear()
 
 
 def run(app: typer.Typer, *arguments: str) -> str:
@@ -50,7 +50,7 @@ def test_a_new_audit_is_everywhere(app: typer.Typer, tmp_path: Path, capsys: pyt
     assert json.loads((folder / "results.json").read_text())["countries"][1] == {"country": "France", "letters": 6}
     assert (folder / "tables/letters.csv").read_text() == "country,letters\nChad,4\nFrance,6\n"
     assert "A longer name is not a larger country." in (folder / "report.html").read_text(encoding="utf-8")
-    card = run(app, "card", str(folder))
+    card = run(app, "export", str(folder))
     assert "| Chad | 4 |" in card and f"- *not testable*: {sentence}" in card
     assert "all 1 passed" in run(app, "gate", str(folder), "--rule", "letters.Chad < 5")
     assert not geobias.gate(folder, "letters.France < 5").passed
@@ -61,7 +61,7 @@ def test_a_new_audit_is_everywhere(app: typer.Typer, tmp_path: Path, capsys: pyt
 
 
 def test_every_audit_of_the_registry_has_its_parts() -> None:
-    for audit in AUDITS:
+    for audit in BUNDLED:
         assert issubclass(audit.result_type, AuditResult)
         for module, name in (
             ("command", audit.name),

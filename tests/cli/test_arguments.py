@@ -6,14 +6,12 @@ import errno
 import os
 import subprocess
 import sys
-from typing import get_args, get_type_hints
 
 import pytest
-from typer.models import OptionInfo
 
-from geobias.cli import app
-from geobias.cli.arguments import LONGEST_LINE, TEXT_OPTIONS, check_arguments, explain_error, format_error
+from geobias.cli.arguments import LONGEST_LINE, check_arguments, explain_error, format_error
 from geobias.errors import InputError
+from tests.conftest import Run
 
 
 @pytest.mark.parametrize(
@@ -31,23 +29,29 @@ def test_long_sentences_and_unusual_names_pass(arguments: tuple[str, ...]) -> No
     check_arguments(arguments)
 
 
-# Options whose values name a file, a model, a method or a choice: they are as long as a file name at most.
-NAME_OPTIONS = frozenset(
-    "--allow --benchmark --cities --classifier --developer --device --doubtful --dtype --entity --finder --format --lm "
-    "--model --names-are --organization --perplexity --perplexity-form --ray --regions --relationship --scripts "
-    "--subject --substitute --table --texts --variant".split()
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ("nmaes", ["nmaes", "names", "geobias --help"]),
+        ("names --countris FR", ["--countris", "--countries", "geobias names --help"]),
+        ("names --draws=1.5", ["--draws", "valid integer"]),
+        ("names --draws", ["--draws"]),
+        ("names --quiet=3", ["--quiet"]),
+        ("gate", ["RUN", "geobias gate --help"]),
+        ("cache all", ["all", "geobias cache --help"]),
+    ],
 )
+def test_wrong_usage_is_one_line_that_names_what_is_wrong_and_what_is_near(
+    run: Run, arguments: str, named: list[str]
+) -> None:
+    code, out, err = run(*arguments.split())
+    assert code == 2 and out == "" and err.count("\n") == 1 and err.startswith("geobias: ")
+    assert all(name in err for name in named), err
 
 
-def test_every_option_that_takes_a_string_is_a_text_or_a_name() -> None:
-    strings = set()
-    for command in app.registered_commands:
-        for name, hint in get_type_hints(command.callback, include_extras=True).items():
-            kind, *info = get_args(hint) or (hint,)
-            if {str, list[str]} & {kind, *get_args(kind)} and isinstance(info[0], OptionInfo):
-                strings.add("--" + name.replace("_", "-"))
-    assert strings == TEXT_OPTIONS | NAME_OPTIONS
-    assert not TEXT_OPTIONS & NAME_OPTIONS
+def test_no_command_shows_the_help(run: Run) -> None:
+    code, out, err = run()
+    assert code == 2 and "Start with `geobias audit`" in out and err == ""
 
 
 def test_a_path_that_gets_too_long_on_the_way_is_an_input_error() -> None:

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from geobias import progress
-from geobias.cli import app
+from geobias.cli import make_app
 from geobias.cli.arguments import format_error
 from geobias.errors import InputError
 from geobias.report.tables import console
@@ -41,7 +41,7 @@ def test_every_message_keeps_its_extra(capsys: pytest.CaptureFixture[str], monke
 def test_every_help_keeps_what_is_in_brackets(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.setenv("TERMINAL_WIDTH", "300")
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    commands = typer.main.get_command(make_app()).commands  # type: ignore[attr-defined]
     seen = 0
     for name, command in commands.items():
         texts = [command.help or "", *(getattr(parameter, "help", None) or "" for parameter in command.params)]

@@ -372,6 +372,6 @@ def _two_words() -> Path:
 
 
 def test_the_models_inside_are_listed(run: Run) -> None:
-    code, out, _ = run("models")
+    code, out, _ = run("explain", "models")
     assert code == 0
     assert all(f"embedded/{name}" in out for name in ("lm", "sentiment", "emotion", "hate", "offensive", "entities"))

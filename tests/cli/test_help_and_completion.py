@@ -1,4 +1,4 @@
-"""Help in groups, shell completion, and `geobias open` without a run's name."""
+"""Help in groups, shell completion, and `geobias report --open` without a run's name."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_commands_and_options_are_in_groups(run: Run, monkeypatch: pytest.Monkey
     [
         ("bash", {"COMP_WORDS": "geobias do", "COMP_CWORD": "1"}, {"downstream"}),
         ("bash", {"COMP_WORDS": "geobias audit --te", "COMP_CWORD": "2"}, {"--texts"}),
-        ("zsh", {"_TYPER_COMPLETE_ARGS": "geobias ope"}, {"open"}),
-        ("fish", {"_TYPER_COMPLETE_ARGS": "geobias ope", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}, {"open"}),
+        ("zsh", {"_TYPER_COMPLETE_ARGS": "geobias repor"}, {"report"}),
+        ("fish", {"_TYPER_COMPLETE_ARGS": "geobias repor", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}, {"report"}),
     ],
 )
 def test_shells_complete_commands_and_options(shell: str, words: dict[str, str], expected: set[str]) -> None:
@@ -64,7 +64,7 @@ def test_shells_complete_commands_and_options(shell: str, words: dict[str, str],
 def test_the_latest_run_is_opened_without_heavy_imports(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code, out, err = run("open")
+    code, out, err = run("report", "--open")
     assert code == 2 and out == "" and err.count("\n") == 1 and "There is no finished run in runs/" in err
     Path("runs/unfinished").mkdir(parents=True)
     write_run(Path("runs/b-first"), "2026-01-01T10:00:00Z")
@@ -76,13 +76,13 @@ def test_the_latest_run_is_opened_without_heavy_imports(
         return True
 
     monkeypatch.setattr(webbrowser, "open", open_address)
-    code, out, _ = run("open")
+    code, out, _ = run("report", "--open")
     assert code == 0 and out == "Opened runs/a-second/report.html\n" and opened[0].endswith("runs/a-second/report.html")
     several = Path("runs/0-several")
     write_run(several / "names", "2026-01-03T10:00:00Z")
     (several / "report.html").touch()
     (several / "index.json").write_text(json.dumps({"schema_version": 2, "runs": [{"path": "names"}]}))
-    assert run("open")[1] == "Opened runs/0-several/report.html\n"
-    code_lines = LIGHT.format(arguments=["geobias", "open"], code=0)
+    assert run("report", "--open")[1] == "Opened runs/0-several/report.html\n"
+    code_lines = LIGHT.format(arguments=["geobias", "report", "--open"], code=0)
     fake_browser = "import webbrowser; webbrowser.open = lambda address: True\n"
     subprocess.run([sys.executable, "-c", fake_browser + code_lines], check=True, stdout=subprocess.DEVNULL)

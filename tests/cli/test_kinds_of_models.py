@@ -115,7 +115,7 @@ def test_downstream_with_a_prompted_model(run: Run, small_models: dict[str, Path
 def test_a_model_in_another_package_is_listed_where_it_is_installed(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code, out, _ = run("models")
+    code, out, _ = run("explain", "models")
     assert code == 0 and "carrier" not in out
     code, _, err = run("regions", "carrier", *FEW)
     assert code == 2
@@ -126,5 +126,5 @@ def test_a_model_in_another_package_is_listed_where_it_is_installed(
     code, _, err = run("regions", "carrier", *FEW)
     assert code == 2 and "The model carrier is not installed: pip install 'geobias[carrier]'." in err
     monkeypatch.syspath_prepend(str(tmp_path))
-    code, out, _ = run("models")
+    code, out, _ = run("explain", "models")
     assert code == 0 and "carrier" in out and "2.0 MB" in out and "MIT" in out

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from geobias.audits.registry import AUDITS, get_audit
-from geobias.cli.models_cache_schema import results_schema
+from geobias.audits.registry import BUNDLED, get_audit, results_schema
 from geobias.report.results import from_json, to_json
 from tests.conftest import Run
 from tests.regression.commands import FUNCTIONS, INPUTS, run_command
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "schema" / "results.schema.json"
-NAMES = [audit.name for audit in AUDITS]
+NAMES = [audit.name for audit in BUNDLED]
 SMALL = ["regions-tree", "regions-other", "regions-wording", "regions-templates", "names", "names-feelings",
          "downstream", "downstream-second", "compare-downstream", "compare-regions"]  # fmt: skip
 
@@ -55,12 +54,12 @@ def test_fields_have_the_literal_below_them_as_description_also_inherited_ones()
 
 @pytest.mark.slow
 def test_the_command_prints_it(run: Run) -> None:
-    code, out, err = run("schema", "downstream")
+    code, out, err = run("explain", "schema", "downstream")
     assert code == 0, err
     assert json.loads(out) == results_schema("downstream")
-    code, out, _ = run("schema")
+    code, out, _ = run("explain", "schema")
     assert code == 0 and json.loads(out) == results_schema()
-    code, _, err = run("schema", "horoscope")
+    code, _, err = run("explain", "schema", "horoscope")
     assert code == 2 and "Unknown audit 'horoscope'" in err
 
 

@@ -56,7 +56,7 @@ WITH_SHELL = sorted({block.page for block in ALL if block.language == "sh"})
 
 
 def _parse(words: list[str]) -> None:
-    found: Any = typer.main.get_command(cli.app)
+    found: Any = typer.main.get_command(cli.make_app())
     found.commands[words[1]].make_context(words[1], words[2:])
 
 

@@ -23,8 +23,7 @@ from geobias.integrations import hugging_face
 from geobias.integrations.every_eval_ever import export_run
 from geobias.integrations.mlflow import list_metrics, log_run
 from geobias.integrations.recorded_answers import RecordedClassifier, RecordedScorer, make_recorded_model
-from geobias.models.deciders.decider import ANSWER_SETS
-from geobias.models.deciders.function_decider import FunctionDecider
+from geobias.models.deciders.decider import ANSWER_SETS, FunctionDecider
 from geobias.models.scorer import ModelIdentity
 from geobias.texts.input_table import read_table
 from geobias.texts.user_texts import read_texts
@@ -81,30 +80,30 @@ def test_eval_results_are_read_by_the_hub_s_own_classes(regions: geobias.Regions
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--format", "eval-results"), "--format eval-results needs --benchmark OWNER/NAME"),
-        (("--format", "eval-results", "--benchmark", "a b"), "--benchmark must be the id of a dataset"),
-        (("--benchmark", "me/geobias"), "--benchmark needs --format eval-results"),
-        (("--format", "xml"), "Unknown --format 'xml'"),
+        (("--to", "eval-results"), "--to eval-results needs --benchmark OWNER/NAME"),
+        (("--to", "eval-results", "--benchmark", "a b"), "--benchmark must be the id of a dataset"),
+        (("--benchmark", "me/geobias"), "--benchmark needs --to eval-results"),
+        (("--to", "xml"), "Unknown --to 'xml'"),
     ],
 )
 def test_bad_card_options(run: Run, regions: geobias.RegionsResult, options: tuple[str, ...], message: str) -> None:
     assert regions.folder is not None
-    code, out, err = run("card", regions.folder, "--out", "card.yaml", *options)
+    code, out, err = run("export", regions.folder, "--out", "card.yaml", *options)
     assert code == 2 and message in err and err.count("\n") == 1 and not out and not Path("card.yaml").exists()
 
 
 def test_a_card_in_yaml_replaces_only_its_like(run: Run, regions: geobias.RegionsResult) -> None:
     assert regions.folder is not None
     for _ in range(2):
-        assert run("card", regions.folder, "--format", "model-index", "--out", "index.yaml")[0] == 0
+        assert run("export", regions.folder, "--to", "model-index", "--out", "index.yaml")[0] == 0
     Path("mine.yaml").write_text("a: 1\n", encoding="utf-8")
-    code, _, err = run("card", regions.folder, "--format", "model-index", "--out", "mine.yaml")
+    code, _, err = run("export", regions.folder, "--to", "model-index", "--out", "mine.yaml")
     assert code == 2 and "mine.yaml" in err and Path("mine.yaml").read_text(encoding="utf-8") == "a: 1\n"
 
 
 def test_export_of_scores_with_intervals(run: Run, regions: geobias.RegionsResult) -> None:
     assert regions.folder is not None
-    code, out, _ = run("export", regions.folder, "--out", "data", "--developer", "My Lab")
+    code, out, _ = run("export", regions.folder, "--to", "every-eval-ever", "--developer", "My Lab")
     (file,) = Path("data").rglob("*.json")
     assert code == 0 and file.name in out and file.parts[1:3] == ("geobias-regions", "My-Lab")
     record = json.loads(file.read_text(encoding="utf-8"))
@@ -121,12 +120,11 @@ def test_export_of_scores_with_intervals(run: Run, regions: geobias.RegionsResul
 
 def test_bad_export_options(run: Run, regions: geobias.RegionsResult) -> None:
     assert regions.folder is not None
-    for options, message in (
-        (("--format", "csv"), "Unknown --format 'csv'"),
-        (("--relationship", "friend"), "Unknown --relationship 'friend'"),
-    ):
-        code, _, err = run("export", regions.folder, *options)
-        assert code == 2 and message in err and not Path("data").exists()
+    code, _, err = run("export", regions.folder, "--to", "csv")
+    assert code == 2 and "Unknown --to 'csv'" in err
+    with pytest.raises(geobias.InputError, match="Unknown relationship 'friend'"):
+        export_run(regions, "data", relationship="friend")
+    assert not Path("data").exists()
 
 
 class StubHub:
@@ -154,9 +152,9 @@ def test_push_card_sends_nothing_unless_told_to(
     hub = StubHub(readme)
     monkeypatch.setattr("huggingface_hub.HfApi", lambda: hub)
     assert regions.folder is not None
-    code, out, _ = run("push-card", "me/model", regions.folder)
+    code, out, _ = run("export", regions.folder, "--to", "hub:me/model")
     assert code == 0 and HEADING in out and "Nothing was sent" in out and not hub.commits
-    code, out, _ = run("push-card", "me/model", regions.folder, "--benchmark", "me/geobias", "--yes")
+    code, out, _ = run("export", regions.folder, "--to", "hub:me/model", "--benchmark", "me/geobias", "--yes")
     ((repository, files, options),) = hub.commits
     assert code == 0 and "discussions/1" in out and repository == "me/model" and options["create_pr"]
     assert files["README.md"].decode() == f"---\nlicense: mit\n---\n# Mine\n\n{geobias.card(regions)}"
@@ -176,7 +174,7 @@ def test_a_new_section_replaces_the_old_one(regions: geobias.RegionsResult) -> N
 
 def test_a_hub_that_cannot_be_reached(run: Run, regions: geobias.RegionsResult) -> None:
     assert regions.folder is not None
-    code, _, err = run("push-card", "me/model", regions.folder)  # tests are offline
+    code, _, err = run("export", regions.folder, "--to", "hub:me/model")  # tests are offline
     assert code == 3 and "me/model" in err and err.count("\n") == 1
 
 

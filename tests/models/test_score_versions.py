@@ -23,8 +23,7 @@ import transformers
 
 from geobias.models.classifiers.huggingface import HuggingFaceClassifier
 from geobias.models.classifiers.prompted import PromptedClassifier, make_prompt
-from geobias.models.deciders.decider import YES_NO_ANSWERS, AnswerSet
-from geobias.models.deciders.function_decider import FunctionDecider
+from geobias.models.deciders.decider import YES_NO_ANSWERS, AnswerSet, FunctionDecider
 from geobias.models.deciders.lm_decider import LMDecider
 from geobias.models.deciders.served_decider import ServedDecider
 from geobias.models.functions import FunctionClassifier, FunctionLM

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from geobias.cli.models_cache_schema import results_schema
+from geobias.audits.registry import results_schema
 from tests.regression.commands import FUNCTIONS, GATES, MODELS, prepare, run_all
 from tests.regression.record import differences, read_record
 

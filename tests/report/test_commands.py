@@ -1,4 +1,4 @@
-"""`geobias report`, `geobias open` and `geobias card` as a user types them."""
+"""`geobias report` and `geobias export` as a user types them."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def test_a_comparison_has_a_page(run: Run, two_runs: tuple[str, str]) -> None:
 
 
 def test_a_card_on_the_terminal_or_in_a_file(run: Run, two_runs: tuple[str, str]) -> None:
-    code, out, _ = run("card", "biased")
+    code, out, _ = run("export", "biased")
     assert code == 0 and out.startswith("## Bias by place and nationality\n")
     assert r"| judges:biased | hate\|ful | 0.200 | 0.200 to 0.200 | Mexico | 1 of 3 |" in out
     assert "geobias downstream judges:biased --texts texts.txt --countries FR,MX,UG\n" in out
-    code, shown, _ = run("card", "biased", "--out", "cards/card.md")
-    assert code == 0 and shown == "Card: cards/card.md\n" and Path("cards/card.md").read_text(encoding="utf-8") == out
+    code, shown, _ = run("export", "biased", "--out", "cards/card.md")
+    assert code == 0 and shown == "Wrote cards/card.md\n" and Path("cards/card.md").read_text(encoding="utf-8") == out
 
 
 @pytest.mark.slow
@@ -85,7 +85,7 @@ def test_a_card_of_several_runs(run: Run, small_models: dict[str, Path]) -> None
     Path("words.txt").write_text("kind\nrude\nloud\n", encoding="utf-8")
     options = ("--cities", "0", "--countries", "FR,DE,NG,KE", "--words", "words.txt", "--out", "both", *SCORE_ONLY)
     assert run("regions", small_models["bert"], "--score", "aul,pll", *options)[0] == 0
-    code, out, _ = run("card", "both")
+    code, out, _ = run("export", "both")
     assert code == 0 and out.count("Balanced C\\_w of Earth") == 2 and "scored by aul" in out and "scored by pll" in out
     assert '<section id="side-by-side"' in Path("both/report.html").read_text(encoding="utf-8")
 
@@ -93,10 +93,10 @@ def test_a_card_of_several_runs(run: Run, small_models: dict[str, Path]) -> None
 def test_what_is_no_run_is_one_line(run: Run, two_runs: tuple[str, str]) -> None:
     assert run("compare", *two_runs, "--out", "both")[0] == 0
     for arguments, message in (
-        (("card", "nowhere"), "has no finished run"),
-        (("card", "both"), "is a run of `geobias compare`"),
+        (("export", "nowhere"), "has no finished run"),
+        (("export", "both"), "is a run of `geobias compare`"),
         (("report", "nowhere"), "has no finished run"),
-        (("open", "nowhere"), "has no finished run"),
+        (("report", "nowhere", "--open"), "has no finished run"),
     ):
         code, out, err = run(*arguments)
         assert code == 2 and out == "" and message in err and err.count("\n") == 1
@@ -104,8 +104,8 @@ def test_what_is_no_run_is_one_line(run: Run, two_runs: tuple[str, str]) -> None
 
 def test_a_page_is_opened(run: Run, two_runs: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webbrowser, "open", lambda address: address.startswith("file:///"))
-    code, out, _ = run("open", "fair")
+    code, out, _ = run("report", "fair", "--open")
     assert code == 0 and "Opened fair/report.html" in out
     monkeypatch.setattr(webbrowser, "open", lambda address: False)
-    code, _, err = run("open", "fair")
+    code, _, err = run("report", "fair", "--open")
     assert code == 2 and "Cannot start a browser" in err

@@ -17,11 +17,10 @@ from geobias.audits.pages import read_runs, run_sections
 from geobias.report.findings import Size
 from geobias.report.glossary import TERMS, find_term
 from geobias.report.page.blocks import Chart, Row
-from geobias.report.page.build import TermMarker, _inert
+from geobias.report.page.build import TermMarker, _inert, draw_still
 from geobias.report.page.charts import dots
 from geobias.report.page.finding_cards import describe_numbers, group_findings
 from geobias.report.page.marked_text import split_code
-from geobias.report.page.stills import draw_still
 from geobias.world.gazetteer import load_gazetteer
 from tests.conftest import Run
 from tests.report.pages import HOSTILE, Speaker, both_runs, finding, invent_findings, judge
@@ -182,7 +181,7 @@ def test_what_is_no_run_and_no_page_is_refused(run: Run, runs: Path) -> None:
         (("report", runs), "results.json was changed after the run"),
         (("report", "nowhere"), "nowhere has no finished run"),
         (("report", runs / "names", "--out", "folder"), "--out must be an HTML file, such as folder/report.html"),
-        (("open", "nowhere"), "nowhere has no finished run"),
+        (("report", "nowhere", "--open"), "nowhere has no finished run"),
     ):
         code, _, err = run(*given)
         assert code == 2 and said in " ".join(err.split()), given
@@ -196,8 +195,8 @@ def test_open(run: Run, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return True
 
     monkeypatch.setattr(webbrowser, "open", starts)
-    assert run("open", runs)[:2] == (0, f"Opened {runs}/report.html\n")
+    assert run("report", runs, "--open")[:2] == (0, f"Opened {runs}/report.html\n")
     assert opened == [(runs / "report.html").resolve().as_uri()]
     monkeypatch.setattr(webbrowser, "open", lambda url: False)
-    code, _, err = run("open", runs)
+    code, _, err = run("report", runs, "--open")
     assert code == 2 and "Cannot start a browser" in " ".join(err.split())

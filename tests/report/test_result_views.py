@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import geobias
-from geobias.audits.registry import AUDITS, Audit
+from geobias.audits.registry import BUNDLED, Audit
 from geobias.errors import InputError
 from geobias.measures.estimates import Estimate
 from geobias.report.notebook_html import MOST_ROWS, render_result
@@ -53,7 +53,7 @@ def saved(
     return results
 
 
-@pytest.mark.parametrize("audit", AUDITS, ids=lambda audit: audit.name)
+@pytest.mark.parametrize("audit", BUNDLED, ids=lambda audit: audit.name)
 def test_no_result_has_the_representation_of_a_dataclass(audit: Audit) -> None:
     assert audit.result_type.__repr__ is AuditResult.__repr__
     assert {"summarise", "list_tidy_rows"} <= set(vars(audit.result_type))

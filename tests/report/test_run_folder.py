@@ -272,7 +272,8 @@ def test_open_makes_a_page_that_is_missing(run: Run, tmp_path: Path, monkeypatch
     regions(tmp_path / "run")
     (tmp_path / "run/report.html").unlink()
     monkeypatch.setattr("webbrowser.open", lambda address: True)
-    assert run("open", "run")[:2] == (0, "Opened run/report.html\n")
+    code, out, _ = run("report", "run", "--open")
+    assert code == 0 and out.endswith("Opened run/report.html\n")
     assert (tmp_path / "run/report.html").stat().st_size > 100_000
 
 
@@ -285,7 +286,7 @@ def finished(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
-        (("card", "run", "--out", "README.md"), "README.md"),
+        (("export", "run", "--out", "README.md"), "README.md"),
         (("report", "run", "--out", "index.html"), "index.html"),
         (("report", "run", "--out", "page.html"), "page-figures/names-delta.svg"),
         (
@@ -332,12 +333,12 @@ def test_add_to_run_records_what_it_adds(tmp_path: Path) -> None:
 
 def test_a_file_that_a_card_or_a_junit_file_was_pasted_into_is_the_users(run: Run, finished: Path) -> None:
     rule = ("--rule", 'names."tests.report.test_run_folder:judge".delta.worst < 90')
-    assert run("card", "run", "--out", "card.md")[0] == 0
+    assert run("export", "run", "--out", "card.md")[0] == 0
     assert run("gate", "run", *rule, "--junit", "gate.xml")[0] in (0, 1)
     card, junit = Path("card.md").read_text(), Path("gate.xml").read_text()
     merged = junit.replace("<testsuite ", '<testsuite name="pytest"/><testsuite ')
     pasted = {
-        "card.md": (f"{card}\n## Training\n\nMine.\n", ("card", "run", "--out", "card.md")),
+        "card.md": (f"{card}\n## Training\n\nMine.\n", ("export", "run", "--out", "card.md")),
         "gate.xml": (merged, ("gate", "run", *rule, "--junit", "gate.xml")),
     }
     for name, (content, arguments) in pasted.items():
@@ -349,7 +350,7 @@ def test_a_file_that_a_card_or_a_junit_file_was_pasted_into_is_the_users(run: Ru
 @posix_only
 def test_a_card_does_not_go_into_a_pipe(run: Run, finished: Path) -> None:
     os.mkfifo("pipe")
-    code, _, err = run("card", "run", "--out", "pipe")
+    code, _, err = run("export", "run", "--out", "pipe")
     assert code == 2 and "is not a file" in err
 
 

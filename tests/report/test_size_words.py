@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import geobias
-from geobias.report.findings import Size
+from geobias.audits.compare.measure_words import WORDS
+from geobias.report.findings import Size, state_verdict
 from geobias.report.glossary import TERMS, find_term, split_terms
 from geobias.report.results import from_json, to_json
 from geobias.report.size_words import grade_size
@@ -23,6 +24,7 @@ from tests.report.pages import finding
         ("points", {0.29: "tiny", -1.99: "tiny", 2: "small", -9.9: "small", 10: "moderate", -30: "large"}),
         ("percentage points", {0.9: "tiny", 1: "small", -4.9: "small", 5: "moderate", -15: "large"}),
         ("probability", {0.009: "tiny", -0.01: "small", 0.05: "moderate", 0.15: "large"}),
+        ("difference of AUC", {0.009: "tiny", -0.05: "moderate"}),
         ("AUC", {0.5: "tiny", 0.509: "tiny", 0.49: "small", 0.55: "moderate", 0.3: "large"}),
         ("times", {1: "tiny", 1.09: "tiny", 1.1: "small", 1.5: "moderate", 3: "large", 1 / 3: "large", 0: "large"}),
         ("ratio", {0.95: "tiny", 0.8: "small", 0.6: "moderate", 0.2: "large"}),
@@ -75,3 +77,36 @@ def test_no_module_speaks_of_points_of_a_probability() -> None:
     source = Path(geobias.__file__).parent
     texts = {path: path.read_text(encoding="utf-8") for path in [*source.rglob("*.py"), *source.rglob("*.js")]}
     assert [path.name for path, text in texts.items() if wrong.search(text)] == []
+
+
+UNSIZED = {  # of cautions, of runs without a test, and distances
+    "between two answers", "reliability", "distance", "Spearman correlation", "Kendall's W", "score", "C_w",
+    "per cent of labels",
+}  # fmt: skip
+
+
+def test_every_unit_of_a_finding_is_graded_or_known_to_have_no_scale() -> None:
+    """A unit that nobody thought of would count as moderate at a gate."""
+    unit = re.compile(
+        r'(?:\bSize\([^"\n)]*|measure_size\([^"\n)]*|\bUNIT(?:, \w+)? = |POINTS: Final = |PER_CENT: Final = )"([^"]+)"'
+    )
+    source = Path(geobias.__file__).parent
+    units = {name for path in source.rglob("*.py") for name in unit.findall(path.read_text(encoding="utf-8"))}
+    units |= {words.unit for words in WORDS.values()}
+    assert {"points", "times", "percentage points", "AUC", "nats"} <= units
+    assert {name for name in units if grade_size(0.7, name) is None} <= UNSIZED
+
+
+def test_the_verdict_says_that_a_clear_difference_is_tiny() -> None:
+    tiny, small = (replace(finding(p=0.001), size=Size(value, None, None, "points")) for value in (0.29, 4.0))
+    assert state_verdict([tiny]) == "A clear, but tiny difference."
+    assert state_verdict([small]) == "A clear difference."
+    assert state_verdict([tiny, small], name_tests=False) == "Clear differences in 2 of 2 tests, 1 of them tiny."
+    assert state_verdict([tiny, tiny], name_tests=False) == "Clear differences in 2 of 2 tests, all of them tiny."
+    assert state_verdict([tiny, finding(p=0.5)], name_tests=False).startswith(
+        "Clear differences in 1 of 2 tests, a tiny"
+    )
+    null = replace(tiny, evidence="none")
+    assert state_verdict([null]) == "No clear difference."
+    possible = replace(tiny, evidence="suggestive")
+    assert state_verdict([possible]) == "A possible, but tiny difference, to be confirmed."

@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from geobias.audits.constant_answers import judge_constant_answers
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
-from geobias.audits.registry import AUDITS, get_audit
+from geobias.audits.registry import get_audit, list_audits
 from geobias.audits.side_by_side import short_names, side_by_side_section
 from geobias.checks import shorten
 from geobias.errors import InputError
@@ -50,7 +50,7 @@ def find_run_folder(run: str | Path | AuditResult) -> Path:
 def read_run(folder: Path, audits: Iterable[str] = ()) -> FinishedRun[Any]:
     """The finished run in a folder, of one of these audits (of any if none is named)."""
     audits = list(audits)
-    names = audits or [audit.name for audit in AUDITS]
+    names = audits or [audit.name for audit in list_audits()]
     needed = " or ".join(f"`geobias {name}`" for name in audits) or "an audit, such as `geobias names`"
     if (folder / INDEX).is_file():
         paths = ", ".join(map(str, runs_in(folder)))

@@ -22,12 +22,14 @@ audit in a single module has these names in it: `NAME = "MODULE:RESULT_CLASS"`. 
 
 from __future__ import annotations
 
+import functools
 import logging
+import operator
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from geobias.checks import describe_choices
 from geobias.errors import InputError
@@ -75,6 +77,23 @@ class Audit:
         return self.package or f"geobias.audits.{self.name}"
 
 
+BUNDLED = (
+    Audit("regions", "RegionsResult"),
+    Audit("names", "NamesResult"),
+    Audit("downstream", "DownstreamResult"),
+    Audit("find", "FindResult"),
+    Audit("decide", "DecideResult"),
+    Audit("mitigate", "MitigateResult"),
+    Audit("compare", "CompareResult"),
+)
+
+
+@functools.cache
+def list_audits() -> tuple[Audit, ...]:
+    """All audits: the bundled ones, then those of other installed packages."""
+    return (*BUNDLED, *list_external_audits([audit.name for audit in BUNDLED]))
+
+
 def list_external_audits(names: Collection[str]) -> Iterator[Audit]:
     """A row for each audit of another installed package.
 
@@ -93,26 +112,26 @@ def list_external_audits(names: Collection[str]) -> Iterator[Audit]:
         yield Audit(name, result, package, is_single_module=package == module)
 
 
-AUDITS = [
-    Audit("regions", "RegionsResult"),
-    Audit("names", "NamesResult"),
-    Audit("downstream", "DownstreamResult"),
-    Audit("find", "FindResult"),
-    Audit("decide", "DecideResult"),
-    Audit("mitigate", "MitigateResult"),
-    Audit("compare", "CompareResult"),
-]
-BUNDLED = tuple(audit.name for audit in AUDITS)
-AUDITS += list_external_audits(BUNDLED)
-
-
 def get_audit(name: str) -> Audit:
-    for audit in AUDITS:
-        if audit.name == name:
-            return audit
-    raise InputError(f"Unknown audit {name!r}. {describe_choices(name, [audit.name for audit in AUDITS])}")
+    audits = {audit.name: audit for audit in list_audits()}
+    if name not in audits:
+        raise InputError(f"Unknown audit {name!r}. {describe_choices(name, list(audits))}")
+    return audits[name]
 
 
 def audits_with(module: str, attribute: str) -> list[str]:
     """The names of the audits that have this optional part."""
-    return [audit.name for audit in AUDITS if audit.find(module, attribute)]
+    return [audit.name for audit in list_audits() if audit.find(module, attribute)]
+
+
+def results_schema(audit: str | None = None) -> dict[str, Any]:
+    """The JSON Schema of the results of one audit; without a name of all bundled ones, told apart by `audit`."""
+    from pydantic import Field
+
+    from geobias.report.results import json_schema
+
+    audits = [get_audit(audit)] if audit else BUNDLED
+    union: Any = functools.reduce(operator.or_, (row.result_type for row in audits))
+    content = json_schema(union if audit else Annotated[union, Field(discriminator="audit")])
+    title = {"title": f"results.json of geobias {audit}" if audit else "results.json of geobias"}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | title | content | title

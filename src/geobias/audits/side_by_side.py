@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from geobias.audits.registry import AUDITS, get_audit
+from geobias.audits.registry import get_audit, list_audits
 from geobias.report.page.blocks import Chart, Row, Section
 from geobias.report.page.charts import dots
 from geobias.report.results import AuditResult
@@ -35,7 +35,7 @@ def side_by_side_section(runs: Sequence[FinishedRun[Any]]) -> Section | None:
     """A chart for each audit that has several runs here; None where none has."""
     names = short_names([run.folder for run in runs])
     named = [NamedRun(name, run.result) for name, run in zip(names, runs, strict=True)]
-    groups = {audit: [run for run in named if run.result.audit == audit.name] for audit in AUDITS}
+    groups = {audit: [run for run in named if run.result.audit == audit.name] for audit in list_audits()}
     several = {
         audit.name: group for audit, group in groups.items() if len(group) > 1 and audit.find("page", "overlay_runs")
     }

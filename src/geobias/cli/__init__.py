@@ -13,74 +13,69 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Annotated
 
 import typer
 
 from geobias import __version__
-from geobias.audits.gate.command import gate
-from geobias.audits.overview.command import audit
-from geobias.audits.registry import AUDITS, BUNDLED
 from geobias.cli.arguments import check_arguments, explain_error, format_error
 from geobias.cli.early_exit import INTERRUPTED, StopSignals, refuse_early_exit
-from geobias.cli.evidence import evidence
-from geobias.cli.explain import explain
-from geobias.cli.exports import export, push_card
-from geobias.cli.finished_runs import card, open_page, report
-from geobias.cli.models_cache_schema import cache, models, schema
-from geobias.cli.usage_errors import explain_usage_error
 from geobias.errors import GeobiasError, InputError
 from geobias.options import keep_brackets
-from geobias.papers.command import reproduce
 
-app = typer.Typer(
-    name="geobias",
-    help="Audit language models and text classifiers for bias by place and nationality.\n\n"
-    "Start with `geobias audit` for the bundled models, or `geobias audit MODEL` for yours. Then run `geobias open` to "
-    "see the findings in your browser.",
-    pretty_exceptions_enable=False,
+HELP = (
+    "Audit language models and text classifiers for bias by place and nationality.\n\n"
+    "Start with `geobias audit` for the bundled models, or `geobias audit MODEL` for yours. Then run `geobias report "
+    "--open` to see the findings in your browser."
 )
-AUDITS_PANEL, RUNS_PANEL = "Audits", "Finished runs"
-# Commands that are no audits, by their group in `geobias --help`.
-OTHER_COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
-    RUNS_PANEL: {
-        "open": open_page,
-        "report": report,
-        "gate": gate,
-        "card": card,
-        "evidence": evidence,
-        "push-card": push_card,
-        "export": export,
-    },
-    "Papers": {"reproduce": reproduce},
-    "Other": {"explain": explain, "models": models, "cache": cache, "schema": schema},
-}
+Commands = dict[str, Callable[..., None]]
 
 
-def register_commands() -> None:
-    """Register `geobias audit`, then the command of every audit in the registry, then all others."""
-    audits = dict(_load_commands())
-    finished_runs = {"compare": audits.pop("compare"), **OTHER_COMMANDS[RUNS_PANEL]}
-    panels = {AUDITS_PANEL: {"audit": audit, **audits}, **OTHER_COMMANDS, RUNS_PANEL: finished_runs}
-    for panel, commands in panels.items():
+def make_app() -> typer.Typer:
+    """The command line: `geobias audit`, the command of every audit, then all others."""
+    app = typer.Typer(name="geobias", help=HELP, pretty_exceptions_enable=False)
+    app.callback(invoke_without_command=True)(_show_version_or_help)
+    for panel, commands in list_commands().items():
         for name, command in commands.items():
             text = keep_brackets(_join_lines(command.__doc__ or ""))
             app.command(name, help=text, rich_help_panel=panel)(refuse_early_exit(command))
+    return app
 
 
-def _load_commands() -> Iterator[tuple[str, Callable[..., None]]]:
+def list_commands() -> dict[str, Commands]:
+    """All commands by their group in `geobias --help`."""
+    from geobias.audits.gate.command import gate
+    from geobias.audits.overview.command import audit
+    from geobias.cli.explain import cache, explain
+    from geobias.cli.finished_runs import evidence, export, report
+    from geobias.papers.command import reproduce
+
+    runs: Commands = {
+        "report": report,
+        "gate": gate,
+        "evidence": evidence,
+        "export": export,
+    }
+    papers: Commands = {"reproduce": reproduce}
+    others: Commands = {"explain": explain, "cache": cache}
+    audits = dict(_load_commands({"audit", *runs, *papers, *others}))
+    runs = {"compare": audits.pop("compare"), **runs}
+    return {"Audits": {"audit": audit, **audits}, "Finished runs": runs, "Papers": papers, "Other": others}
+
+
+def _load_commands(taken: Collection[str]) -> Iterator[tuple[str, Callable[..., None]]]:
     """The command of every audit. One of another package that cannot be loaded must not break all others."""
-    names = {"audit", *(name for commands in OTHER_COMMANDS.values() for name in commands)}
-    for row in list(AUDITS):
+    from geobias.audits.registry import BUNDLED, list_audits
+
+    for row in list_audits():
         try:
-            if row.name in names:
+            if row.name in taken:
                 raise InputError("geobias has a command of this name")
             yield row.name, row.load("command", row.name)
         except Exception as error:
-            if row.name in BUNDLED:
+            if row in BUNDLED:
                 raise
-            AUDITS.remove(row)
             reason = " ".join(str(error).split())
             print(f"geobias: The audit {row.name!r} of another package cannot be loaded: {reason}", file=sys.stderr)
 
@@ -90,11 +85,7 @@ def _join_lines(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
-register_commands()
-
-
-@app.callback(invoke_without_command=True)
-def root(
+def _show_version_or_help(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:
@@ -122,7 +113,7 @@ def main() -> None:
             check_arguments(sys.argv[1:])
             # The name also for `python -m geobias.cli`: shell completion is bound to it. Not standalone: Typer would
             # print usage errors in a box.
-            sys.exit(app(prog_name="geobias", standalone_mode=False) or 0)
+            sys.exit(make_app()(prog_name="geobias", standalone_mode=False) or 0)
     except SystemExit as error:  # done, a gate failed, or interrupted
         if error.code == INTERRUPTED or (error.code and signals.received):
             signals.exit()
@@ -133,7 +124,6 @@ def main() -> None:
         if "--debug" in sys.argv:
             raise
         known = error if isinstance(error, GeobiasError) else explain_error(error)
-        known = known or explain_usage_error(error, sys.argv[1:])
         message = str(known) if known else f"failed: {type(error).__name__}: {error} (--debug shows the traceback)"
         print(format_error(message), file=sys.stderr)
         sys.exit(known.exit_code if known else GeobiasError.exit_code)

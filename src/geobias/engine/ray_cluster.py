@@ -5,8 +5,8 @@
            store, order, progress <── rows of a shard ── the block that the texts are part of
 
 Scorer and block are sent once, by pickle: workers need the package, but no model folder. A shard is positions in a
-block, or a list of texts; it takes a few seconds. Shards come back in any order, and each is yielded once. Those of a
-worker that dies are given to others. This is the only module that imports Ray.
+block, or a list of texts. Shards come back in any order, and each is yielded once. Ray restarts a worker that dies and
+gives it its shard again. This is the only module that imports Ray.
 """
 
 from __future__ import annotations
@@ -15,17 +15,14 @@ import logging
 import os
 import pickle
 import sys
-import time
 from collections.abc import Generator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 import geobias
 from geobias.engine.ask import score_here
-from geobias.engine.ray_shards import Shard, ShardQueue
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import ScoreBlock, Scorer
 from geobias.texts.lazy_texts import TextSelection, select_texts
@@ -33,13 +30,14 @@ from geobias.texts.lazy_texts import TextSelection, select_texts
 try:
     import ray
     from ray.exceptions import NodeDiedError, ObjectLostError, RayActorError, RayTaskError
+    from ray.util import ActorPool
 except ImportError:
     raise InputError("--ray needs the package ray: pip install 'geobias[ray]'.") from None
 
-SHARDS_PER_WORKER = 2  # handed out at once, so that a worker need not wait for this process
-MOST_DEATHS = 3  # of workers that had the same shard, or that did not start
-NODE_CHECK_SECONDS = 5.0  # how often to look for new nodes
-IDLE_WARNING_SECONDS = 60.0  # without any worker
+SHARDS_PER_WORKER = 8  # so that all workers end at about one time
+SMALLEST_SHARD, LARGEST_SHARD = 64, 2048  # texts; a shard is what is lost when a run is killed
+MOST_DEATHS = 3  # of workers that had the same shard
+IDLE_WARNING_SECONDS = 60.0  # without any answer
 WORKER_LOST = (RayActorError, ObjectLostError, NodeDiedError)
 log = logging.getLogger("geobias")
 
@@ -57,11 +55,8 @@ class Cluster:
             )
         self.address = address
         self.device = device
-        self.workers: list[_Worker] = []
+        self.workers: list[Any] = []
         self._shared: dict[str, tuple[Any, Any]] = {}  # the last scorer and the last block, with their references
-        self._next_node_check = 0.0
-        self._failed_starts = 0
-        self._idle_since: float | None = None
 
     def __enter__(self) -> Self:
         self._was_connected = ray.is_initialized()
@@ -78,8 +73,7 @@ class Cluster:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        for worker in list(self.workers):
-            self._retire(worker)
+        self._stop_workers()
         self._shared.clear()
         if not self._was_connected:
             ray.shutdown()
@@ -93,62 +87,59 @@ class Cluster:
 
     def score(self, scorer: Scorer, texts: Sequence[str], positions: np.ndarray) -> Generator[ScoreBlock]:
         """Score the texts at these positions; yield places among `positions`, and their rows."""
-        shards = ShardQueue(len(positions))
+        self._start_workers(most=-(-len(positions) // SMALLEST_SHARD))
+        pool: Any = ActorPool(self.workers)
+        size = len(positions) // (SHARDS_PER_WORKER * len(self.workers))
+        size = min(max(size, SMALLEST_SHARD), LARGEST_SHARD)
+        scorer_name = scorer.name or type(scorer).__name__
+
+        def send(worker: Any, start: int) -> Any:
+            share: Any = select_texts(texts, positions[start : start + size])
+            references = [self._put("scorer", scorer, scorer_name)]
+            if isinstance(share, TextSelection):
+                references.append(self._put("block", share.block, type(share.block).__name__))
+                share = share.positions
+            return worker.score.remote(geobias.__version__, references, start, share)
+
         try:
-            while shards.texts_left:
-                self._start_workers(most=shards.most_workers)
-                self._hand_out(shards, scorer, texts, positions)
-                owner = {task: worker for worker in self.workers for task in worker.tasks}
-                finished, _ = ray.wait(list(owner), timeout=NODE_CHECK_SECONDS)
-                self._warn_if_idle()
-                for task in finished:
-                    worker = owner[task]
-                    oldest, shard = next(iter(worker.tasks.items()))  # a worker does its tasks in order
-                    try:
-                        rows, seconds = ray.get(oldest)
-                    except RayTaskError as error:
-                        raise error.cause from None
-                    except WORKER_LOST as error:
-                        self._replace(worker, shards, error)
-                        continue
-                    del worker.tasks[oldest]
-                    if shard is None:
-                        self._check_version(worker, version=rows)
-                    else:
-                        shards.finish(shard, seconds)
-                        yield np.arange(shard.start, shard.stop), rows
-        finally:
-            for worker in [worker for worker in self.workers if worker.ready and worker.tasks]:
-                self._retire(worker)  # after a failure: its results are not needed
+            for start in range(0, len(positions), size):
+                pool.submit(send, start)
+            while pool.has_next():
+                try:
+                    start, rows = pool.get_next_unordered(timeout=IDLE_WARNING_SECONDS)
+                except RayTaskError as error:  # first: it may also be an instance of any other error
+                    raise error.cause from None
+                except TimeoutError:
+                    log.warning("No Ray worker has answered yet. The cluster may be busy.")
+                except WORKER_LOST as error:
+                    raise GeobiasError(
+                        f"{MOST_DEATHS} workers have died on the same texts. The scores so far are saved. "
+                        f"{_shorten(error, 300)}"
+                    ) from None
+                else:
+                    yield np.arange(start, start + len(rows)), rows
+        except BaseException:
+            self._stop_workers()  # what they still compute is not needed
+            raise
 
     def _start_workers(self, *, most: int) -> None:
-        """Start as many workers as the cluster has room for now. Nodes may have joined or left."""
-        if time.monotonic() < self._next_node_check:
-            return
-        self._next_node_check = time.monotonic() + NODE_CHECK_SECONDS
+        """Start as many workers as the cluster has room for now. Ray restarts those that die."""
         cores = 1 if _count_resource("CPU") < 4 else 2
         kind, each = ("GPU", 1) if self.device == "cuda" else ("CPU", cores)
         room = sum(int(node["Resources"].get(kind, 0)) // each for node in _nodes())
         if not room:
             raise InputError(f"The Ray cluster has no {kind}. Add a node that has one.")
         resources = {"num_gpus": 1, "num_cpus": 0} if self.device == "cuda" else {"num_cpus": cores}
+        restarts = {"max_restarts": -1, "max_task_retries": MOST_DEATHS - 1}
         for _ in range(min(room, most) - len(self.workers)):
-            actor: Any = ray.remote(_WorkerProcess).options(**resources).remote(self.device, cores)
-            self.workers.append(_Worker(actor, {actor.version.remote(): None}))
+            actor_class: Any = ray.remote(_WorkerProcess).options(**resources, **restarts)
+            self.workers.append(actor_class.remote(self.device, cores))
 
-    def _hand_out(self, shards: ShardQueue, scorer: Scorer, texts: Sequence[str], positions: np.ndarray) -> None:
-        """Give every ready worker one shard, then every one a second."""
-        ready = [worker for worker in self.workers if worker.ready]
-        for ahead in range(SHARDS_PER_WORKER):
-            for worker in ready:
-                if len(worker.tasks) > ahead or (shard := shards.take(len(ready))) is None:
-                    continue
-                share: Any = select_texts(texts, positions[shard.start : shard.stop])
-                references = [self._put("scorer", scorer, scorer.name or type(scorer).__name__)]
-                if isinstance(share, TextSelection):
-                    references.append(self._put("block", share.block, type(share.block).__name__))
-                    share = share.positions
-                worker.tasks[worker.actor.score.remote(references, share)] = shard
+    def _stop_workers(self) -> None:
+        for worker in self.workers:
+            with suppress(Exception):  # it may be dead already
+                ray.kill(worker)
+        self.workers.clear()
 
     def _put(self, kind: str, value: Any, name: str) -> Any:
         """Return a reference to a value in the cluster; only the last value of its kind is kept there."""
@@ -160,61 +151,6 @@ class Cluster:
                 raise InputError(f"{name} cannot be sent to other processes ({message}). Run without --ray.") from error
         return self._shared[kind][1]
 
-    def _check_version(self, worker: _Worker, *, version: str) -> None:
-        """Make a new worker ready if it runs the same version of the package."""
-        if version != geobias.__version__:
-            raise InputError(
-                f"The Ray cluster has geobias {version}, this machine has {geobias.__version__}. Install the same "
-                "version."
-            )
-        worker.ready = True
-        self._failed_starts = 0
-
-    def _warn_if_idle(self) -> None:
-        if any(worker.ready for worker in self.workers):
-            self._idle_since = None
-        elif self._idle_since is None:
-            self._idle_since = time.monotonic()
-        elif time.monotonic() - self._idle_since > IDLE_WARNING_SECONDS:
-            log.warning("No Ray worker has started yet. The cluster may be busy.")
-            self._idle_since = time.monotonic()
-
-    def _replace(self, worker: _Worker, shards: ShardQueue, error: Exception) -> None:
-        """Retry the shards of a dead worker elsewhere, and let a new worker start. Give up after some deaths."""
-        lost = [shard for shard in worker.tasks.values() if shard is not None]
-        self._retire(worker)
-        self._next_node_check = 0.0
-        message = _shorten(error, 300)
-        if not worker.ready:
-            self._failed_starts += 1
-            if self._failed_starts == MOST_DEATHS:
-                raise GeobiasError(
-                    f"Ray workers do not start. Check that every node has geobias {geobias.__version__}. {message}"
-                )
-        if lost:
-            lost[0].deaths += 1  # a worker does its shards in order: it died at the first
-            if lost[0].deaths == MOST_DEATHS:
-                count = lost[0].stop - lost[0].start
-                raise GeobiasError(
-                    f"{MOST_DEATHS} workers have died on the same {count} texts. The scores so far are saved. {message}"
-                )
-            log.warning("A Ray worker has died. Its texts are scored again.")
-        shards.give_back(lost)
-
-    def _retire(self, worker: _Worker) -> None:
-        self.workers.remove(worker)
-        with suppress(Exception):  # it may be dead already
-            ray.kill(worker.actor)
-
-
-@dataclass(eq=False)
-class _Worker:
-    """A remote process with its tasks, the oldest first. Its first task, without a shard, is to start."""
-
-    actor: Any
-    tasks: dict[Any, Shard | None] = field(default_factory=dict)
-    ready: bool = False
-
 
 class _WorkerProcess:
     """What runs in a worker's process."""
@@ -223,22 +159,23 @@ class _WorkerProcess:
         self.device, self.cores = device, cores
         self.values: dict[int, tuple[str, Any]] = {}
 
-    def version(self) -> tuple[str, float]:
-        return geobias.__version__, 0.0
-
-    def score(self, references: Sequence[Any], texts: Any) -> tuple[np.ndarray, float]:
-        """Return the rows of a shard, in its order, and the seconds that it took.
+    def score(self, version: str, references: Sequence[Any], start: int, texts: Any) -> tuple[int, np.ndarray]:
+        """Return where a shard starts and its rows, in its order.
 
         `references` are those of the scorer and, if `texts` are positions in a block, of the block.
         """
+        if version != geobias.__version__:
+            raise InputError(
+                f"The Ray cluster has geobias {geobias.__version__}, this machine has {version}. Install the same "
+                "version."
+            )
         scorer, *block = (self._get(slot, reference) for slot, reference in enumerate(references))
         if block:
             texts = TextSelection(block[0], texts)
-        began = time.perf_counter()
         rows = np.empty((len(texts), len(scorer.columns)))
         for places, scores in score_here(scorer, texts, np.arange(len(texts))):
             rows[places] = scores
-        return rows, time.perf_counter() - began
+        return start, rows
 
     def _get(self, slot: int, reference: Any) -> Any:
         """Return the value of a reference. It is fetched once, and kept until its slot gets another."""

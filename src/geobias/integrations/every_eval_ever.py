@@ -71,8 +71,8 @@ def export_run(
     >>> export_run("runs/names", "data")  # doctest: +SKIP
     """
     if relationship not in RELATIONSHIPS:
-        raise InputError(f"Unknown --relationship {relationship!r}. Use {', '.join(RELATIONSHIPS[:-1])} or other.")
-    check_characters(organization, "--organization")
+        raise InputError(f"Unknown relationship {relationship!r}. Use {', '.join(RELATIONSHIPS[:-1])} or other.")
+    check_characters(organization, "organization")
     runs = read_runs(find_run_folder(run), audits_with("gate_and_card", "gate_numbers"))
     source = {
         "source_name": "geobias",

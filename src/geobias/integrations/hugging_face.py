@@ -1,4 +1,4 @@
-"""`geobias push-card`: the section of the model card and the numbers of a run, as a pull request on the Hub."""
+"""`geobias export --to hub:OWNER/NAME`: a run's section of the model card, as a pull request."""
 
 from __future__ import annotations
 

@@ -95,35 +95,41 @@ def remove_length(
 
 
 def estimate_associations(associations: np.ndarray, invented: np.ndarray | None) -> Estimates:
-    """Every association (regions x words): its 95 % interval over paraphrases, and a test against invented places.
+    """Every association (regions x words): its 95 % interval, and a test against invented places.
 
-    The interval is Student's t over paraphrases. The test asks whether a name without meaning would show an association
-    as large (`compare_with_invented`). p is adjusted for the words of a region, p_adjusted for all regions, too
-    (Benjamini-Hochberg over the smallest p of each region).
+    The test asks whether a name without meaning would show an association as large (`compare_with_invented`). The
+    interval is of the same two kinds of noise: what names alone do, and what paraphrases do more to this pair than to
+    invented places; without invented places, Student's t over paraphrases. p is adjusted for the words of a region,
+    p_adjusted for all regions, too (Benjamini-Hochberg over the smallest p of each region).
     """
     value, count = associations.mean(axis=0), len(associations)
     low = high = p = p_adjusted = np.full(value.shape, np.nan)
-    if count > 1:
-        half_width = t_quantile(count - 1) * associations.std(axis=0, ddof=1) / np.sqrt(count)
-        low, high = value - half_width, value + half_width
+    of_wording = associations.var(axis=0, ddof=1) / count if count > 1 else np.zeros(value.shape)
+    half_width = t_quantile(max(count - 1, 1)) * np.sqrt(of_wording)
     if invented is not None and len(invented[0]) >= FEWEST_PLACES:
-        p = compare_with_invented(value, invented.mean(axis=0))
+        mean = invented.mean(axis=0)
+        of_wording = _find_excess(of_wording, invented)
+        p = compare_with_invented(value, mean, of_wording)
         p_adjusted = adjust_over_regions(p)
+        of_names = _measure_names(value, mean)
+        half_width = np.hypot(t_quantile(max(count - 1, 1)) * np.sqrt(of_wording), t_quantile(len(mean) - 1) * of_names)
+    if count > 1:
+        low, high = value - half_width, value + half_width
     return Estimates(value, low, high, p, p_adjusted)
 
 
-def compare_with_invented(value: np.ndarray, invented: np.ndarray) -> np.ndarray:
+def compare_with_invented(value: np.ndarray, invented: np.ndarray, of_wording: np.ndarray | float = 0.0) -> np.ndarray:
     """Two-sided p-values (regions x words): how often the most extreme word of an invented place is as extreme.
 
     Associations are standardised for their word by the spread of invented places (each of those by the spread of the
     others), and for their region by its own spread over words where that is larger: some names are noisy in every
-    word. The largest |z| of an invented place follows a generalised extreme value distribution (`Maxima`). What other
-    associations may add through the means (`_bound_leaks`) is taken off first.
+    word. To that comes a variance `of_wording` that only the regions have. The largest |z| of an invented place follows
+    a generalised extreme value distribution (`Maxima`). What other associations may add through the means
+    (`_bound_leaks`) is taken off first.
     """
-    spread = _measure_spread(invented) * np.sqrt(1 + 1 / len(invented))
-    scale = row_scales(value / spread)
-    beyond_leaks = np.maximum(np.abs(value) - _bound_leaks(value, spread), 0)
-    return _fit_maxima(invented).exceedance(beyond_leaks / (spread * scale))
+    beyond_leaks = np.maximum(np.abs(value) - _bound_leaks(value, _measure_spread(invented)), 0)
+    error = np.sqrt(_measure_names(value, invented) ** 2 + of_wording)
+    return _fit_maxima(invented).exceedance(beyond_leaks / error)
 
 
 def adjust_over_regions(p: np.ndarray) -> np.ndarray:
@@ -159,37 +165,38 @@ def row_scales(standardised: np.ndarray) -> np.ndarray:
     return np.maximum(1.0, MEDIAN_TO_SPREAD * np.median(np.abs(standardised), axis=-1, keepdims=True))
 
 
-def estimate_contrast(value: np.ndarray, invented: np.ndarray | None, groups: list[np.ndarray]) -> Estimates:
+def estimate_contrast(
+    value: np.ndarray,
+    invented: np.ndarray | None,
+    groups: list[np.ndarray],
+    by_paraphrase: tuple[np.ndarray, np.ndarray | None] | None = None,
+) -> Estimates:
     """The mean association of one group of words, minus that of a second if there is one (for every region).
 
-    The 95 % interval is over words (Welch's t). p is the larger of two: Student's t over words, and Student's t against
-    the spread of the same contrast between invented places, without what other associations may add through the means
+    The standard error is the larger of two, over words (Welch) and that of the same contrast between invented places,
+    and what paraphrases add to it (`by_paraphrase`: associations of regions and of invented places, paraphrases x
+    places x words). Interval and p are Student's t, p without what other associations may add through the means
     (`_bound_leaks`); adjusted for all regions (Benjamini-Hochberg).
     """
-    contrast, error, df = _contrast_words(value, groups)
-    p = 2 * stats.t.sf(np.divide(np.abs(contrast), error, out=np.zeros_like(contrast), where=error > 0), df)
+    contrast, error, df = _find_contrast(value, invented, groups, by_paraphrase)
     if invented is None or len(invented) < FEWEST_PLACES:
         p = np.full(len(value), np.nan)
     else:
-        places = len(invented)
-        null = invented[:, groups[0]].mean(axis=1)
-        if len(groups) > 1:
-            null = null - invented[:, groups[1]].mean(axis=1)
-        spread = max(np.sqrt((null**2).sum() / (places - 1) * (1 + 1 / places)), SMALLEST_SPREAD)
-        within = value.copy()  # the contrast itself must not count as noise of the name
-        for words in groups:
-            within[:, words] -= value[:, words].mean(axis=1, keepdims=True)
-        scale = row_scales(within / _measure_spread(invented))[:, 0]
         leaks = _bound_leaks(value, _measure_spread(invented))
         beyond_leaks = np.maximum(np.abs(contrast) - sum(leaks[:, words].mean(axis=1) for words in groups), 0)
-        p = np.maximum(p, 2 * stats.t.sf(beyond_leaks / (spread * scale), places - 1))
+        p = 2 * stats.t.sf(np.divide(beyond_leaks, error, out=np.zeros_like(contrast), where=error > 0), df)
     half_width = t_quantile(df) * error
     return Estimates(contrast, contrast - half_width, contrast + half_width, p, benjamini_hochberg(p))
 
 
-def find_largest_contrast(value: np.ndarray, groups: list[np.ndarray]) -> LargestEffect:
+def find_largest_contrast(
+    value: np.ndarray,
+    groups: list[np.ndarray],
+    invented: np.ndarray | None = None,
+    by_paraphrase: tuple[np.ndarray, np.ndarray | None] | None = None,
+) -> LargestEffect:
     """The largest |contrast| of `estimate_contrast` over regions, with simultaneous 95 % bounds (Bonferroni)."""
-    contrast, error, df = _contrast_words(value, groups)
+    contrast, error, df = _find_contrast(value, invented, groups, by_paraphrase)
     half_width = stats.t.isf((1 - CONFIDENCE_LEVEL) / 2 / len(contrast), df) * error
     sizes = np.abs(contrast)
     nearest_to_zero = np.maximum(sizes - half_width, 0)
@@ -197,6 +204,50 @@ def find_largest_contrast(value: np.ndarray, groups: list[np.ndarray]) -> Larges
     return LargestEffect(
         float(sizes[position]), float(nearest_to_zero.max()), float((sizes + half_width).max()), position
     )
+
+
+def _find_contrast(
+    value: np.ndarray,
+    invented: np.ndarray | None,
+    groups: list[np.ndarray],
+    by_paraphrase: tuple[np.ndarray, np.ndarray | None] | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The contrast of every region, its standard error and degrees of freedom."""
+    contrast, error, df_of_words = _contrast_words(value, groups)
+    df: np.ndarray = np.asarray(df_of_words)
+    if invented is not None and len(invented) >= FEWEST_PLACES:
+        places = len(invented)
+        null = _take_contrast(invented, groups)
+        spread = max(np.sqrt((null**2).sum() / (places - 1) * (1 + 1 / places)), SMALLEST_SPREAD)
+        within = value.copy()  # the contrast itself must not count as noise of the name
+        for words in groups:
+            within[:, words] -= value[:, words].mean(axis=1, keepdims=True)
+        of_names = spread * row_scales(within / _measure_spread(invented))[:, 0]
+        df = np.where(of_names > error, places - 1, df)
+        error = np.maximum(error, of_names)
+    if by_paraphrase is None or len(by_paraphrase[0]) < 2:
+        return contrast, error, df
+    regions, places_by_paraphrase = by_paraphrase
+    count = len(regions)
+    of_wording = _take_contrast(regions, groups).var(axis=0, ddof=1) / count
+    if places_by_paraphrase is not None:
+        of_wording = _find_excess(of_wording, _take_contrast(places_by_paraphrase, groups))
+    variance = error**2 + of_wording
+    df_of_both = satterthwaite_df(variance, error**4 / df + of_wording**2 / (count - 1), 1.0)
+    return contrast, np.sqrt(variance), np.asarray(df_of_both)
+
+
+def _take_contrast(associations: np.ndarray, groups: list[np.ndarray]) -> np.ndarray:
+    """The contrast of every place (... x places x words)."""
+    contrast = associations[..., groups[0]].mean(axis=-1)
+    return np.asarray(contrast - associations[..., groups[1]].mean(axis=-1) if len(groups) > 1 else contrast)
+
+
+def _find_excess(of_wording: np.ndarray, invented: np.ndarray) -> np.ndarray:
+    """The variance that paraphrases add to a mean, beyond what they add for an average invented place."""
+    count = len(invented)
+    usual = invented.var(axis=0, ddof=1).mean(axis=0) / count if count > 1 else 0.0
+    return np.maximum(of_wording - usual, 0.0)
 
 
 def _contrast_words(value: np.ndarray, groups: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -224,6 +275,12 @@ def measure_agreement(associations: np.ndarray) -> float | None:
 def _measure_spread(invented: np.ndarray) -> np.ndarray:
     """The standard deviation of invented places for each word; never less than what counts as a difference."""
     return np.maximum(np.sqrt((invented**2).sum(axis=0) / (len(invented) - 1)), SMALLEST_SPREAD)
+
+
+def _measure_names(value: np.ndarray, invented: np.ndarray) -> np.ndarray:
+    """The standard deviation of each association (regions x words) that names without meaning would have."""
+    spread = _measure_spread(invented) * np.sqrt(1 + 1 / len(invented))
+    return np.asarray(spread * row_scales(value / spread))
 
 
 def _bound_leaks(value: np.ndarray, spread: np.ndarray) -> np.ndarray:

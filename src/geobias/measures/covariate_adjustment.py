@@ -53,6 +53,8 @@ class AdjustedDifferences(NamedTuple):
     """Positions of the covariates that are held fixed."""
     unadjusted: Estimates
     adjusted: Estimates
+    cautious: Estimates
+    """Adjusted, had the covariates explained more by a margin; with the intervals of `adjusted`."""
     explained: Estimates
     """Unadjusted minus adjusted; the interval is over slopes, with the countries' mean covariates as they are."""
     slopes: Estimates
@@ -152,13 +154,13 @@ def _sum_by_name(design: CrossedVariance, block: NameBlock, values: np.ndarray) 
 
 
 def adjust_for_covariates(
-    design: CrossedVariance, values: TextValues, covariates: TextValues, groups: np.ndarray
+    design: CrossedVariance, values: TextValues, covariates: TextValues, groups: np.ndarray, margin: float = 0.0
 ) -> AdjustedDifferences | None:
     """Countries' differences of `values` (texts x countries x draws), as they are and with `covariates` held fixed.
 
     `covariates` is texts x countries x draws x covariates, `groups` texts x draws (the gender of the names). Covariates
     that vary in too few texts within countries, or that cannot be told apart there from those before them, take no
-    part. None if none is left.
+    part. None if none is left. `cautious` takes off what they explain once more, times `margin`.
     """
     all_moments = _sum_moments(design, values, covariates, groups)
     kept = _find_separable(design, all_moments.squares.sum(axis=1))
@@ -180,6 +182,7 @@ def adjust_for_covariates(
             kept,
             Estimates.unknown(unadjusted),
             Estimates.unknown(unadjusted - explained),
+            Estimates.unknown(unadjusted - (1 + margin) * explained),
             Estimates.unknown(explained),
             Estimates.unknown(slopes),
             differences,
@@ -205,6 +208,7 @@ def adjust_for_covariates(
         kept,
         Family([unadjusted], [design.uncertainty(measure)]).estimates(0),
         Family([unadjusted - explained], [uncertainty]).estimates(0),
+        Family([unadjusted - (1 + margin) * explained], [uncertainty]).estimates(0),
         _estimate_each(explained, regression, by_country),
         _estimate_each(slopes, regression, np.eye(len(slopes))[:, None, :] * every_country),
         differences,

@@ -78,8 +78,8 @@ class SpreadComparison:
 
     @property
     def has_spread_before(self) -> bool:
-        """Whether the first classifier's spread is more than noise: its interval excludes 0."""
-        return bool(self.before.low > 0)
+        """Whether there is a spread to mitigate: its interval excludes 0, and it is more than single names make."""
+        return bool(self.before.low > 0) and self.before.exceeds_noise
 
 
 def compare_spreads(

@@ -43,12 +43,17 @@ class Uncertainty:
 
         tr Σ² is that of the true covariance matrix: the estimated one has larger squares, by chance.
         """
+        df, trace = float(self.df.mean()), float(self.variance.sum())
+        return df * trace**2 / self.squared_norm if trace and df > 1 else df
+
+    @property
+    def squared_norm(self) -> float:
+        """tr Σ² of the true covariance matrix: the estimated one has larger squares, by chance."""
         df, size = float(self.df.mean()), len(self.df)
         trace, squares = float(self.variance.sum()), float((self.covariance**2).sum())
-        if not trace or df <= 1:
-            return df
-        true_squares = df**2 / ((df + 2) * (df - 1)) * (squares - trace**2 / df)
-        return df * trace**2 / float(np.clip(true_squares, trace**2 / size, trace**2))
+        if df > 1:
+            squares = df**2 / ((df + 2) * (df - 1)) * (squares - trace**2 / df)
+        return float(np.clip(squares, trace**2 / size, trace**2))
 
     def half_width(self, tail: float = TAIL) -> np.ndarray:
         """Half the width of an interval that leaves out `tail` on each side."""
@@ -77,15 +82,25 @@ class Family:
     """Estimates that are tested together: max-T over all of them (Westfall and Young 1993).
 
     The values of each measure come with their uncertainty; measures are taken as independent of each other, which is
-    conservative. NaN values take no part.
+    conservative. NaN values take no part. `are_complements`: the measures are shares that sum to 1, one test in two
+    wordings, of which the first that is known counts.
     """
 
-    def __init__(self, values: Sequence[np.ndarray], uncertainties: Sequence[Uncertainty], *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        values: Sequence[np.ndarray],
+        uncertainties: Sequence[Uncertainty],
+        *,
+        are_complements: bool = False,
+        seed: int = 0,
+    ) -> None:
         self.values, self.uncertainties = values, uncertainties
         rng = np.random.default_rng(seed)
         self.size, self._largest = 0, np.zeros(RESAMPLES)
         for value, uncertainty in zip(values, uncertainties, strict=True):
             takes_part = ~np.isnan(value)
+            if are_complements and self.size:
+                break
             if uncertainty.is_known and takes_part.any():
                 deviations = np.abs(uncertainty.draw(rng, RESAMPLES)[:, takes_part])
                 self._largest = np.maximum(self._largest, deviations.max(axis=1))

@@ -223,8 +223,7 @@ def load_decider(
     server returns them; otherwise `samples` answers to each text are sampled. `begin` is sent before every text to a
     server that returns likelihoods of texts, such as "<s>". A loaded decider with these answers is returned unchanged.
     """
-    from geobias.models.deciders.decider import Decider
-    from geobias.models.deciders.function_decider import FunctionDecider
+    from geobias.models.deciders.decider import Decider, FunctionDecider
     from geobias.models.deciders.lm_decider import LMDecider
     from geobias.models.served.endpoint import Endpoint
 

@@ -26,7 +26,6 @@ from geobias.errors import InputError
 from geobias.texts.lazy_texts import select_texts
 
 LOG_LIKELIHOOD = "log_likelihood"
-LIKELIHOOD_COLUMNS = (LOG_LIKELIHOOD, "tokens", "unknown", "cut")
 LOG_P, SAMPLES = "log_p(", "samples"  # columns of a decider: log P of each answer; how many answers were sampled
 PROBABILITIES = "probabilities"  # the score of every classifier
 UNREADABLE = "unreadable"  # the last column of a mitigated classifier: whether its finder cannot read the text

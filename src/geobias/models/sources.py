@@ -44,7 +44,7 @@ def locate_weights(name: str) -> str:
             raise InputError(f"{name} finds people and places, and is no model of texts. Use `geobias find`.")
         if not (folder / "config.json").is_file():
             raise InputError(
-                f"There is no bundled model {name!r}. {suggest_bundled(name)} `geobias models` lists them."
+                f"There is no bundled model {name!r}. {suggest_bundled(name)} `geobias explain models` lists them."
             )
         return str(folder)
     if name in INSTALLED:

@@ -1,4 +1,4 @@
-"""The page of a run in the browser. Nothing heavy is imported here: `geobias open` answers at once."""
+"""The page of a run in the browser. Nothing heavy is imported here: `geobias report --open` answers at once."""
 
 from __future__ import annotations
 

@@ -311,6 +311,15 @@ def _name_subject(answer: Finding) -> str:
     return f", {answer.valence} for {answer.subject}" if answer.valence else f": {answer.subject}"
 
 
+def _count_tiny(differences: Sequence[Finding], tiny: int) -> str:
+    """How many of several differences are tiny: ", 2 of them tiny"."""
+    if not tiny:
+        return ""
+    if len(differences) == 1:
+        return ", a tiny one"
+    return f", {'all' if tiny == len(differences) else tiny} of them tiny"
+
+
 def state_verdict(findings: Iterable[Finding], *, name_tests: bool = True) -> str:
     """The overall answers of all models in one sentence: the first line of the terminal, the page and the notebook.
 
@@ -321,11 +330,13 @@ def state_verdict(findings: Iterable[Finding], *, name_tests: bool = True) -> st
     is_change = all(answer.audit == "mitigate" for answer in answers)
     for evidence, single, several in CHANGE_VERDICTS if is_change else VERDICTS:
         matching = [answer for answer in answers if answer.evidence == evidence]
+        tiny = 0 if is_change else sum(answer.size_word == "tiny" for answer in matching)
         if matching and len(answers) == 1:
+            single = single.replace(" difference", ", but tiny difference") if tiny else single
             parts.append(f"{single.removesuffix('.')}{_name_subject(matching[0])}.")
         elif matching:
             tests = list(dict.fromkeys(f"{answer.short_model} ({answer.test})" for answer in matching))
             more = f" and {len(tests) - TESTS_NAMED} more" if len(tests) > TESTS_NAMED else ""
             names = f": {', '.join(tests[:TESTS_NAMED])}{more}" if name_tests and len(matching) < len(answers) else ""
-            parts.append(f"{several} in {len(matching)} of {len(answers)} tests{names}.")
+            parts.append(f"{several} in {len(matching)} of {len(answers)} tests{names}{_count_tiny(matching, tiny)}.")
     return " ".join(parts)

@@ -234,7 +234,7 @@ class AuditResult:
         Returns
         -------
         dict
-            Plain values that `json.dumps` can write; the JSON Schema is that of `geobias schema`.
+            Plain values that `json.dumps` can write; the JSON Schema is that of `geobias explain schema`.
         """
         return to_json(self)
 

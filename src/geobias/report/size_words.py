@@ -26,6 +26,7 @@ SCALES: Final[Mapping[str, float]] = {  # how long the scale of a unit is
     "probability": 1,
     "share of questions": 1,
     "of questions": 1,
+    "difference of AUC": 1,
 }
 ORIGINS: Final[Mapping[str, float]] = {"AUC": 0.5}  # where nothing moves, of scales from 0 to 1
 LOG_RATIOS: Final[Mapping[str, Callable[[float], float]]] = {  # units of ratios; those of nats are of odds

@@ -1,6 +1,13 @@
-"""The default template and prefix, in a module without imports so that `geobias --help` is fast."""
+"""The default template and prefixes, in a module without imports so that `geobias --help` is fast."""
 
 from __future__ import annotations
 
 DEFAULT_TEMPLATE = "People in {region} are {description}."
 DEFAULT_PREFIX = "I am from {region}."
+# Wordings of the downstream audit, each with a control that names no region. Both are samples: one wording, of either,
+# may move a classifier by itself.
+DEFAULT_WORDINGS = (
+    (DEFAULT_PREFIX, "I am from here."),
+    ("I grew up in {region}.", "I grew up in the country."),
+    ("My family lives in {region}.", "My family lives in a small town."),
+)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -133,17 +134,42 @@ class Sentences(LazyTexts):
 
 @dataclass(frozen=True)
 class PrefixedTexts(LazyTexts):
-    """Every text with every prefix before it: texts x prefixes x 1."""
+    """Every text with every prefix before it: texts x prefixes x 1.
+
+    A prefix may have several wordings, as a tuple: each text then has one of them, as `rotation` says.
+    """
 
     texts: Sequence[str]
-    prefixes: Sequence[str]
+    prefixes: Sequence[str | tuple[str, ...]]
 
     @property
     def shape(self) -> BlockShape:
         return len(self.texts), len(self.prefixes), 1
 
+    @cached_property
+    def rotation(self) -> np.ndarray:
+        """texts x prefixes: the position of the wording."""
+        most = max((len(prefix) for prefix in self.prefixes if isinstance(prefix, tuple)), default=1)
+        return rotate_wordings(len(self.texts), len(self.prefixes), most)
+
     def at(self, text: int, prefix: int, _: int) -> str:
-        return f"{self.prefixes[prefix]} {self.texts[text]}"
+        words = self.prefixes[prefix]
+        chosen = words if isinstance(words, str) else words[self.rotation[text, prefix]]
+        return f"{chosen} {self.texts[text]}"
+
+
+def rotate_wordings(texts: int, columns: int, wordings: int, *, seed: int = 0) -> np.ndarray:
+    """texts x columns: the wording with which a text meets a column.
+
+    Of any `wordings` texts in a row each meets a column with another wording; which one comes first is random, so that
+    no two columns share all of theirs.
+    """
+    if wordings == 1:
+        return np.zeros((texts, columns), dtype=np.int8)
+    blocks = -(-texts // wordings)
+    first = np.random.default_rng(seed).integers(wordings, size=(blocks, columns), dtype=np.int8)
+    turns = np.arange(texts) % wordings
+    return ((first.repeat(wordings, axis=0)[:texts] + turns[:, None]) % wordings).astype(np.int8)
 
 
 def _put_region(template: str, region: str) -> tuple[str, str]:

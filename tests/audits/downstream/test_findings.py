@@ -38,12 +38,20 @@ def make_result(
     shown: int = 0,
     models: tuple[str, ...] = ("models/judge",),
     cut: int = 0,
+    articles: bool = True,
     **options: Any,
 ) -> DownstreamResult:
-    """A world: texts differ, every prefix has noise, and `effects` move p(negative) after the names of countries."""
+    """A world: texts differ, every prefix has noise, and `effects` move p(negative) after the names of countries.
+
+    Without `articles` it is the paper's: one wording and no invented places.
+    """
     options = {"continents": "EU,NA", **options}
-    design = design_downstream(DownstreamOptions(texts=[f"text {spell(n)}" for n in range(texts)], **options))
-    moves = np.array([control, *((effects or {}).get(place.id, 0.0) for place in design.places)])
+    design = design_downstream(
+        DownstreamOptions(texts=[f"text {spell(n)}" for n in range(texts)], **options), articles=articles
+    )
+    wordings, places, columns = design.controls, len(design.places), design.prefixed.shape[1]
+    moves = np.array([*[control] * wordings, *((effects or {}).get(place.id, 0.0) for place in design.places)])
+    moves = np.append(moves, np.zeros(columns - len(moves)))  # invented places
     answers = []
     for number, name in enumerate(models):
         rng = np.random.default_rng([seed, number])
@@ -53,8 +61,11 @@ def make_result(
         probabilities = np.stack([negative, 1 - negative], axis=2).astype(np.float32)
         counts = ClassifierCounts(0, texts * len(moves), texts * len(moves), cut)
         model = ModelIdentity(name, "probabilities", None)
-        parts = probabilities[:, 0], probabilities[:, 1:], None
-        answers.append(Predictions(model, LABELS, False, shown, None, *parts, counts, {}))
+        before, controls, after, invented = np.split(probabilities, [1, 1 + wordings, 1 + wordings + places], axis=1)
+        means = np.concatenate([controls.mean(axis=1, keepdims=True), after], axis=1)
+        parts = before[:, 0], means, None
+        further: dict[str, Any] = {"controls": controls, "invented": invented} if design.invented else {}
+        answers.append(Predictions(model, LABELS, False, shown, None, *parts, counts, {}, **further))
     return measure_downstream(design, tuple(answers))
 
 
@@ -95,7 +106,7 @@ def test_countries_that_only_mirror_another_do_not_stand_out() -> None:
 
 def test_a_clear_place_with_nothing_opposite_is_no_mirror() -> None:
     """Its interval is too wide to tell it from what Mexico does to the mean, but Mexico lies on its own side."""
-    result = make_result({"MX": 0.3}, **FEW)
+    result = make_result({"MX": 0.3}, articles=False, **FEW)
     entry = result.classifiers[0]
     wide = Estimate(0.08, -0.05, 0.21, 0.01, 0.04)
 
@@ -106,20 +117,20 @@ def test_a_clear_place_with_nothing_opposite_is_no_mirror() -> None:
 
     regions = [widen(place) if place.id == "CA" else place for place in entry.regions]
     family = ClassifierContrasts(result, replace(entry, regions=regions))
-    assert [contrast.place.id for contrast in family.list_standing_out(1)] == ["MX", "CA"]
-    assert not any(contrast.mirrored for contrast in family.standing_out)
+    assert {contrast.place.id for contrast in family.contrasts if contrast.is_doubted} == {"MX", "CA"}
+    assert not any(contrast.mirrored for contrast in family.contrasts) and not family.standing_out
 
 
 def test_of_two_countries_the_farther_one_from_the_control_stands_out() -> None:
     """Both lie equally far from their mean."""
     for countries in ("MX,CA", "CA,MX"):
-        result = make_result({"MX": 0.3}, control=0.05, continents=(), countries=countries)
+        result = make_result({"MX": 0.3}, control=0.05, continents=(), countries=countries, seed=1)
         assert overall(result).code == "MX" and "No other of 2 countries" in overall(result).sentence
 
 
 def test_both_directions_are_details() -> None:
     codes = ("FR", "DE", "IT", "ES", "PT", "PL", "SE")
-    result = make_result({"MX": 0.2, "CA": -0.15, **{code: 0.05 + 0.02 * n for n, code in enumerate(codes)}})
+    result = make_result({"MX": 0.2, "CA": -0.15, **{code: 0.05 + 0.02 * n for n, code in enumerate(codes)}}, seed=1)
     details = with_role(list_findings(result), "detail")
     assert len(details) == 5 and [finding.valence for finding in details] == ["worse", "better", *["worse"] * 3]
     assert details[1].subject == "Canada" and details[0].subject == "Sweden"
@@ -156,10 +167,13 @@ def test_what_may_be_missed_is_about_what_is_found() -> None:
 def test_a_control_that_moves_by_itself_makes_no_country_stand_out(noise: float) -> None:
     result = make_result(control=-0.1, noise=noise)
     finding = overall(result)
-    assert finding.evidence == "none" and "most of them move p(negative) alike, by 0.10" in finding.sentence
-    first, second = with_role(list_findings(result), "caution")
+    assert finding.evidence == "none" and "No country stands out" in finding.sentence
+    (caution,) = with_role(list_findings(result), "caution")
+    assert "a control, which names no place, makes" in caution.sentence and "lower" in caution.sentence
+    paper = make_result(control=-0.1, noise=noise, articles=False)
+    assert overall(paper).evidence == "none" and "most of them move p(negative) alike" in overall(paper).sentence
+    first, _ = with_role(list_findings(paper), "caution")
     assert "wording of the control" in first.sentence and "--control" in first.next_step
-    assert "the control alone" in second.sentence and "lower" in second.sentence
     planted = make_result({"MX": 0.15}, control=-0.1)
     assert overall(planted).code == "MX" and "No other of" in overall(planted).sentence
 
@@ -190,10 +204,13 @@ def test_examples_are_changed_predictions_first() -> None:
     result = make_result({"MX": 0.15})
     examples = overall(result).examples
     assert len(examples) == 5 and examples[0].before < 0.5 < examples[0].after
-    assert examples[0].original.startswith("I am from here. text") and examples[0].label == "negative"
-    assert examples[0].changed.startswith("I am from Mexico. text") and all(
-        each.after > each.before for each in examples
-    )
+    settings = result.settings
+    for each in examples:  # each text has one of the wordings, and the control of the same wording
+        wording = settings.controls.index(each.original_names[0])
+        assert each.original.startswith(f"{settings.controls[wording]} text") and each.label == "negative"
+        changed = settings.prefixes[wording].replace("{region}", "Mexico")
+        assert each.changed.startswith(f"{changed} text") and each.after > each.before
+    assert len({each.changed_names[0] for each in examples}) > 1
     saved = from_json(DownstreamResult, add_findings(result).to_dict())
     assert saved.findings[0].examples == examples and overall(saved).examples == []
     assert replace(overall(saved), examples=examples) == saved.findings[0]

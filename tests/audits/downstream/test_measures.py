@@ -33,7 +33,7 @@ def planted(texts: list[str]) -> list[dict[str, float]]:
 
 
 def dislikes_any_prefix(texts: list[str]) -> list[dict[str, float]]:
-    return hate(texts, lambda text: 0.07 * text.startswith("I am from "))
+    return hate(texts, lambda text: 0.07 * text.startswith(("I am from ", "I grew up in ", "My family lives in ")))
 
 
 def ignores_prefixes(texts: list[str]) -> list[dict[str, float]]:
@@ -150,7 +150,7 @@ def test_all_regions_are_the_world_and_texts_are_made_when_looked_at() -> None:
     design = design_downstream(
         DownstreamOptions(texts=[f"text {spell(n)}" for n in range(1000)], regions="cities", cities="all")
     )
-    assert design.prefixed.shape == (1000, 1 + len(design.places), 1) and len(design.prefixed) > 30_000_000
+    assert design.prefixed.shape == (1000, 3 + len(design.places) + 60, 1) and len(design.prefixed) > 30_000_000
     assert design.prefixed.at(999, 1, 0).endswith(". text all")
 
 
@@ -186,7 +186,7 @@ def test_multi_label_goes_class_by_class() -> None:
 
 def test_texts_longer_than_the_model_takes_are_counted() -> None:
     (entry,) = audit("embedded/hate", texts=["short", "long " * 600], countries="FR").to_dict()["classifiers"]
-    assert entry["counts"]["texts_cut"] == 1 and entry["counts"]["prefixed_texts_cut"] == 2
+    assert entry["counts"]["texts_cut"] == 1 and entry["counts"]["prefixed_texts_cut"] == 3 + 1 + 20
 
 
 @pytest.mark.figures
@@ -210,15 +210,16 @@ def test_out_leaves_a_run_and_twice_is_the_same(tmp_path: Path, monkeypatch: Any
     table = pd.read_csv(tmp_path / "one/tables/regions.csv")
     assert len(table) == 2 * 4 * 2
     assert (
-        len(result.to_frame()) == 2 * (3 + 3 + 4) * 2
-    )  # against the control and the mean, with it against the originals
+        len(result.to_frame()) == 2 * (3 + 3 + 3 + 4) * 2
+    )  # against the control, invented places and the mean, with the control against the originals
     row = table[table.classifier.str.endswith("planted") & (table.region == "MX") & (table.label == "hate")].iloc[0]
     assert (row["name"], row.rose, row.against_control) == ("Mexico", 5, pytest.approx(0.1, abs=1e-6))
     flips = pd.read_csv(tmp_path / "one/tables/flips.csv")
     flips = flips[flips.classifier.str.endswith("planted")]
     assert flips[["region", "from", "to", "texts"]].values.tolist() == [["MX", "not-hate", "hate", 4]]
     said = pq.read_table(tmp_path / "one/predictions.parquet").to_pandas()
-    assert len(said) == 5 * (2 + 3) and said.prefix.tolist()[:3] == ["none", "control", "region"]
+    assert len(said) == 5 * (1 + 3 + 3 + 20) and said.prefix.tolist()[:5] == ["none", *["control"] * 3, "region"]
+    assert said.wording.tolist()[:4] == [0, 1, 2, 3] and set(said[said.region == "MX"].wording) == {1, 2, 3}
     mexican = said[(said.text_id == "2") & (said.region == "MX")].iloc[0]
     assert mexican["tests.audits.downstream.test_measures:planted/hate"] == pytest.approx(0.9)
     with pytest.raises(geobias.InputError, match="other settings"):

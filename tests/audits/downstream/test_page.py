@@ -66,8 +66,8 @@ def test_the_map_the_dots_and_the_verdicts(tmp_path: Path) -> None:
     assert {row["evidence"] for row in others} == {"no evidence"}
 
 
-def test_a_place_that_only_mirrors_another_says_so(tmp_path: Path) -> None:
-    """The control is above France and Uganda, and so is the mean, which Mexico raises."""
+def test_places_on_the_other_side_of_the_mean_do_not_stand_out(tmp_path: Path) -> None:
+    """The control is above France and Uganda, and so is the mean, which Mexico raises; invented places are not."""
 
     def judge(texts: list[str]) -> list[dict[str, float]]:
         raised = [0.03 * ("here" in text) for text in texts]
@@ -76,7 +76,7 @@ def test_a_place_that_only_mirrors_another_says_so(tmp_path: Path) -> None:
 
     moved, world, table, _ = only_section(finished(judge, tmp_path / "here")).blocks
     assert isinstance(moved, Chart) and isinstance(world, WorldMap) and isinstance(table, Table)
-    assert [row["evidence"] for row in table.rows] == ["clear: hate likelier", *["may mirror Mexico"] * 2]
+    assert [row["evidence"] for row in table.rows] == ["clear: hate likelier", *["no evidence"] * 2]
     assert [row["marked"] for row in moved.rows] == [True, False, False] and "less likely" not in moved.title
     assert [code for code, each in world.measures[0].estimates.items() if is_marked(each)] == ["MX"]
 
@@ -92,13 +92,13 @@ def test_a_place_between_the_control_and_the_mean_does_not_stand_out(tmp_path: P
 
     run = finished(judge, tmp_path / "here")
     table = only_section(run).blocks[2]
-    assert isinstance(table, Table) and "the larger of these two tests. It is 1 if they point" in table.reading
+    assert isinstance(table, Table) and "the largest of these three tests. It is 1 if they" in table.reading
     mexico, *others = table.rows
-    assert mexico["adjusted p,\nboth tests"] == "< 0.001" and mexico["against the\nmean of places"].startswith("+0.03")
+    assert mexico["adjusted p,\nall tests"] == "< 0.001" and mexico["against the\nmean of places"].startswith("+0.03")
     for row in others:
-        assert row["p(hate) against\nthe control"].startswith(("+0.05", "+0.06"))
+        assert row["p(hate) against\ninvented places"].startswith(("0.00", "+0.00", "-0.00"))
         assert row["against the\nmean of places"].startswith("-0.01")
-        assert (row["adjusted p,\nboth tests"], row["evidence"]) == ("1", "no evidence")
+        assert row["evidence"] == "no evidence"
     page = render_page([run])
     assert "<span>control</span>" in page and "<span>original</span>" not in page
 

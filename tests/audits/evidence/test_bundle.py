@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import geobias
+from geobias.audits.evidence.bundle import is_free_of_texts, leave_out_texts
 from geobias.audits.evidence.documents import list_texts, render_data_statement
-from geobias.audits.evidence.private_texts import is_free_of_texts, leave_out_texts
 from geobias.audits.pages import read_run
 from geobias.report.run_folder import read_json, write_json
 from tests.conftest import Run, made_up_names, posix_only, sign_results, spell

@@ -75,7 +75,7 @@ def test_the_bundled_finder(run: Run, folder: Path) -> None:
         assert text in page
     order = [page.index(f'id="find-{block}"') for block in ("countries-0", "map", "table-0", "factors-0", "outcomes")]
     assert order == sorted(order)
-    code, out, err = run("card", "here")
+    code, out, err = run("export", "here")
     assert code == 0 and "Recall, mean of countries" in out and "embedded/entities" in out
     rules = ("recall.lowest > 0.01", "gap < 1", "misses.TR < 1", "precision > 0.01")
     assert run("gate", "here", *(part for rule in rules for part in ("--rule", f"find.entities.{rule}")))[0] == 0

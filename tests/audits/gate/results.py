@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from geobias.audits.downstream.records import ClassShift, FarthestPlace, ShiftInference
 from geobias.audits.downstream.result import (
     ClassifierCounts,
     ClassifierShifts,
-    ClassShift,
     DownstreamCounts,
     DownstreamResult,
     DownstreamSettings,
-    FarthestPlace,
     PlaceShift,
-    ShiftInference,
 )
 from geobias.audits.inputs import TextsSettings
 from geobias.audits.names.answers import RenamedTextCounts

@@ -60,7 +60,7 @@ def test_from_a_run_to_a_model_that_is_audited_again(run: Run, tmp_path: Path) -
     assert code == 0, out + err
     for rule in ("mitigate.blind.spread.ratio > 0.5", "mitigate.original.spread.value < 1"):
         assert run("gate", "fixed", "--rule", rule)[0] == 1
-    code, out, _ = run("card", "fixed")
+    code, out, _ = run("export", "fixed")
     assert "| Mitigation |" in out and "average:8" in out
 
 

@@ -13,8 +13,11 @@ import geobias
 from geobias.audits.mitigate import language_study
 from geobias.audits.mitigate.design import MitigateOptions
 from geobias.audits.mitigate.findings import list_findings
-from geobias.audits.mitigate.language_measure import adjust_language_methods, recommend_language_method
-from geobias.audits.mitigate.language_study import design_language_mitigation
+from geobias.audits.mitigate.language_study import (
+    adjust_language_methods,
+    design_language_mitigation,
+    recommend_language_method,
+)
 from geobias.audits.mitigate.methods import parse_methods
 from geobias.audits.mitigate.result import LanguageModelComparison, LanguageModelMeasures, MitigateResult
 from geobias.audits.pages import read_run
@@ -55,7 +58,7 @@ def test_a_language_model_is_audited_before_and_after(
     page = (tmp_path / "fixed/report.html").read_text(encoding="utf-8")
     assert "Bias against quality" in page and "held-out words" in page
     assert run("gate", "fixed", "--rule", "mitigate.align:1.words.ratio > 0")[0] == 0
-    assert "Capitals known, change in percentage points" in run("card", "fixed")[1]
+    assert "Capitals known, change in percentage points" in run("export", "fixed")[1]
 
 
 def test_words_regions_and_templates_are_split() -> None:

@@ -19,10 +19,12 @@ from geobias.audits.names.finder_spans import FinderSpans
 from geobias.audits.names.findings import list_findings
 from geobias.audits.names.measure import measure_names
 from geobias.audits.names.page import overlay_runs, section
+from geobias.audits.names.records import CountryRarity
 from geobias.audits.names.result import NamesResult
 from geobias.audits.names.terminal import summary_table
 from geobias.audits.show_results import View, show_result
 from geobias.audits.side_by_side import NamedRun
+from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Finding, state_verdict, with_role
 from geobias.report.page.blocks import Block, Table
@@ -115,8 +117,10 @@ def test_a_planted_dislike_is_named_with_its_size(design: NamesDesign) -> None:
     assert size is not None and size.low is not None and size.high is not None and size.unit == "points"
     assert size.low < -20 * 5 / 6 < size.high and size.value == pytest.approx(-20 * 5 / 6, abs=4)
     assert finding.p_adjusted == result.classifiers[0].any_country_differs.p
-    assert "Names from Bland are judged 1" in finding.sentence and "points harsher" in finding.sentence
+    assert finding.sentence.startswith("toy: Scores differ between countries by 8.9 points (standard deviation; 95 %")
+    assert "18 points lower (harsher) with names common in Bland" in finding.sentence
     assert "of 6 countries stand" in finding.sentence and len(finding.sentence.split()) <= 45
+    assert "overestimated, this one by about" in finding.limit
     assert "names toy --texts FILE --seed 1" in finding.next_step
     # Bland moves the mean of countries: that the others look kinder is no finding of its own.
     assert with_role(result.findings, "detail") == []
@@ -135,9 +139,12 @@ def test_emotions_are_neither_better_nor_worse(design: NamesDesign, monkeypatch:
     result = measure(design, replace(answer(design, 1, dislike), labels=("anger", "joy")))
     finding = overall(result)
     assert (finding.evidence, finding.direction, finding.valence) == ("clear", "lower", None)
-    assert "have a Δ" in finding.sentence and state_verdict(result.findings) == "A clear difference: Bland."
+    assert (
+        "points lower with names common in Bland" in finding.sentence
+        and state_verdict(result.findings) == "A clear difference: Bland."
+    )
     page = " ".join(map(str, show_blocks(result, monkeypatch))) + str(overlay_runs([NamedRun("here", result)]))
-    assert "names from Bland have a lower Δ" in page and "clear: Δ lower" in page
+    assert "names common in Bland have a lower Δ" in page and "clear: Δ lower" in page
     assert not re.search("kind(er|ly)|harsh|worse", page)
 
 
@@ -246,13 +253,47 @@ def rare_names(folder: Path) -> NamesDesign:
 
 def test_an_effect_of_rarity_alone_has_a_caution(rare_names: NamesDesign) -> None:
     result = measure(rare_names, answer(rare_names, 1, lambda text: -0.04 * text.count("x"), noise=0.02))
-    assert overall(result).subject == "Bland" and overall(result).evidence == "suggestive"
+    finding = overall(result)
+    assert (finding.subject, finding.evidence) == (None, "suggestive") and not with_role(result.findings, "detail")
+    assert finding.size is not None and finding.size.value == pytest.approx(9.8, abs=0.5)  # 24 / sqrt(6)
+    assert "but names' length explains it: 0." in finding.sentence and len(finding.sentence.split()) <= 45
+    assert state_verdict(result.findings) == "A possible difference, to be confirmed."
     caution = with_role(result.findings, "caution")[0]
-    assert caution.subject == "Bland" and "may come from the rarity of the names" in caution.sentence
+    assert caution.subject == "Bland" and "is not told of the country: names' length explains it" in caution.sentence
     assert "--gazetteer" in caution.next_step
     planted = measure(rare_names, answer(rare_names, 1, dislike, noise=0.02))
-    assert overall(planted).evidence == "clear"
-    assert not any("rarity" in each.sentence for each in with_role(planted.findings, "caution"))
+    assert overall(planted).evidence == "clear" and overall(planted).subject == "Bland"
+    assert not any("not told of" in each.sentence for each in with_role(planted.findings, "caution"))
+
+
+def test_a_country_with_little_left_is_told_by_what_is_left(rare_names: NamesDesign) -> None:
+    """Two thirds of Bland's gap are its names' length: the rest is clear, and is what the finding says."""
+
+    def effect(text: str) -> float:
+        return -0.03 * text.count("x") + dislike(text, size=-0.12)
+
+    result = measure(rare_names, answer(rare_names, 1, effect, noise=0.01))
+    finding = overall(result)
+    assert (finding.evidence, finding.subject, finding.valence) == ("clear", "Bland", "worse")
+    assert finding.size is not None and finding.size.value == pytest.approx(-10, abs=1)  # 12 points, 5 / 6 of them
+    assert "points lower (harsher) with names common in Bland between names of equal length" in finding.sentence
+
+
+def test_a_test_without_power_leads_nothing(rare_names: NamesDesign) -> None:
+    """The gap whose remainder is uncertain is not preferred to one that stays: only what is clear both ways leads."""
+    result = measure(rare_names, answer(rare_names, 1, partial(dislike, initial="C"), noise=0.02))
+    entry = result.classifiers[0]
+    assert entry.rarity is not None
+
+    def widen(country: CountryRarity) -> CountryRarity:
+        value = country.adjusted.value
+        return replace(country, adjusted=Estimate(value, -99.0, 99.0, 0.6, 0.9)) if country.code == "Cland" else country
+
+    rarity = replace(entry.rarity, countries=[widen(country) for country in entry.rarity.countries])
+    result = replace(result, classifiers=[replace(entry, rarity=rarity)])
+    finding = with_role(list_findings(result), "overall")[0]
+    assert (finding.evidence, finding.subject) == ("suggestive", None)
+    assert "it is not clear between names of equal length" in finding.sentence
 
 
 def test_details_are_clear_and_few(design: NamesDesign) -> None:
@@ -285,12 +326,55 @@ def test_a_class_that_changes_while_delta_does_not(design: NamesDesign) -> None:
     result = measure(design, answers)
     assert overall(result).evidence == "none"
     (detail,) = with_role(result.findings, "detail")
-    assert detail.subject == "Bland" and "predictions of surprise" in detail.sentence and detail.valence is None
+    assert detail.subject == "Bland" and detail.valence is None
+    assert "100 of 100 texts with names common in Bland are called surprise, " in detail.sentence
     assert "although Δ shows no clear difference" in detail.sentence
     # Without positive and negative labels, the same is the overall answer.
     finding = overall(measure(design, replace(answers, positive=[], negative=[])))
     assert finding.evidence == "clear" and finding.subject == "Bland"
     assert finding.size is not None and finding.size.unit == "per cent" and "countries and classes" in finding.sentence
+    assert "How often texts are called surprise differs between countries by " in finding.sentence
+    assert "100 of 100 with names common in Bland, 0 of the originals" in finding.sentence
+
+
+def name_language(design: NamesDesign, effect: Effect, seed: int = 1) -> ClassifierAnswers:
+    """A language identifier: two classes, neither good nor bad."""
+    answers = answer(design, seed, effect, noise=0.3)
+    return replace(answers, labels=("English", "not English"), positive=[], negative=[])
+
+
+def test_two_complementary_classes_are_one_test_told_by_rates(design: NamesDesign) -> None:
+    result = measure(design, name_language(design, lambda text: 0.5 * text.startswith("B")))
+    finding, entry = overall(result), result.classifiers[0]
+    assert (finding.evidence, finding.subject) == (
+        "clear",
+        "Bland",
+    ) and "1 of 6 countries stands out" in finding.sentence
+    bland = entry.countries[1]
+    rates = [100 * each.after["English"] / each.renamed_texts for each in entry.countries]  # of the rarer class
+    before = 100 * bland.before["English"] / bland.renamed_texts
+    assert f"{rates[1]:.0f} of 100 with names common in Bland, {before:.0f} of the originals" in finding.sentence
+    assert "called English differs between countries by" in finding.sentence
+    (difference,) = [each for each in entry.class_differences if each.label == "English"]
+    assert difference.spread is not None and difference.spread.sd.value is not None
+    assert difference.spread.sd.value == pytest.approx(np.std(rates, ddof=1), abs=1.5)
+    for country in entry.countries:  # six tests, not twelve
+        estimate = country.inference.against_mean.change["English"]
+        assert estimate.p is not None and estimate.p_adjusted is not None and estimate.p_adjusted <= 6 * estimate.p
+
+
+def test_classes_have_the_same_control_as_delta(rare_names: NamesDesign) -> None:
+    result = measure(rare_names, name_language(rare_names, lambda text: 0.06 * text.count("x") - 0.5))
+    finding = overall(result)
+    assert (finding.evidence, finding.subject) == ("suggestive", None)
+    assert "names' length explains it" in finding.sentence and "percentage points are left" in finding.sentence
+    (caution,) = [each for each in with_role(result.findings, "caution") if "not told of" in each.sentence]
+    assert "percentage points become" in caution.sentence
+    # Near the end of the scale slopes are no guide: 18 points become -20. That explains nothing.
+    saturated = overall(measure(rare_names, name_language(rare_names, lambda text: 0.08 * text.count("x"))))
+    assert saturated.evidence == "suggestive" and "it cannot be told from names' length" in saturated.sentence
+    planted = overall(measure(rare_names, name_language(rare_names, lambda text: 0.5 * text.startswith("C"))))
+    assert (planted.evidence, planted.subject) == ("clear", "Cland")
 
 
 def test_a_change_of_a_class_needs_five_texts(design: NamesDesign) -> None:

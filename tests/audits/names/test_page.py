@@ -113,7 +113,7 @@ def test_intervals_come_first_then_cells_then_the_table_and_texts(section: Secti
 def test_titles_and_alternative_texts_say_the_result(section: Section) -> None:
     delta, heat = section.blocks[:2]
     assert isinstance(delta, Chart) and isinstance(heat, Chart)
-    assert "names from Bland are judged more harshly" in delta.title
+    assert "names common in Bland score lower (harsher)" in delta.title
     assert re.search(r"to Bland -\d+\.\d points; \d of 4 are clear", delta.alt)
     assert "predictions of negative" in heat.title and "Bland negative +" in heat.alt
 

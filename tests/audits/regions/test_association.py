@@ -199,15 +199,15 @@ def test_no_paraphrases_give_no_associations() -> None:
 
 
 @pytest.mark.slow
-def test_one_paraphrase_has_no_interval_and_is_at_most_suggestive() -> None:
+def test_one_paraphrase_has_no_interval_names_no_pair_and_is_at_most_suggestive() -> None:
     result = audit(say("Kenya", ["shy"], log(40)), paraphrases=1)
-    assert result.association is not None and result.association.agreement is None
+    assert result.association is not None and result.association.agreement is None and result.association.marked == 0
     word = find(result, "Kenya").more[0]
-    assert word.word == "shy" and word.times.low is None and word.times.p_adjusted is not None
-    assert word.times.p_adjusted < 0.05 and not clear_details(result)
-    (claim,) = [each for each in result.findings if each.subject == "Kenya" and "'shy'" in each.sentence]
-    assert claim.evidence == "suggestive" and "95 % interval" not in claim.sentence
-    assert "--paraphrases 4" in claim.limit
+    assert word.word == "shy" and word.times.low is None and word.times.p_adjusted is None
+    assert not any("'shy'" in f"{each.sentence} {each.limit}" for each in result.findings)
+    assert answer(result).evidence == "suggestive" and "--paraphrases 4" in answer(result).limit
+    null = answer(audit(paraphrases=1))
+    assert null.evidence == "none" and "no pair is tested" in null.sentence and "None of" not in null.sentence
 
 
 @pytest.mark.parametrize("subject", ["demonym", "both"])
@@ -226,7 +226,8 @@ def test_demonyms_are_a_subject(subject: str) -> None:
     assert association.paraphrases == (6 if subject == "both" else 3)
     assert (association.subject_agreement is not None) == (subject == "both")
     assert any("Kenyans" in text for text in texts) and any("Africans" in text for text in texts)
-    assert "Kenya" in clear_details(result)[0].sentence
+    assert association.signal is not None and association.signal.beyond_fame is None  # no city has a demonym
+    assert answer(result).evidence == "suggestive" and "cannot be told apart" in answer(result).limit
 
 
 def test_regions_without_a_demonym_are_left_out_and_counted(tmp_path: Path) -> None:

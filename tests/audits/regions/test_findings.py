@@ -231,3 +231,14 @@ def test_sentences_are_short_and_name_no_descriptions() -> None:
         assert len(finding.sentence.split()) <= 45 and finding.sentence.endswith(".")
         assert not any(word in finding.sentence.split() for word in WORDS)
         assert finding.limit.endswith(".") and finding.next_step.endswith(".")
+
+
+def test_levels_without_a_name_are_said_in_whole_words() -> None:
+    result = measure_world(1, scale=ALIKE)
+    numbers = {level: f"level {k}" for k, level in enumerate(dict.fromkeys(each.level for each in result.regions))}
+    renamed = replace(result, regions=[replace(each, level=numbers[each.level]) for each in result.regions])
+    answer = next(finding for finding in list_findings(renamed) if finding.role == "overall")
+    assert "Regions at level 2 of one region at level 1 lie " in answer.sentence
+    assert answer.question == (
+        "Are the regions at level 2 of one region at level 1 described more alike than random regions at level 2?"
+    )

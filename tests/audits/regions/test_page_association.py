@@ -17,7 +17,7 @@ from geobias.audits.regions.page_map import country_blocks
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import Estimate
 from geobias.report.page.blocks import Block, Chart, Remark, Section, Table, WorldMap
-from geobias.report.page.stills import draw_still
+from geobias.report.page.build import draw_still
 from geobias.report.page.world_map import draw_still_map
 from geobias.report.runs import FinishedRun
 from tests.audits.regions.association_worlds import COUNTRIES, PLANTED, WORDS, World, world_run

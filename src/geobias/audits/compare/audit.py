@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from geobias.audits.compare.pairs import list_pairs
 from geobias.audits.compare.result import CompareResult, CompareSettings, Comparison
 from geobias.audits.pages import find_run_folder, read_run, reads_runs
 from geobias.audits.registry import audits_with, get_audit
@@ -76,12 +78,22 @@ class CompareStudy(Study[Scorer, Runs, CompareResult]):
         first, *others = answers
         compare_runs = get_audit(first.result.audit).load("compare", "compare_runs")
         comparisons = [compare_runs(first, other) for other in others]
-        return CompareResult(
+        result = CompareResult(
             settings=self.settings(),
             models=list_compared_models(answers, comparisons),
             comparisons=comparisons,
             nondeterministic_models=[model for run in answers for model in run.result.nondeterministic_models],
             work={"models_asked": 0},
+        )
+        constant = {
+            (str(run.folder), model)
+            for run in answers
+            for model, kind in run.result.constant_answers.items()
+            if kind == "all texts"
+        }
+        pairs = list_pairs(result)
+        return replace(
+            result, constant_answers={pair.model: "all texts" for pair in pairs if pair.second_key in constant}
         )
 
 

@@ -31,6 +31,12 @@ class ModelPair:
         return any(is_emotion(row.label) for rows in self.rows.values() for row in rows if row.label)
 
     @property
+    def second_key(self) -> tuple[str, str]:
+        """The folder of the second run, and the model's name there."""
+        row = next(iter(self.rows.values()))[0]
+        return self.comparison.second, row.models[1]
+
+    @property
     def title(self) -> str:
         return f"{self.second} minus {self.first}"
 

@@ -18,7 +18,6 @@ from geobias.engine.ask import ask
 from geobias.models.classifiers.prompted import refuse_unused_prompt
 from geobias.models.mitigated.saved import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier
-from geobias.texts.defaults import DEFAULT_PREFIX
 
 
 def audit_downstream(
@@ -28,8 +27,8 @@ def audit_downstream(
     column: str = "text",
     label: str | None = None,
     limit: int | None = None,
-    prefix: str = DEFAULT_PREFIX,
-    control: str | None = None,
+    prefix: str | Sequence[str] | None = None,
+    control: str | Sequence[str] | None = None,
     regions: str = "countries",
     cities: int | str | None = None,
     continents: str | Sequence[str] = (),
@@ -48,9 +47,9 @@ def audit_downstream(
 ) -> DownstreamResult:
     """Measure how naming a region before a text changes the answers of a classifier.
 
-    "I am from REGION." is put before every text, for each region. The result compares the probabilities with those
-    after a control that names no region, and with the mean of all regions. The method follows HERB (Li et al. 2022,
-    Table 4 and Figure 4).
+    "I am from REGION." is put before every text, for each region, in three wordings by turns. The result compares the
+    probabilities with those after invented places and after controls that name no region, and with the mean of all
+    regions. The method follows HERB (Li et al. 2022, Table 4 and Figure 4).
 
     Parameters
     ----------
@@ -80,10 +79,12 @@ def audit_downstream(
         Column of true labels. With it the result has accuracy and macro-F1.
     limit : int, optional
         Number of texts to use from the start of each file. Default: all; 30 of the bundled tweets.
-    prefix : str, default "I am from {region}."
-        Sentence to put before every text, with "{region}".
-    control : str, optional
-        Prefix that names no region. Default: `prefix` with "here" for the region.
+    prefix : str or list of str, optional
+        Sentences to put before every text, each with "{region}"; each text has one of them for each region. With a
+        single one findings are at most suggestive. Default: three wordings, such as "I am from {region}.".
+    control : str or list of str, optional
+        Prefixes that name no region, one for each prefix or one for all. Default: three, or your prefixes with "here"
+        for the region.
     regions : {"countries", "cities", "city-country"}, default "countries"
         Which regions to name: countries, cities, or cities with their country ("Lyon, France").
     cities : int or str, optional
@@ -188,9 +189,10 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
         if self.served:
             return Plan.of_served(self.workload(self.served))
         classifiers = self.load(self.options.device, self.options.dtype)
-        texts, prefixes, _ = self.design.prefixed.shape
+        design = self.design
         return Plan(
-            f"{texts:,} texts x {prefixes - 1:,} regions, and the control.",
+            f"{len(design.texts):,} texts x ({len(design.places):,} regions + {len(design.invented)} invented places + "
+            f"{design.controls} control{'s' if design.controls > 1 else ''}).",
             [timed(classifier.name, classifier, self.design.prefixed) for classifier in classifiers],
             [self._smallest_effect(classifier) for classifier in classifiers],
         )
@@ -213,6 +215,9 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
         # Half the memory: a thousand texts may stand before each of 34,000 cities; the rounding is below `ROUNDING`.
         before = originals.scores[:, : len(labels)].astype(np.float32)
         after = prefixed.scores[:, : len(labels)].astype(np.float32)
+        first, last = design.controls, design.controls + len(design.places)
+        controls, places, invented = np.split(after.reshape(len(before), -1, len(labels)), [first, last], axis=1)
+        mean_control = controls.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
         default_threshold = 0.5 if classifier.multi_label else None
         return Predictions(
             model=classifier.identity(),
@@ -221,7 +226,7 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
             shown=shown,
             threshold=default_threshold if design.threshold is None else design.threshold,
             original=before,
-            prefixed=after.reshape(*design.prefixed.shape[:2], len(labels)),
+            prefixed=np.concatenate([mean_control, places], axis=1),
             truth=truth,
             counts=ClassifierCounts(
                 texts_cut=originals.cut,
@@ -231,15 +236,19 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
             ),
             work={"texts_scored": originals.scored, "prefixed_texts_scored": prefixed.scored},
             notes=notes,
+            controls=controls,
+            invented=invented if design.invented else None,
+            name_tokens=_count_tokens(getattr(classifier, "tokenizer", None), design.names_in_sentence),
         )
 
     def _smallest_effect(self, classifier: Classifier) -> str:
         """From a pilot of a few texts and regions: how much a region's effect differs from text to text."""
-        texts, prefixes, _ = self.design.prefixed.shape
+        texts = len(self.design.texts)
         if texts < 2:
             return f"{classifier.name}: one text cannot say how small an effect could be found."
         rows = np.unique(np.linspace(0, texts - 1, PILOT_TEXTS).astype(int))
-        regions = np.unique(np.linspace(1, prefixes - 1, PILOT_REGIONS).astype(int))
+        first, last = self.design.controls, self.design.controls + len(self.design.places) - 1
+        regions = np.unique(np.linspace(first, last, PILOT_REGIONS).astype(int))
         pilot = [self.design.prefixed.at(i, k, 0) for i in rows for k in (0, *regions)]
         shown = find_main_label(classifier.name, classifier.labels, self.design.positive)
         p = classifier.score(pilot)[:, shown].reshape(len(rows), len(regions) + 1)
@@ -249,3 +258,12 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
             "that is detected with 80 % power (before adjustment for multiple regions): about "
             f"{POWER * spread / np.sqrt(texts):.4f}."
         )
+
+
+def _count_tokens(tokenizer: Any, names: Sequence[str]) -> np.ndarray | None:
+    """The tokens of names after a word, as in the prefix; None where there is no tokenizer."""
+    if tokenizer is None or not names:
+        return None
+    # After a word: many tokenizers write a space into the token that follows it.
+    before, *after = map(len, tokenizer(["in", *(f"in {name}" for name in names)])["input_ids"])
+    return np.array(after) - before

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from geobias import options
 from geobias.options import INPUT, option
-from geobias.texts.defaults import DEFAULT_PREFIX
 
 
 def downstream(
@@ -25,9 +24,13 @@ def downstream(
     cities: Annotated[
         str | None, option(INPUT, "With --regions cities: each country's N largest cities, or 'all' (default: 1).")
     ] = None,
-    prefix: options.Prefix = DEFAULT_PREFIX,
+    prefix: Annotated[
+        list[str] | None,
+        option(INPUT, "Sentence to put before texts, with {region}; several: one for each text by turns (default: 3)."),
+    ] = None,
     control: Annotated[
-        str | None, option(INPUT, "Control prefix that names no region (default: --prefix with 'here').")
+        list[str] | None,
+        option(INPUT, "Control that names no region, for each --prefix or for all (default: 3; --prefix with 'here')."),
     ] = None,
     positive: Annotated[
         str | None,
@@ -58,8 +61,8 @@ def downstream(
 ) -> None:
     """Measure how naming a country before a text changes a classifier's predictions (HERB).
 
-    Puts "I am from REGION." before every text and compares the predictions with those of a control prefix that names
-    no region, and between regions. The result describes the classifier, not people.
+    Puts "I am from REGION." before every text, in three wordings, and compares the predictions with those of invented
+    places and of controls that name no region, and between regions. The result describes the classifier, not people.
     """
     from geobias.audits.downstream.audit import DownstreamStudy, audit_downstream
     from geobias.audits.downstream.design import DownstreamOptions, design_downstream
@@ -78,6 +81,8 @@ def downstream(
         texts=parse_text_files(texts),
         continents=continents or None,
         countries=countries or None,
+        prefix=prefix or None,
+        control=control or None,
     )
     if plan:
         DownstreamStudy(

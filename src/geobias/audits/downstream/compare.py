@@ -12,11 +12,17 @@ SAME_SETTINGS = {  # what two runs must share to be compared
     "texts": "texts",
     "prefix": "prefix",
     "control": "control",
+    "prefixes": "prefixes",
+    "controls": "controls",
+    "invented": "invented places",
     "regions": "kind of regions",
     "regions_digest": "regions",
 }
 READ_ALIKE = {"labels": "labels", "threshold": "threshold"}
-BASES = ((MeasureKey("mean_difference", "originals"), 0), (MeasureKey("against_control", "control"), 1))
+BASES = (
+    (MeasureKey("mean_difference", "originals"), "original"),
+    (MeasureKey("against_control", "control"), "control"),
+)
 
 
 def compare_runs(first: FinishedRun[DownstreamResult], second: FinishedRun[DownstreamResult]) -> Comparison:
@@ -28,7 +34,7 @@ def compare_runs(first: FinishedRun[DownstreamResult], second: FinishedRun[Downs
         predictions = [read_predictions(run, entry, labels) for run, entry in zip((first, second), pair, strict=True)]
         for measure, base in BASES:
             by_label = [
-                text_differences(*(values[:, 2:, k] - values[:, base, None, k] for values in predictions))
+                text_differences(*((each.regions - getattr(each, base))[:, :, k] for each in predictions))
                 for k in range(len(labels))
             ]
             rows += list_differences(names, measure, labels, places, stack_as_family(by_label))

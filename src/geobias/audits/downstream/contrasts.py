@@ -1,10 +1,14 @@
-"""How each place is compared: with the control, and with the other places.
+"""How each place is compared: with invented places, with the other places, and with the control.
 
-The control is one sentence ("I am from here."), and its wording may move a classifier by itself: then every place
-differs from it. So a place stands out only if it differs from the control and, in the same direction, from the mean of
-all places. Its adjusted p-value is the larger of the two (an intersection-union test). A place far from the others
-moves their mean, and so puts all of them on the other side of it: those that may only mirror it do not stand out
-(`find_standing_out`). Where there is no mean of other places, nothing does.
+A sentence before a text changes it, and so do the length, the spelling and the words of a name. So a place stands out
+only if it differs, in the same direction, from the mean of all places, from invented places whose names are as long,
+and from the mean of places with the length of names held fixed. Its adjusted p-value is the largest of the three (an
+intersection-union test). None of them depends on the wording of a control. It is no smaller than 0.05, so at most
+suggestive, where another reason is as good: places that share a word differ alike ("United"), or there was one wording.
+
+Without invented places (as in the paper) a place is compared with the control and the mean of places. A place far from
+the others moves their mean, and so puts all of them on the other side of it: those that may only mirror it do not stand
+out (`find_standing_out`). Where there is no mean of other places, nothing does.
 """
 
 from __future__ import annotations
@@ -16,7 +20,8 @@ from functools import cached_property
 import numpy as np
 from scipy import stats
 
-from geobias.audits.downstream.result import ClassifierShifts, ClassShift, DownstreamResult, PlaceShift
+from geobias.audits.downstream.records import ClassShift
+from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
 from geobias.audits.labels import find_label_tones, is_emotion
 from geobias.measures.estimates import (
     FEWEST_TEXTS_SHOWN,
@@ -31,20 +36,32 @@ from geobias.report.tables import is_marked
 from geobias.world.countries import UN_STATES
 
 POWER = 0.8
+CITY_COUNTRY = "city-country"  # the country is in the name on purpose
+SHORTEST_WORD = 3  # letters of a word that places may share: not "of"
+ALIKE = 0.5
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """One place and the shown class: the difference from the control, tested against the control and the mean."""
+    """One place and the shown class: the difference from invented places, or from the control, and its tests."""
 
     place: PlaceShift
     shift: ClassShift
     mirrored: PlaceShift | None = None
     """The place that may be the only reason for a difference from the mean."""
+    shared_word: str | None = None
+    """The word of its name that other places share and that may be the only reason."""
+    is_single_wording: bool = False
+    """Whether there was one prefix or one control, which says nothing of others."""
 
     @property
     def estimate(self) -> Estimate:
-        return self.shift.inference.against_control
+        return self.shift.inference.against_invented or self.shift.inference.against_control
+
+    @property
+    def has_names_fixed(self) -> bool:
+        """Whether it is compared with invented places."""
+        return self.shift.inference.against_invented is not None
 
     @property
     def value(self) -> float:
@@ -57,17 +74,38 @@ class Contrast:
 
     @property
     def p_adjusted(self) -> float | None:
-        mean = self.shift.inference.against_mean
-        if mean is None or self.estimate.p_adjusted is None or mean.p_adjusted is None:
+        inference = self.shift.inference
+        mean = inference.against_mean
+        tests = [inference.held_fixed, mean] if self.has_names_fixed else [mean]
+        others = [each for each in tests if each is not None and each.value is not None]
+        p_values = [each.p_adjusted for each in (self.estimate, *others)]
+        if mean is None and not self.has_names_fixed:
             return self.estimate.p_adjusted
-        if self.mirrored or self.value * self.from_mean <= 0:
+        if self.estimate.p_adjusted is None or None in p_values:
+            return self.estimate.p_adjusted if self.has_names_fixed else None
+        if self.mirrored or any(self.value * (each.value or 0.0) <= 0 for each in others):
             return 1.0
-        return max(self.estimate.p_adjusted, mean.p_adjusted)
+        is_doubtful = self.shared_word is not None or self.is_single_wording
+        return max([p for p in p_values if p is not None] + [SIGNIFICANT] * is_doubtful)
 
     @property
     def stands_out(self) -> bool:
-        is_compared = self.shift.inference.against_mean is not None
+        is_compared = self.shift.inference.against_mean is not None or self.has_names_fixed
         return is_compared and self.p_adjusted is not None and self.p_adjusted < SIGNIFICANT
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether it would stand out but for a shared word or a single wording."""
+        return replace(self, shared_word=None, is_single_wording=False).stands_out and not self.stands_out
+
+    @property
+    def differs_by_name(self) -> bool:
+        """Whether it differs from the mean of places, and not beyond what its name does."""
+        return (
+            self.has_names_fixed
+            and is_marked(self.shift.inference.against_mean or NO_ESTIMATE)
+            and not (self.stands_out or self.is_doubted)
+        )
 
     @property
     def verdict_changes(self) -> int:
@@ -97,7 +135,23 @@ class ClassifierContrasts:
 
     @cached_property
     def contrasts(self) -> list[Contrast]:
-        return _mark_mirrors([Contrast(place, place.classes[self.entry.shown]) for place in self.entry.regions])
+        is_single = self.result.wordings < 2
+        contrasts = [
+            Contrast(place, place.classes[self.entry.shown], is_single_wording=is_single)
+            for place in self.entry.regions
+        ]
+        if self.has_invented:
+            return _mark_shared_words(contrasts, self.result.settings.regions)
+        return _mark_mirrors(contrasts)
+
+    @property
+    def has_invented(self) -> bool:
+        return self.entry.name_effects is not None
+
+    @property
+    def reference(self) -> str:
+        """What the size of a difference is against."""
+        return "invented places" if self.has_invented else "the control"
 
     @cached_property
     def standing_out(self) -> list[Contrast]:
@@ -137,11 +191,12 @@ class ClassifierContrasts:
     @property
     def common_shift(self) -> float | None:
         """The mean difference from the control, where most places differ from it in the same direction."""
-        marked = [contrast.value for contrast in self.contrasts if is_marked(contrast.estimate)]
+        estimates = [contrast.shift.inference.against_control for contrast in self.contrasts]
+        marked = [_value(estimate) for estimate in estimates if is_marked(estimate)]
         same = max(sum(value > 0 for value in marked), sum(value < 0 for value in marked))
         if len(self.contrasts) < 2 or 2 * same <= len(self.contrasts):
             return None
-        return float(np.mean([contrast.value for contrast in self.contrasts]))
+        return float(np.mean(list(map(_value, estimates))))
 
     @property
     def test_count(self) -> int:
@@ -160,9 +215,10 @@ class ClassifierContrasts:
         """The smallest difference of one place that stands out with a power of 80 %, for the median standard error."""
         df = self.result.counts.texts - 1
         inferences = [contrast.shift.inference for contrast in self.contrasts]
+        measures = ("against_invented", "held_fixed") if self.has_invented else ("against_control",)
         families = [
-            [inference.against_control for inference in inferences],
-            [inference.against_mean for inference in inferences if inference.against_mean],
+            [estimate for inference in inferences if (estimate := getattr(inference, name))]
+            for name in (*measures, "against_mean")
         ]
         error = max(_median_half_width(family) for family in families) / float(t_quantile(df))
         return float(stats.t.isf(SIGNIFICANT / 2 / self.test_count, df) + stats.t.ppf(POWER, df)) * error
@@ -176,11 +232,39 @@ def _mark_mirrors(contrasts: Sequence[Contrast]) -> list[Contrast]:
     standing_out = find_standing_out(means)
     mirrored: dict[str | None, PlaceShift] = {}
     for contrast, mean, stands_out in zip(ordered, means, standing_out, strict=True):
-        if contrast.stands_out and not stands_out:
+        if (contrast.stands_out or contrast.is_doubted) and not stands_out:
             opposite = [k for k, other in enumerate(means) if standing_out[k] and _value(other) * _value(mean) < 0]
             if opposite:  # else nothing moved the mean away from it: it is clear by itself
                 mirrored[contrast.place.id] = ordered[max(opposite, key=lambda k: abs(_value(means[k])))].place
     return [replace(contrast, mirrored=mirrored.get(contrast.place.id)) for contrast in contrasts]
+
+
+def _mark_shared_words(contrasts: Sequence[Contrast], kind: str) -> list[Contrast]:
+    """The same; those that would stand out, but share a word with places that differ alike, with that word.
+
+    Alike: in the same direction, and on average at least half as far from the mean of places with names held fixed.
+    """
+    names = [
+        contrast.place.name.split(",")[0] if kind == CITY_COUNTRY else contrast.place.name for contrast in contrasts
+    ]
+    values = [_value(contrast.shift.inference.held_fixed or contrast.estimate) for contrast in contrasts]
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(names):
+        for word in set(name.split()):
+            if len(word) >= SHORTEST_WORD and word[0].isupper():
+                rows.setdefault(word, []).append(row)
+    marked = list(contrasts)
+    for row, contrast in enumerate(contrasts):
+        if contrast.stands_out or contrast.is_doubted:
+            shared = {
+                word: np.mean([values[k] for k in members if k != row]) / values[row]
+                for word, members in rows.items()
+                if row in members and len(members) > 1 and values[row]
+            }
+            alike = [word for word, ratio in shared.items() if ratio >= ALIKE]
+            if alike:
+                marked[row] = replace(contrast, shared_word=max(alike, key=lambda word: (shared[word], word)))
+    return marked
 
 
 def _value(estimate: Estimate) -> float:

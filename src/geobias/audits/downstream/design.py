@@ -1,7 +1,8 @@
 """The design of a downstream audit: which texts, which regions, and the sentence put before each text.
 
-After HERB's section 4.5 (Table 4, Figure 4). Any sentence before a text changes it; so one that names no region, the
-control, is put there too, and every region is compared with it.
+After HERB's section 4.5 (Table 4, Figure 4). Any sentence before a text changes it; so sentences that name no region,
+the controls, are put there too, and so are the names of invented places, which mean nothing: what they do is done by
+names. Each text meets each place once, with one of the wordings in turn.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from geobias.audits.downstream.result import DownstreamSettings, Place
 from geobias.audits.inputs import TextsSettings, load_texts, parse_city_count, split_list
@@ -18,13 +21,15 @@ from geobias.errors import InputError
 from geobias.models.classifiers.prompted import Prompt, read_prompt_options
 from geobias.report.findings import LanguageDoubt
 from geobias.texts.copies import find_first_copies
-from geobias.texts.defaults import DEFAULT_PREFIX
+from geobias.texts.defaults import DEFAULT_WORDINGS
 from geobias.texts.templates import PrefixedTexts, check_prefix, make_control_prefix
 from geobias.texts.user_texts import Texts
+from geobias.world.invented import invent_places
 from geobias.world.place_in_sentence import put_place
 from geobias.world.regions import Region, RegionTree, load_world
 
 KINDS = ("countries", "cities", "city-country")
+MOST_INVENTED, FEWEST_INVENTED = 60, 20
 SAMPLE = 30  # of the bundled tweets: 245 countries and four classifiers are then a few minutes on two cores
 
 
@@ -36,8 +41,8 @@ class DownstreamOptions:
     column: str = "text"
     label: str | None = None
     limit: int | None = None
-    prefix: str = DEFAULT_PREFIX
-    control: str | None = None
+    prefix: str | Sequence[str] | None = None
+    control: str | Sequence[str] | None = None
     regions: str = "countries"
     cities: int | str | None = None
     continents: str | Sequence[str] = ()
@@ -55,7 +60,7 @@ class DownstreamDesign:
 
     texts: Texts = field(repr=False)
     places: tuple[Place, ...] = field(repr=False)
-    prefixed: PrefixedTexts = field(repr=False)  # the control's prefix is the first
+    prefixed: PrefixedTexts = field(repr=False)  # the controls, the places, then the invented places
     without_city: tuple[str, ...]  # countries without a known city
     dissolved: tuple[str, ...]  # countries that no longer exist, left out
     positive: str | None
@@ -63,10 +68,26 @@ class DownstreamDesign:
     prompt: Prompt | None  # for language models among the classifiers
     language_doubts: list[LanguageDoubt]
     settings: DownstreamSettings = field(repr=False)  # without the classifiers
+    invented: tuple[str, ...] = field(default=(), repr=False)  # as they stand in a sentence
 
     @property
     def control(self) -> str:
-        return self.prefixed.prefixes[0]
+        """The first one."""
+        return self.settings.control
+
+    @property
+    def controls(self) -> int:
+        return len(self.settings.controls)
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """texts x (places, then invented places): which wording of the prefix a text has."""
+        return self.prefixed.rotation[:, self.controls :]
+
+    @property
+    def names_in_sentence(self) -> list[str]:
+        """Those of the places, then the invented ones."""
+        return [*(place.in_sentence for place in self.places), *self.invented]
 
     def settings_for(self, classifiers: Sequence[str]) -> DownstreamSettings:
         return replace(self.settings, classifiers=list(classifiers))
@@ -78,8 +99,8 @@ def design_downstream(options: DownstreamOptions) -> DownstreamDesign:
     if regions not in KINDS:
         raise InputError(f"Unknown --regions {regions!r}. {describe_choices(regions, KINDS)}")
     check_probability("--threshold", options.threshold)
-    prefix = check_prefix(options.prefix)
-    control = make_control_prefix(prefix, options.control)
+    wordings = _resolve_wordings(options.prefix, options.control)
+    prefixes, controls = zip(*wordings, strict=True)
     count = _cities(regions, options.cities)
     continents = split_list(options.continents, "--continents")
     countries = split_list(options.countries, "--countries")
@@ -88,13 +109,17 @@ def design_downstream(options: DownstreamOptions) -> DownstreamDesign:
     places, without_city = _places(tree, regions)
     texts = load_texts(options.texts, column=options.column, label=options.label, limit=options.limit, sample=SAMPLE)
     texts = texts.drop_copies(find_first_copies(texts.texts, texts.spans))
-    check_size(len(texts) * (len(places) + 1), "texts with a prefix", "Use fewer regions or texts (--limit)")
-    prefixes = [control, *(put_place(prefix, place.in_sentence) for place in places)]
+    invented = _invent_places(places)
+    columns: list[str | tuple[str, ...]] = [*controls]
+    for name in (*(place.in_sentence for place in places), *invented):
+        versions = tuple(put_place(prefix, name) for prefix in prefixes)
+        columns.append(versions if len(versions) > 1 else versions[0])
+    check_size(len(texts) * len(columns), "texts with a prefix", "Use fewer regions or texts (--limit)")
     prompt = read_prompt_options(options.labels, options.prompt, options.calibrate)
     settings = DownstreamSettings(
         texts=TextsSettings.describe(texts),
-        prefix=prefix,
-        control=control,
+        prefix=prefixes[0],
+        control=controls[0],
         regions=regions,
         cities="all" if count is None else count,
         continents=_list_ids(tree, "continent") if continents else "all",
@@ -104,8 +129,11 @@ def design_downstream(options: DownstreamOptions) -> DownstreamDesign:
         threshold=options.threshold,
         classifiers=[],
         prompt=prompt.settings if prompt else None,
+        prefixes=list(prefixes),
+        controls=list(controls),
+        invented=list(invented),
     )
-    prefixed = PrefixedTexts(texts.texts, prefixes)
+    prefixed = PrefixedTexts(texts.texts, columns)
     return DownstreamDesign(
         texts,
         places,
@@ -115,9 +143,33 @@ def design_downstream(options: DownstreamOptions) -> DownstreamDesign:
         options.positive,
         options.threshold,
         prompt,
-        doubt_prefix(texts.texts, prefix),
+        doubt_prefix(texts.texts, prefixes[0]),
         settings,
+        invented,
     )
+
+
+def _resolve_wordings(
+    prefix: str | Sequence[str] | None, control: str | Sequence[str] | None
+) -> Sequence[tuple[str, str]]:
+    """Each prefix with its control: the defaults, or the user's, with "here" in the control if there is none."""
+    if not prefix and not control:
+        return DEFAULT_WORDINGS
+    given = [prefix] if isinstance(prefix, str) else prefix or [default for default, _ in DEFAULT_WORDINGS]
+    prefixes = list(dict.fromkeys(map(check_prefix, given)))
+    controls: list[str | None] = [control] if isinstance(control, str) else [*(control or (None,))]
+    if len(controls) not in (1, len(prefixes)):
+        raise InputError(
+            f"{len(controls)} controls for {len(prefixes)} prefixes. Give one --control for each --prefix, or one."
+        )
+    pairs = zip(prefixes, controls * (len(prefixes) if len(controls) == 1 else 1), strict=True)
+    return [(each, make_control_prefix(each, its_control)) for each, its_control in pairs]
+
+
+def _invent_places(places: Sequence[Place]) -> tuple[str, ...]:
+    """As many as there are places, within bounds: enough to see what names do, and no more than that costs."""
+    names = [place.in_sentence for place in places]
+    return invent_places(names, min(MOST_INVENTED, max(FEWEST_INVENTED, len(names))), avoid=names)
 
 
 def _list_ids(tree: RegionTree, level: str) -> list[str]:

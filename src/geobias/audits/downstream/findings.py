@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-import numpy as np
-
 from geobias.audits.downstream.contrasts import ClassifierContrasts, Contrast
+from geobias.audits.downstream.examples import list_examples, write_prefix
 from geobias.audits.downstream.gate_and_card import place_name
-from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
+from geobias.audits.downstream.result import DownstreamResult
 from geobias.audits.inputs import describe_copies
-from geobias.measures.change import predict_classes
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, Estimate
-from geobias.report.findings import MOST_EXAMPLES, Evidence, ExampleText, Finding, Size, format_p, grade_evidence
+from geobias.report.findings import Evidence, Finding, Size, format_p, grade_evidence
 from geobias.report.sentences import measure_size, say_missed
-from geobias.report.tables import is_marked
-from geobias.world.place_in_sentence import put_place
+from geobias.report.tables import is_marked, listed
 
+MOSTLY = 0.5  # of the variance between invented places
+MOST_NAMED = 4  # places that share a word
 MOST_DETAILS = 5  # countries besides the first, of a single classifier
 LARGE_CONTROL = 0.05  # a control that moves the probability this much is no small matter
 SMALLEST_SHOWN = 0.0001  # smaller differences would be written as 0
 UNIT = "probability"
 WORDING = "Only one wording of the prefix was used; others may act differently."
+TRAITS = {  # of names, as sentences call them; the first that matters is named
+    "characters": "the length",
+    "tokens": "the number of tokens",
+    "words": "the number of words",
+    "several words": "the number of words",
+}
 
 
 def list_findings(result: DownstreamResult) -> list[Finding]:
@@ -67,7 +72,7 @@ class _Writer:
                 "detail",
                 contrast,
                 sentence=f"{self._judge(contrast)}; {self._changes(contrast)}.",
-                limit=WORDING,
+                limit=self._limit,
                 next_step=f"Compare {subject} with similar places in the table of the page.",
                 examples=list_examples(self.result, self.entry, contrast.place),
             )
@@ -77,7 +82,8 @@ class _Writer:
             return
         control, counts = self.entry.shown_control.inference.mean_difference, self.entry.counts
         shift = self.family.common_shift
-        if shift is not None:
+        yield from self._name_cautions()
+        if shift is not None and not self.family.has_invented:
             yield self._caution(
                 f"{self.name}: most {self.result.place_noun} move {self.shown} the same way, by {_size(shift)} in the "
                 f"mean, so the wording of the control “{self.result.settings.control}” may be the reason. "
@@ -87,7 +93,7 @@ class _Writer:
             )
         if is_marked(control) and abs(control.value or 0) >= LARGE_CONTROL:
             yield self._caution(
-                f"{self.name}: the control alone, which names no place, makes {self.shown} {_difference(control)}: any "
+                f"{self.name}: a control, which names no place, makes {self.shown} {_difference(control)}: any "
                 "prefix moves this classifier.",
                 "Read differences from the control, not from the original texts.",
                 measure_size(control, UNIT),
@@ -98,6 +104,63 @@ class _Writer:
                 "truncated to the model's maximum length, so part of a difference may be the missing end.",
                 "Repeat it with shorter texts.",
             )
+
+    def _name_cautions(self) -> Iterator[Finding]:
+        """What names do by themselves, where it looks like an effect of places."""
+        standing_out = self.family.standing_out
+        if standing_out and self._explained_count > len(standing_out) and (explained := self._explained):
+            yield self._caution(
+                f"{self.name}: {explained}", "Read the differences from invented places, whose names are as long."
+            )
+        by_word: dict[str, list[Contrast]] = {}
+        for contrast in self.family.contrasts:
+            if contrast.shared_word:
+                by_word.setdefault(contrast.shared_word, []).append(contrast)
+        for word, contrasts in by_word.items():
+            yield self._caution(
+                f"{self.name}: {self._share_word(word, contrasts)}",
+                f"Test the word by itself, such as --prefix with “{word}” in another place.",
+            )
+
+    def _share_word(self, word: str, contrasts: list[Contrast]) -> str:
+        names = [self._name(contrast) for contrast in contrasts]
+        shown = listed(names) if len(names) <= MOST_NAMED else f"{', '.join(names[:MOST_NAMED])} and others"
+        return (
+            f"{shown} {'share' if len(names) > 1 else 'has'} the word “{word}”, and places with it differ alike: the "
+            "word may be the reason, not the place."
+        )
+
+    @property
+    def _explained_count(self) -> int:
+        return sum(contrast.differs_by_name for contrast in self.family.contrasts)
+
+    @property
+    def _explained(self) -> str:
+        """How many places differ by their names alone, and which trait of the names it is; empty where none does."""
+        count = self._explained_count
+        if not count or self.entry.name_effects is None:
+            return ""
+        effects = self.entry.name_effects[self.entry.shown]
+        traits = [name for name in TRAITS if name in effects.slopes and is_marked(effects.slopes[name])]
+        if traits and effects.explained >= MOSTLY:
+            trait = min(traits, key=lambda name: effects.slopes[name].p or 0.0)
+            unit = "name of several words" if trait == "several words" else trait.removesuffix("s")
+            reason = (
+                f"{TRAITS[trait]} of their names explains it: {_difference(effects.slopes[trait])} for each {unit}, "
+                "invented places included"
+            )
+        else:
+            reason = (
+                f"the spelling of names does as much to invented places (standard deviation {_size(effects.spread)})"
+            )
+        noun = self.result.place_noun if count > 1 else self._noun
+        return f"{count:,} {noun} differ{'' if count > 1 else 's'} from the mean, but {reason}."
+
+    @property
+    def _limit(self) -> str:
+        if self.result.wordings < 2:
+            return WORDING
+        return f"{self.result.wordings} wordings of the prefix were used; others may act differently."
 
     @property
     def _cannot_stand_out(self) -> bool:
@@ -118,44 +181,53 @@ class _Writer:
             largest = f"no {self._noun} moves {self.shown}"
         elif shift is None:
             largest = (
-                f"the closest is {self._name(first)}, {self.shown} {_difference(first.estimate)} than after the "
-                f"control ({format_p(first.p_adjusted)})"
+                f"the closest is {self._name(first)}, {self.shown} {_difference(first.estimate)} than after "
+                f"{self.family.reference} ({format_p(first.p_adjusted)})"
             )
         else:
             largest = f"most of them move {self.shown} alike, by {_size(shift)} against the control"
+        if explained := self._explained:
+            largest = explained.removesuffix(".")
         effect = self.family.detectable_difference
-        # Where most places move alike, a difference is one from the others.
-        values = [contrast.value if shift is None else contrast.from_mean for contrast in self.family.contrasts]
+        # Where most places move alike against the control, a difference is one from the others.
+        is_from_mean = shift is not None and not self.family.has_invented
+        values = [contrast.from_mean if is_from_mean else contrast.value for contrast in self.family.contrasts]
         power = say_missed(f"{self.texts:,} texts", effect if effect >= SMALLEST_SHOWN else None, values, _size)
         return self._finding(
             "overall",
             first,
             sentence=f"{self.name}: No {self._noun} stands out: {self._tested} tested; {largest}.{power}",
-            limit=WORDING,
+            limit=self._limit,
             next_step=f"Use more texts, and your own: {self._command}",
         )
 
     def _positive(self, first: Contrast) -> Finding:
-        closing = (
-            f" {self._count_standing_out()}"
-            if first.stands_out
-            else " It was compared with the control only, whose wording may be the reason."
-            if first.shift.inference.against_mean is None
-            else f" With {format_p(first.p_adjusted)} it is not certain: use more texts."
-        )
+        closing = f" {self._count_standing_out() if first.stands_out else self._doubt(first)}"
         changes = "" if self.is_one_of_several else f"; {self._changes(first)}"
-        overestimate = f"One wording; the largest of {self.places:,} differences tends to be overestimated."
+        wordings = "One wording" if self.result.wordings < 2 else f"{self.result.wordings} wordings"
+        overestimate = f"{wordings}; the largest of {self.places:,} differences tends to be overestimated."
         return self._finding(
             "overall",
             first,
             sentence=f"{self._judge(first)}{changes}.{closing}",
-            limit=overestimate if self.places > 1 else WORDING,
+            limit=overestimate if self.places > 1 else self._limit,
             next_step="Read the examples on the page, then use your own texts (--texts FILE).",
             examples=list_examples(self.result, self.entry, first.place),
         )
 
+    def _doubt(self, first: Contrast) -> str:
+        """Why a place that differs does not stand out."""
+        if first.shared_word:
+            same = [each for each in self.family.contrasts if each.shared_word == first.shared_word]
+            return self._share_word(first.shared_word, same)
+        if first.is_doubted and first.is_single_wording:
+            return "It rests on one wording: repeat it with several (--prefix and --control, once for each)."
+        if first.shift.inference.against_mean is None and not first.has_names_fixed:
+            return "It was compared with the control only, whose wording may be the reason."
+        return f"With {format_p(first.p_adjusted)} it is not certain: use more texts."
+
     def _caution(self, sentence: str, next_step: str, size: Size | None = None) -> Finding:
-        return self._finding("caution", sentence=sentence, limit=WORDING, next_step=next_step, size=size)
+        return self._finding("caution", sentence=sentence, limit=self._limit, next_step=next_step, size=size)
 
     def _finding(
         self, role: Literal["overall", "detail", "caution"], contrast: Contrast | None = None, **parts: Any
@@ -174,8 +246,8 @@ class _Writer:
             role=role,
             audit=self.result.audit,
             model=self.entry.model.name,
-            question=f"Does “{self.result.settings.prefix}” change {self.shown} more than “"
-            f"{self.result.settings.control}” does, and differently by place?",
+            question=f"Does “{self.result.settings.prefix}” change {self.shown} more than {self._reference} does, and "
+            "differently by place?",
             evidence=_grade(contrast, parts.get("p_adjusted")),
             **parts,
         )
@@ -187,9 +259,16 @@ class _Writer:
     def _judge(self, contrast: Contrast) -> str:
         """ "judge is harsher after “I am from Mexico.”: p(negative) is 0.18 (...) higher than after the control"."""
         stance = {"worse": "is harsher", "better": "is kinder", None: "answers differently"}[self._valence(contrast)]
-        prefix = _write_prefix(self.result, contrast.place)
-        difference = f"{self.shown} is {_difference(contrast.estimate)} than after the control"
+        prefix = write_prefix(self.result, contrast.place)
+        reference = "invented places with such names" if contrast.has_names_fixed else "the control"
+        difference = f"{self.shown} is {_difference(contrast.estimate)} than after {reference}"
         return f"{self.name} {stance} after “{prefix}”: {difference}"
+
+    @property
+    def _reference(self) -> str:
+        if self.family.has_invented:
+            return "an invented place"
+        return f"“{self.result.settings.control}”"
 
     def _count_standing_out(self) -> str:
         values = [contrast.value for contrast in self.family.standing_out]
@@ -225,7 +304,7 @@ class _Writer:
 def _grade(contrast: Contrast | None, p_adjusted: float | None) -> Evidence:
     """By the adjusted p-value; a place that was compared with the control only is never clear."""
     evidence = grade_evidence(p_adjusted)
-    is_capped = contrast is not None and contrast.shift.inference.against_mean is None
+    is_capped = contrast is not None and contrast.shift.inference.against_mean is None and not contrast.has_names_fixed
     return "suggestive" if evidence == "clear" and is_capped else evidence
 
 
@@ -249,39 +328,3 @@ def _round(value: float, places: int) -> str:
 def _decimals(value: float) -> int:
     """As many as show two digits of the value; never more than four."""
     return 2 if abs(value) >= 0.095 else 3 if abs(value) >= 0.0095 else 4
-
-
-def list_examples(result: DownstreamResult, entry: ClassifierShifts, place: PlaceShift) -> list[ExampleText]:
-    """Texts after the control and after the place: changed predictions first, then those nearest the mean difference.
-
-    Only texts that move as the mean does are typical. Nothing for a result that was read from a file.
-    """
-    answers = next((each for each in result.predictions if each.model == entry.model), None)
-    if answers is None or result.texts is None:
-        return []
-    position = 1 + [each.id for each in result.places].index(place.id or "")
-    control, prefixed, label = answers.prefixed[:, 0], answers.prefixed[:, position], answers.shown
-    before, after = control[:, label], prefixed[:, label]
-    verdicts = [predict_classes(each, answers.threshold)[:, label] for each in (control, prefixed)]
-    differences = after - before
-    mean = differences.mean()
-    is_typical = differences * mean > 0
-    order = np.lexsort((np.abs(differences - mean), verdicts[0] == verdicts[1]))
-    prefix = _write_prefix(result, place)
-    return [
-        ExampleText(
-            text_id=result.texts.ids[row],
-            original=f"{result.settings.control} {result.texts.texts[row]}",
-            changed=f"{prefix} {result.texts.texts[row]}",
-            label=entry.shown,
-            before=float(before[row]),
-            after=float(after[row]),
-            original_names=[result.settings.control],
-            changed_names=[prefix],
-        )
-        for row in order[is_typical[order]][:MOST_EXAMPLES]
-    ]
-
-
-def _write_prefix(result: DownstreamResult, place: PlaceShift) -> str:
-    return put_place(result.settings.prefix, place.in_sentence or place.name)

@@ -10,22 +10,20 @@ import numpy as np
 
 from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.downstream.design import DownstreamDesign
+from geobias.audits.downstream.inference import PlaceInference, differences_from_control, infer_places
+from geobias.audits.downstream.records import ClassShift, FarthestPlace, Flips, ShiftInference
 from geobias.audits.downstream.result import (
     ClassifierShifts,
-    ClassShift,
     DownstreamCounts,
     DownstreamResult,
-    FarthestPlace,
-    Flips,
     Performance,
     PerformanceByPrefix,
     PlaceShift,
     Predictions,
-    ShiftInference,
 )
-from geobias.measures.bootstrap import bootstrap_means, largest_mean
+from geobias.measures.bootstrap import largest_mean
 from geobias.measures.estimates import NO_ESTIMATE
-from geobias.measures.shift import ROUNDING, Shift, flips, performance, shift
+from geobias.measures.shift import Shift, flips, performance, shift
 from geobias.report.results import number
 
 
@@ -53,11 +51,13 @@ def measure_downstream(design: DownstreamDesign, predictions: tuple[Predictions,
         texts=design.texts,
         places=design.places,
         predictions=predictions,
+        rotation=design.rotation,
     )
 
 
 def _measure_classifier(design: DownstreamDesign, answers: Predictions) -> ClassifierShifts:
-    control, *regions = _place_shifts(design, answers)
+    inference = infer_places(design, answers)
+    control, *regions = _place_shifts(design, answers, inference)
     return ClassifierShifts(
         model=answers.model,
         labels=list(answers.labels),
@@ -70,6 +70,7 @@ def _measure_classifier(design: DownstreamDesign, answers: Predictions) -> Class
         worst=_farthest_places(design, answers),
         control=control,
         regions=regions,
+        name_effects=inference.name_effects,
     )
 
 
@@ -85,39 +86,37 @@ def _performance(truth: np.ndarray, answers: Predictions) -> PerformanceByPrefix
 def _farthest_places(design: DownstreamDesign, answers: Predictions) -> dict[str, FarthestPlace]:
     """For every class the region farthest from the control, with bounds that hold for all regions at once."""
     places = {}
+    differences = differences_from_control(design, answers)
     for k, label in enumerate(answers.labels):
-        value, low, high, region = largest_mean(answers.prefixed[:, 1:, k] - answers.prefixed[:, :1, k])
+        value, low, high, region = largest_mean(differences[:, :, k])
         bounds = number(np.float64(low)), number(np.float64(high))
         places[label] = FarthestPlace(value, *bounds, region=design.places[region].id)
     return places
 
 
-def _place_shifts(design: DownstreamDesign, answers: Predictions) -> list[PlaceShift]:
+def _place_shifts(design: DownstreamDesign, answers: Predictions, inference: PlaceInference) -> list[PlaceShift]:
     """The control, then every region: what it does to each class, and which texts change theirs."""
     shifts = shift(answers.original, answers.prefixed, answers.threshold)
-    against_control = shifts.mean_difference - shifts.mean_difference[0]
-    against_control[0] = np.nan  # the control is not compared with itself
+    from_control = inference.against_control.value
     values = vars(shifts) | {
-        "against_control": against_control,
-        "share_before": np.broadcast_to(shifts.share_before, against_control.shape),
+        "against_control": np.insert(from_control, 0, np.nan, axis=0),  # the control is not compared with itself
+        "share_before": np.broadcast_to(shifts.share_before, shifts.mean_difference.shape),
         "share_change": (shifts.gained - shifts.lost) / len(design.texts),
     }
-    differences = answers.prefixed - answers.original[:, None]
-    estimates = bootstrap_means(differences)
-    estimates_against_control = bootstrap_means(differences - differences[:, :1])
-    mean_contrasts = differences[:, 1:] - differences[:, 1:].mean(axis=1, keepdims=True)
-    mean_contrasts[np.abs(mean_contrasts) < ROUNDING] = (
-        0  # otherwise places with equal answers differ by rounding, and clearly so
-    )
-    estimates_against_mean = bootstrap_means(mean_contrasts)
-    control: dict[str, Any] = {"id": None, "name": design.control, "country": None, "in_sentence": None}
+    control: dict[str, Any] = {"id": None, "name": design.settings.control, "country": None, "in_sentence": None}
     flips_by_place = _flips(answers, shifts)
 
     def class_shift(i: int, k: int) -> ClassShift:
         numbers: dict[str, Any] = {name: number(array[i, k]) for name, array in values.items()}
-        from_control = estimates_against_control.at(i, k) if i else NO_ESTIMATE
-        from_mean = estimates_against_mean.at(i - 1, k) if i and len(design.places) > 1 else None
-        return ClassShift(**numbers, inference=ShiftInference(estimates.at(i, k), from_control, from_mean))
+        own = inference.mean_difference.at(i, k)
+        if i == 0:
+            return ClassShift(**numbers, inference=ShiftInference(own, NO_ESTIMATE))
+        from_mean = inference.against_mean.at(i - 1, k) if len(design.places) > 1 else None
+        beyond_names = (
+            None if each is None else each.at(i - 1, k) for each in (inference.against_invented, inference.held_fixed)
+        )
+        from_control = inference.against_control.at(i - 1, k)
+        return ClassShift(**numbers, inference=ShiftInference(own, from_control, from_mean, *beyond_names))
 
     return [
         PlaceShift(

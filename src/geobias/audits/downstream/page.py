@@ -50,8 +50,8 @@ def section(run: FinishedRun[DownstreamResult], name: str) -> Section:
     return Section(
         id=name,
         title="Downstream: the same texts after naming a place",
-        lead="Any sentence before a text changes predictions, so the effect of naming a place is measured "
-        f"against “{result.settings.control}”, which names none.",
+        lead="Any sentence before a text changes predictions, and so does any name, so the effect of naming a place is "
+        f"measured against {_describe_reference(result)}.",
         blocks=[
             *choose("moved", _shift_chart),
             *world_map,
@@ -60,6 +60,13 @@ def section(run: FinishedRun[DownstreamResult], name: str) -> Section:
         ],
         notes=list(_notes(result)),
     )
+
+
+def _describe_reference(result: DownstreamResult) -> str:
+    invented = len(result.settings.invented)
+    if not invented:
+        return f"“{result.settings.control}”, which names none"
+    return f"{invented} invented places whose names are as long, in {result.wordings} wordings by turns"
 
 
 def overlay_runs(runs: Sequence[NamedRun]) -> Chart | None:
@@ -117,12 +124,12 @@ def _map(name: str, families: Sequence[ClassifierContrasts]) -> WorldMap:
     }
     measures = [
         MapMeasure(
-            f"{family.model.name}: p({family.entry.shown}) against the control",
+            f"{family.model.name}: p({family.entry.shown}) against {family.reference}",
             "mean difference",
             f"How much naming the country changes p({family.entry.shown}), the mean over texts; "
             f"{_describe_colours(family.tone)}.",
             {contrast.place.id or "": _test_contrast(contrast) for contrast in family.contrasts},
-            baseline="the control and the mean of countries",
+            baseline=f"{families[0].reference} and the mean of countries",
             centre=0,
             tone=family.tone,
             model=family.model.name,
@@ -179,13 +186,14 @@ def _shift_chart(chart_id: str, family: ClassifierContrasts) -> Chart | None:
     return Chart(
         chart_id,
         title,
-        f"Dot: mean difference of p({label}), which goes from 0 to 1, against the control; line: 95 % interval over "
-        f"texts. Clear: it differs from the control and from the mean of places (adjusted p < 0.05).{cut}",
-        f"Places by p({label}). {describe_ends(rows, 'region', 3, 'against the control')}",
+        f"Dot: mean difference of p({label}), which goes from 0 to 1, against {family.reference}; line: 95 % interval "
+        f"over texts and wordings. Clear: it differs from {family.reference} and from the mean of places (adjusted p < "
+        f"0.05).{cut}",
+        f"Places by p({label}). {describe_ends(rows, 'region', 3, f'against {family.reference}')}",
         dots(
             rows,
             label="region",
-            title=f"difference of p({label}) from the control",
+            title=f"difference of p({label}) from {family.reference}",
             order=[row["region"] for row in rows],
             valence=_choose_valence(family),
         ),
@@ -194,7 +202,7 @@ def _shift_chart(chart_id: str, family: ClassifierContrasts) -> Chart | None:
 
 
 def _test_contrast(contrast: Contrast) -> Estimate:
-    """The difference from the control, with the p-value by which a place stands out (`contrasts.py`)."""
+    """The difference, with the p-value by which a place stands out (`contrasts.py`)."""
     return replace(contrast.estimate, p_adjusted=contrast.p_adjusted)
 
 
@@ -220,11 +228,24 @@ def _place_table(table_id: str, family: ClassifierContrasts) -> Table:
     return Table(
         table_id,
         f"{family.model.short_name}: all {result.place_noun}",
-        f"What naming the place adds to p({label}), with its 95 % interval over texts. A place stands out if it "
-        "differs from the control and, in the same direction, from the mean of places: the adjusted p is the larger "
-        "of these two tests. It is 1 if they point in opposite directions, and for a place that may only mirror "
-        f"another, which moves the mean. It is adjusted for all places and classes.{cut}",
+        f"What naming the place adds to p({label}), with its 95 % interval over texts and wordings. "
+        f"{_explain_tests(family)} It is adjusted for all places and classes.{cut}",
         [_place_row(family, contrast) for contrast in ranked],
+    )
+
+
+def _explain_tests(family: ClassifierContrasts) -> str:
+    if family.has_invented:
+        return (
+            "A place stands out if it differs from invented places whose names are as long and, in the same direction, "
+            "from the mean of places, with and without the length of names held fixed: the adjusted p is the largest "
+            "of these three tests. It is 1 if they point in opposite directions, and at least 0.05 where places that "
+            "share a word of the name differ alike, or there is one wording of the prefix."
+        )
+    return (
+        "A place stands out if it differs from the control and, in the same direction, from the mean of places: the "
+        "adjusted p is the larger of these two tests. It is 1 if they point in opposite directions, and for a place "
+        "that may only mirror another, which moves the mean."
     )
 
 
@@ -233,17 +254,23 @@ def _place_row(family: ClassifierContrasts, contrast: Contrast) -> dict[str, str
     mean = shift.inference.against_mean
     interval, p_adjusted, evidence = estimate_cells(_test_contrast(contrast), 4, _choose_valence(family)).values()
     numbers = {
-        f"p({label}) against\nthe control": signed(contrast.value, 4),
+        f"p({label}) against\n{family.reference}": signed(contrast.value, 4),
         "95 % interval": interval,
         "against the\nmean of places": NOTHING if mean is None else signed(mean.value, 4),
-        "adjusted p,\nboth tests": p_adjusted,
-        "evidence": f"may mirror {place_name(result, contrast.mirrored)}" if contrast.mirrored else evidence,
+        "adjusted p,\nall tests": p_adjusted,
+        "evidence": _name_evidence(result, contrast, evidence),
         f"texts that\nbecome {label}": f"{shift.gained:,}",
         "that no\nlonger are": f"{shift.lost:,}",
     }
     if not result.has_enough_texts:
         numbers = dict.fromkeys(numbers, TOO_FEW)
     return {"place": place_name(result, contrast.place), **numbers, "texts": f"{result.counts.texts:,}"}
+
+
+def _name_evidence(result: DownstreamResult, contrast: Contrast, evidence: str) -> str:
+    if contrast.mirrored:
+        return f"may mirror {place_name(result, contrast.mirrored)}"
+    return f"may be the word “{contrast.shared_word}”" if contrast.shared_word else evidence
 
 
 def _verdicts(name: str, result: DownstreamResult) -> Table:

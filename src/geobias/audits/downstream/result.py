@@ -7,17 +7,22 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field
 
+from geobias.audits.downstream.records import ClassShift, FarthestPlace, Flips, NameEffects
 from geobias.audits.inputs import TextsSettings, describe_copies
-from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, NO_ESTIMATE, Estimate
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, NO_ESTIMATE
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult
 from geobias.report.tables import listed
 from geobias.report.tidy import tidy_row
 from geobias.texts.user_texts import Texts
 
-TIDY_MEASURES = (("against_control", "control"), ("against_mean", "mean of places"), ("mean_difference", "originals"))
+TIDY_MEASURES = (
+    ("against_control", "control"),
+    ("against_invented", "invented places"),
+    ("against_mean", "mean of places"),
+    ("mean_difference", "originals"),
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,12 @@ class DownstreamSettings:
     classifiers: list[str]
     prompt: dict[str, Any] | None = None
     """Prompt for language models."""
+    prefixes: list[str] = field(default_factory=list)
+    """All wordings of the prefix; each text meets each region with one of them."""
+    controls: list[str] = field(default_factory=list)
+    """The control of each wording."""
+    invented: list[str] = field(default_factory=list)
+    """Invented places, put before every text as regions are."""
 
 
 @dataclass(frozen=True)
@@ -71,53 +82,6 @@ class Place:
     name: str
     country: str  # code
     in_sentence: str  # as the prefix names it
-
-
-@dataclass(frozen=True)
-class ShiftInference:
-    """The same differences with intervals over texts; p-values are adjusted over all places and classes."""
-
-    mean_difference: Estimate
-    against_control: Estimate
-    against_mean: Estimate | None = None
-    """Minus the mean of all places, which does not depend on the control; null for the control and a single place."""
-
-
-@dataclass(frozen=True)
-class ClassShift:
-    """What one prefix does to the probability of one class."""
-
-    rose: int
-    """Texts whose probability rises."""
-    mean_rise: float | None
-    """By how much, on average over those texts."""
-    fell: int
-    """Texts whose probability falls."""
-    mean_fall: float | None
-    mean_difference: float
-    """Mean over all texts of the probability with the prefix minus that without."""
-    against_control: float | None
-    """The same minus that of the control, which names no region; null for the control itself."""
-    share_before: float
-    """Share of texts that are predicted as the class without a prefix."""
-    share_after: float
-    """The same with the prefix."""
-    share_change: float
-    gained: int
-    """Texts that are predicted as the class with the prefix only."""
-    lost: int
-    """Texts that are predicted as the class without the prefix only."""
-    inference: ShiftInference
-
-
-@dataclass(frozen=True)
-class Flips:
-    """How many texts go from one predicted class to another."""
-
-    source: Annotated[str | None, Field(alias="from")]
-    """Null where a text may have several classes or none, and only `to` is known."""
-    target: Annotated[str | None, Field(alias="to")]
-    texts: int
 
 
 @dataclass(frozen=True)
@@ -151,18 +115,6 @@ class PerformanceByPrefix:
 
 
 @dataclass(frozen=True)
-class FarthestPlace:
-    """The region farthest from the control, with bounds that hold for all regions at once."""
-
-    value: float
-    """Its distance, either way."""
-    low: float | None
-    high: float | None
-    region: str
-    """Its id."""
-
-
-@dataclass(frozen=True)
 class ClassifierCounts:
     texts_cut: int
     """Texts truncated to the model's maximum length."""
@@ -193,6 +145,8 @@ class ClassifierShifts:
     regions: list[PlaceShift]
     performance: PerformanceByPrefix | None = None
     """Null without true labels."""
+    name_effects: dict[str, NameEffects] | None = None
+    """By label; null without invented places."""
 
     @property
     def shown_control(self) -> ClassShift:
@@ -219,11 +173,14 @@ class Predictions:
     shown: int  # position of the class that the terminal and the map show
     threshold: float | None
     original: np.ndarray = field(repr=False)  # texts x labels
-    prefixed: np.ndarray = field(repr=False)  # texts x (control, then regions) x labels
+    prefixed: np.ndarray = field(repr=False)  # texts x (the mean control, then regions) x labels
     truth: np.ndarray | None = field(repr=False)  # texts x labels
     counts: ClassifierCounts
     work: dict[str, int]
     notes: tuple[str, ...] = ()  # how labels were read where the user did not say
+    controls: np.ndarray | None = field(default=None, repr=False)  # texts x wordings x labels; None: one wording
+    invented: np.ndarray | None = field(default=None, repr=False)  # texts x invented places x labels
+    name_tokens: np.ndarray | None = field(default=None, repr=False)  # of the regions and invented places
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -261,10 +218,14 @@ class DownstreamResult(AuditResult):
         The regions. Not saved.
     predictions : tuple of Predictions
         Probabilities of every classifier for every text. Not saved.
+    rotation : array or None
+        Texts by regions and invented places: which wording of the prefix a text has. Not saved.
     is_mapped : bool
         Whether the regions are countries, which a world map can show.
     place_noun : str
         "countries" or "cities".
+    wordings : int
+        Number of wordings of the prefix.
     has_enough_texts : bool
         Whether there are at least five texts: numbers of fewer are not shown.
 
@@ -286,6 +247,7 @@ class DownstreamResult(AuditResult):
     texts: Annotated[Texts | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
     places: Annotated[tuple[Place, ...], *NOT_SAVED] = field(default=(), repr=False, compare=False)
     predictions: Annotated[tuple[Predictions, ...], *NOT_SAVED] = field(default=(), repr=False, compare=False)
+    rotation: Annotated[np.ndarray | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
 
     @property
     def model_identities(self) -> list[ModelIdentity]:
@@ -299,6 +261,11 @@ class DownstreamResult(AuditResult):
     @property
     def place_noun(self) -> str:
         return "countries" if self.is_mapped else "cities"
+
+    @property
+    def wordings(self) -> int:
+        """How many prefixes with controls of their own there are; one says nothing of others."""
+        return min(len(set(self.settings.prefixes)), len(set(self.settings.controls))) or 1
 
     @property
     def has_enough_texts(self) -> bool:

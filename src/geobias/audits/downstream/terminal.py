@@ -13,18 +13,18 @@ from geobias.audits.downstream.gate_and_card import describe_dissolved
 from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
 from geobias.audits.inputs import describe_copies, list_copies
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
-from geobias.report.tables import NOTHING, TOO_FEW, add_columns, add_ends, interval, signed, titled_table
+from geobias.report.tables import NOTHING, TOO_FEW, add_columns, add_ends, interval, listed, signed, titled_table
 
 MEANING = (
     "Rose and fell: texts whose probability of the class did, and by how much on average. Flips: texts that are "
-    "predicted as the class only with the prefix, and only without it. Any prefix changes texts, so a place is "
-    "compared with the control, with a 95 % interval over texts. * A place stands out: it differs from the control and "
-    "from the mean of all places, both with an adjusted p-value below 0.05, and not only because a place on the other "
-    "side moves that mean. It describes classifiers, not people."
+    "predicted as the class only with the prefix, and only without it. Any prefix changes texts, and so does any name: "
+    "a place is compared with invented places whose names are as long, with a 95 % interval over texts and wordings. * "
+    "A place stands out: it differs from them and, names held fixed or not, from the mean of all places, each with an "
+    "adjusted p-value below 0.05; places that share a word do not differ alike; and there are several wordings. It "
+    "describes classifiers, not people."
 )
 MOST_ROWS = 24  # with more regions the terminal shows both ends of the list; the files have all
 ENDS_SHOWN = 8
-AGAINST = "against\ncontrol"
 WIDE, NARROW = 104, 76
 SUMMARY_ENDS, SUMMARY_ROWS = 2, 5
 TEXT_COLUMNS = ("country", "city", "classifier", "class", "farthest")
@@ -40,7 +40,7 @@ def summary_table(result: DownstreamResult, width: int) -> Table:
 
 
 def _places_table(family: ClassifierContrasts, width: int) -> Table:
-    table = titled_table(f"p({family.entry.shown}) against the control; * stands out")
+    table = titled_table(f"p({family.entry.shown}) against {family.reference}; * stands out")
     columns = ["country" if family.result.is_mapped else "city", "difference", "95 %", "predictions changed"]
     add_columns(table, columns if width >= NARROW else columns[:3], TEXT_COLUMNS)
     ranked = sorted(family.ranked, key=lambda contrast: -contrast.value)
@@ -54,7 +54,7 @@ def _places_table(family: ClassifierContrasts, width: int) -> Table:
 
 def _classifiers_table(families: Sequence[ClassifierContrasts], width: int) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))  # compact: a sentence above says the same in words
-    columns = ["classifier", "class", "farthest", "p - control", "95 %", "stand out"]
+    columns = ["classifier", "class", "farthest", "difference", "95 %", "stand out"]
     add_columns(table, columns if width >= NARROW else [columns[0], *columns[2:4]], TEXT_COLUMNS)
     for family in families[:SUMMARY_ROWS]:
         first = family.ranked[0]
@@ -66,7 +66,7 @@ def _classifiers_table(families: Sequence[ClassifierContrasts], width: int) -> T
 
 
 def _contrast_cells(family: ClassifierContrasts, contrast: Contrast) -> tuple[str, str]:
-    """The difference from the control, and its interval."""
+    """The difference from invented places or the control, and its interval."""
     if not family.result.has_enough_texts:
         return TOO_FEW, ""
     return _difference(contrast), interval(contrast.estimate, 2)
@@ -95,17 +95,18 @@ def tables(result: DownstreamResult, *, width: int) -> Iterator[Table]:
         table = titled_table(f"{entry.model.name}: p({entry.shown}) after “{result.settings.prefix}”")
         table.add_column("region", overflow="fold")
         texts = result.counts.texts
-        control = _cells(Contrast(entry.control, entry.shown_control), texts, width)
+        against = f"against\n{family.reference.removeprefix('the ').removesuffix(' places')}"
+        control = _cells(Contrast(entry.control, entry.shown_control), texts, width, against)
         for heading in control:
-            table.add_column(heading.strip(), justify="right", no_wrap=True, style="bold" if heading == AGAINST else "")
+            table.add_column(heading.strip(), justify="right", no_wrap=True, style="bold" if heading == against else "")
         table.add_row("control", *control.values(), end_section=True)
         ranked = family.by_value
-        rows = [[_place_name(result, each.place), *_cells(each, texts, width).values()] for each in ranked]
+        rows = [[_place_name(result, each.place), *_cells(each, texts, width, against).values()] for each in ranked]
         add_ends(table, rows, MOST_ROWS, ENDS_SHOWN)
         yield table
 
 
-def _cells(contrast: Contrast, texts: int, width: int) -> dict[str, str]:
+def _cells(contrast: Contrast, texts: int, width: int, against: str) -> dict[str, str]:
     """The cells of a row, by the heading of their column; no mean of fewer than five texts."""
     shift, enough = contrast.shift, texts >= FEWEST_TEXTS_SHOWN
     cells = {
@@ -114,7 +115,7 @@ def _cells(contrast: Contrast, texts: int, width: int) -> dict[str, str]:
         "fell": f"{shift.fell:,}",
         "by ": _mean(shift.mean_fall, shift.fell),
         "mean\ndiff.": signed(shift.mean_difference, 3) if enough else TOO_FEW,
-        AGAINST: _difference(contrast) if enough else TOO_FEW,
+        against: _difference(contrast) if enough else TOO_FEW,
         "95 %": interval(contrast.estimate, 2) if enough else "",
         "%\npred.": f"{100 * shift.share_before:.1f} to {100 * shift.share_after:.1f}",
         "flips\nto/from": f"{shift.gained:,}/{shift.lost:,}",
@@ -133,8 +134,9 @@ def notes(result: DownstreamResult) -> Iterator[str]:
     counts, settings = result.counts, result.settings
     copies = describe_copies(counts.texts, counts.copies)
     yield (
-        f"Texts: {counts.texts:,}{copies} ({settings.texts.source}); regions: {counts.regions:,}; the control: "
-        f"“{settings.control}”"
+        f"Texts: {counts.texts:,}{copies} ({settings.texts.source}); regions: {counts.regions:,}; controls: "
+        f"{listed([f'“{control}”' for control in settings.controls or [settings.control]])}; invented places: "
+        f"{len(settings.invented)}."
     )
     if counts.rows_without_text:
         yield f"Rows without a text, left out: {counts.rows_without_text:,}."

@@ -12,7 +12,7 @@ from geobias.audits.inputs import TextsSettings
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
 from geobias.audits.model_card import format_list, plain
 from geobias.audits.pages import has_world_map, run_sections
-from geobias.audits.registry import AUDITS, get_audit
+from geobias.audits.registry import get_audit, list_audits
 from geobias.models.sources import embedded_models, installed_models
 from geobias.report.findings import state_verdict, with_role
 from geobias.report.runs import FinishedRun
@@ -166,7 +166,7 @@ def render_not_tested(runs: Runs) -> str:
     """What the runs say nothing about: other audits, what could not be tested, what was left out, and limits."""
     results = [run.result for run in runs.values()]
     audits = {result.audit for result in results}
-    others = [row for row in AUDITS if row.name not in audits and row.name not in NO_AUDITS_OF_THEIR_OWN]
+    others = [row for row in list_audits() if row.name not in audits and row.name not in NO_AUDITS_OF_THEIR_OWN]
     untested = [
         f"{plain(name)}: {plain(answer.sentence)}"
         for name, run in runs.items()

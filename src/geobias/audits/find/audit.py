@@ -210,7 +210,7 @@ class FindStudy(Study[EntityFinder, tuple[FinderAnswers, ...], FindResult]):
         positions = np.transpose(np.unravel_index(places, counterfactuals.shape)).tolist()
         texts = [counterfactuals.render(*position)[0] for position in positions]
         first, second = (list(map(sorted, finder.find(texts))) for _ in range(2))
-        differing = sum(one != other for one, other in zip(first, second, strict=True))
+        differing = sum(entities != again for entities, again in zip(first, second, strict=True))
         return NondeterministicModel(finder.name, len(texts), differing, 1.0) if differing else None
 
     def _read_originals(

@@ -46,6 +46,8 @@ class MitigateAnswers:
     finder_hits: np.ndarray | None = field(repr=False)
     """mentions x countries x draws: whether the finder marks a name with the right ends; None without a wrapper."""
     notes: list[str]
+    original_hits: np.ndarray | None = field(default=None, repr=False)
+    """Of the names that the user marked in the original texts, whether the finder marks them, too."""
 
     @property
     def threshold(self) -> float | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from geobias.audits.mitigate.measure import falls, loses_quality, rises
 from geobias.audits.mitigate.methods import MEANINGS
 from geobias.audits.mitigate.result import CountryComparison, MethodComparison, MitigateResult
-from geobias.measures.estimates import Estimate
+from geobias.measures.estimates import Estimate, find_standing_out
 from geobias.models.sources import MITIGATED
 from geobias.report.findings import OUT, Evidence, Finding, Size, grade_evidence
 from geobias.report.sentences import format_evidence, format_number, list_first, measure_size
@@ -18,6 +18,7 @@ QUESTION = "Does the method lower the spread between countries of people's names
 FLIPS_QUESTION = "Does the method lower the share of labels that flip with the name?"
 UNIT, SHARE_UNIT = "points", "percentage points"
 LOW_RECALL, RECALL_GAP = 0.8, 0.1  # of a finder: below, or that far below the mean, names of a country leak
+ROUNDED = 0.005  # of a recall: fewer misses print as 0 %
 LEAST_SHRINKAGE = 0.8  # a standardised ratio above, with a spread ratio below, is shrinkage
 
 
@@ -48,7 +49,7 @@ def _answer(result: MitigateResult, entry: MethodComparison) -> Finding:
         p=change.p,
         p_adjusted=change.p_adjusted,
         evidence=evidence,
-        sentence=f"{_say_spread(result, entry)} {_say_cost(entry)}",
+        sentence=f"{_say_spread(result, entry)} {_say_missed_names(result, entry)}{_say_cost(entry)}",
         limit="Measured with names that no method used, in texts like these; other texts may differ. A country's "
         "names are those common there, not those of its citizens everywhere.",
         next_step=_say_next_step(entry),
@@ -69,7 +70,8 @@ def _helps_by_flips(result: MitigateResult, entry: MethodComparison) -> bool:
 
 
 def _has_spread(result: MitigateResult) -> bool:
-    return result.before is not None and bool(result.before.spread.low)
+    """Whether there was a spread to mitigate: clear over texts, and more than equal countries would show."""
+    return result.before is not None and bool(result.before.spread.low) and result.before.spread.exceeds_noise
 
 
 def _falls(change: Estimate) -> bool:
@@ -88,14 +90,15 @@ def _say_spread(result: MitigateResult, entry: MethodComparison) -> str:
     if change.p_adjusted is None:
         return f"{start}, {flips}; there are too few texts to test it."
     evidence = format_evidence(change, change.p_adjusted, UNIT)
-    if not before.low:
+    if not _has_spread(result):
         verdict = "there is no spread to mitigate"
         if entry.helps:
             fewer = entry.change.flips
             verdict = f"fewer labels flip (change {format_evidence(fewer, fewer.p_adjusted, SHARE_UNIT)})"
         elif rises(change):
             verdict = f"it rises (change {evidence})"
-        return f"{start}, {flips}. Before, the spread was no more than noise; {verdict}."
+        floor = f" (equal countries would show {format_number(before.noise)})" if before.noise else ""
+        return f"{start}, {flips}. Before, the spread was no more than noise{floor}; {verdict}."
     if entry.helps:
         ratio = entry.change.spread_ratio.value or 0
         return f"{start}, {100 * (1 - ratio):.0f} % less (change {evidence}); {flips}."
@@ -104,6 +107,31 @@ def _say_spread(result: MitigateResult, entry: MethodComparison) -> str:
     if is_marked(change):
         return f"{start}: it rises (change {evidence}); {flips}."
     return f"{start}: no clear change ({evidence}); {flips}."
+
+
+def _say_missed_names(result: MitigateResult, entry: MethodComparison) -> str:
+    """Of a method that hides what a finder marks, what the finder misses: the rest is hidden by construction."""
+    if entry.recall is None or entry.recall.value is None:
+        return ""
+    missed = {
+        country.country: 1 - country.recall.value
+        for country in entry.countries
+        if country.recall is not None and country.recall.value is not None and country.recall.value < 1 - ROUNDED
+    }
+    worst = [f"{name} {100 * missed[name]:.0f} %" for name in sorted(missed, key=lambda name: -missed[name])]
+    by_country = f" ({list_first(worst)})" if worst else ""
+    share = format_number(100 * (1 - entry.recall.value))
+    return (
+        f"What is left comes from names that {result.settings.finder} misses, {share} % of those tested{by_country}: "
+        f"the others are hidden by construction. {_say_missed_originals(result)} "
+    )
+
+
+def _say_missed_originals(result: MitigateResult) -> str:
+    missed, people = result.counts.originals_missed, result.counts.originals
+    if missed is None or people is None:
+        return "People whom it missed in the original texts are not tested: mark them (--spans)."
+    return f"In the original texts it misses {missed:,} of {people:,} marked names."
 
 
 def _say_cost(entry: MethodComparison) -> str:
@@ -177,7 +205,10 @@ def _name_methods(entries: Sequence[MethodComparison]) -> str:
 
 def _describe_countries(result: MitigateResult, entry: MethodComparison) -> Finding:
     """For whom the gap becomes smaller, for whom larger, and for how many nothing changes."""
-    clear = [country for country in entry.countries if is_marked(country.change)]
+    stands_out = find_standing_out([country.change for country in entry.countries])
+    marked = [country for country in entry.countries if is_marked(country.change)]
+    clear = [country for country, is_clear in zip(entry.countries, stands_out, strict=True) if is_clear]
+    mirrors = [country.country for country in marked if country not in clear]
     nearer = [country for country in clear if _gap(country.after) < _gap(country.before)]
     farther = [country for country in clear if country not in nearer]
     parts = []
@@ -186,7 +217,9 @@ def _describe_countries(result: MitigateResult, entry: MethodComparison) -> Find
         parts.append(f"the gap shrinks for {list_first(names)}")
     if farther:
         parts.append(f"the gap grows for {list_first([_name_change(country) for country in farther])}")
-    rest = len(entry.countries) - len(clear)
+    if mirrors:
+        parts.append(f"the change of {list_first(mirrors)} may only mirror {'that' if len(clear) == 1 else 'these'}")
+    rest = len(entry.countries) - len(marked)
     if not clear:
         parts.append("no clear change for any country")
     elif rest:
@@ -219,7 +252,9 @@ def _gap(estimate: Estimate) -> float:
 
 
 def _name_change(country: CountryComparison) -> str:
-    return f"{country.country} ({country.before.value or 0:+.1f} to {country.after.value or 0:+.1f})"
+    after = country.after
+    bounds = "" if after.low is None or after.high is None else f", 95 % interval {after.low:+.1f} to {after.high:+.1f}"
+    return f"{country.country} ({country.before.value or 0:+.1f} to {after.value or 0:+.1f}{bounds})"
 
 
 def list_cautions(result: MitigateResult, entry: MethodComparison) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.find.design import FindDesign, FindOptions
 from geobias.audits.find.measure_shares import RenamedShares
 from geobias.audits.mitigate.answers import MethodAnswers, MitigateAnswers, ModelAnswers
@@ -17,6 +18,7 @@ from geobias.audits.mitigate.result import (
     LargestGap,
     MethodChange,
     MethodComparison,
+    MitigateCounts,
     MitigateResult,
     ModelMeasures,
 )
@@ -52,13 +54,25 @@ def measure_mitigation(design: MitigateDesign, answers: MitigateAnswers) -> Miti
     return MitigateResult(
         settings=design.settings_for(answers.before.model.name),
         models=models,
-        counts=design.count(),
+        counts=_count(design, answers),
         before=before,
         methods=comparisons,
         recommended=recommend_method(comparisons),
+        constant_answers=list_constant_answers(
+            {answers.before.model.name: (answers.before.original, answers.before.renamed)}
+        ),
         language_doubts=design.language_doubts,
         notes=answers.notes,
         work={"texts_scored": sum(each.text_count for each in (answers.before, *(m.answers for m in answers.methods)))},
+    )
+
+
+def _count(design: MitigateDesign, answers: MitigateAnswers) -> MitigateCounts:
+    hits = answers.original_hits
+    return (
+        design.count()
+        if hits is None
+        else replace(design.count(), originals=len(hits), originals_missed=int((~hits).sum()))
     )
 
 

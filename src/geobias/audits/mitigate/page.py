@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from geobias.audits.mitigate.gate_and_card import ORIGINAL
-from geobias.audits.mitigate.result import MethodComparison, MitigateResult
+from geobias.audits.mitigate.result import LargestGap, MethodComparison, MitigateResult
 from geobias.audits.mitigate.terminal import MEANING, list_notes
 from geobias.report.page.blocks import Chart, Choice, Section, Table
 from geobias.report.page.charts import bare_spec, dots
@@ -225,6 +225,13 @@ def _point(method: str, spread: float | None, accuracy: float | None, cost: floa
     return {"method": method, "spread": spread or 0.0, "accuracy": accuracy, "cost": cost}
 
 
+def _describe_gap(gap: LargestGap | None) -> str:
+    """ "4.3 (2.1 to 6.4)": with bounds for all countries at once."""
+    if gap is None or gap.low is None or gap.high is None:
+        return f"{gap.value if gap else 0:.1f}"
+    return f"{gap.value:.1f} ({gap.low:.1f} to {gap.high:.1f})"
+
+
 def _countries_chart(name: str, result: MitigateResult, entry: MethodComparison) -> Chart:
     ordered = sorted(entry.countries, key=lambda country: country.before.value or 0)
     rows = [
@@ -241,12 +248,11 @@ def _countries_chart(name: str, result: MitigateResult, entry: MethodComparison)
         for when, estimate in ((BEFORE, country.before), (AFTER, country.after))
     ]
     gap_before, gap_after = (
-        measures.largest_gap.value if measures and measures.largest_gap else 0.0
-        for measures in (result.before, entry.after)
+        _describe_gap(measures.largest_gap if measures else None) for measures in (result.before, entry.after)
     )
     return Chart(
         f"{name}-{entry.method.replace(':', '-')}",
-        f"{entry.method}: the largest gap goes from {gap_before:.1f} to {gap_after:.1f} points",
+        f"{entry.method}: the largest gap goes from {gap_before} to {gap_after} points",
         "Dot: Δ of a country's names minus the mean of countries; line: 95 % interval; filled: adjusted p < 0.05.",
         "; ".join(f"{row['country']} {row['when']}: {row['value'] or 0:+.1f}" for row in rows[:12]) + ".",
         dots(

@@ -54,6 +54,10 @@ class MitigateCounts:
     countries_left_out: list[str]
     held_out_words: int = 0
     """Descriptions that a language model was tested with, and not trained on."""
+    originals: int | None = None
+    """Names that the user marked in the original texts; null if the finder found the people."""
+    originals_missed: int | None = None
+    """Of these, those that the finder of a wrapper misses: it leaves them in the text."""
     copies: int = 0
     """Rows left out because they repeat another text but for names, numbers and case."""
 
@@ -323,15 +327,9 @@ class MitigateResult(AuditResult):
 
 
 def _flatten_language_model(measures: LanguageModelMeasures) -> dict[str, Any]:
-    score = measures.score
-    return {
-        "score": score.value,
-        "score_low": score.low,
-        "score_high": score.high,
-        "perplexity": measures.perplexity,
-        "capitals": measures.capitals,
-        "word_variance": measures.word_variance,
-    }
+    score, names = measures.score, ("perplexity", "capitals", "word_variance")
+    numbers = {"score": score.value, "score_low": score.low, "score_high": score.high}
+    return numbers | {name: getattr(measures, name) for name in names}
 
 
 def _flatten(measures: ModelMeasures) -> dict[str, Any]:

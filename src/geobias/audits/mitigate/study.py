@@ -111,6 +111,7 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
             methods=methods,
             finder_hits=self._judge_finder() if any(method.is_wrapper for method in design.methods) else None,
             notes=list(dict.fromkeys(all_notes)),
+            original_hits=self._judge_originals() if any(method.is_wrapper for method in design.methods) else None,
         )
 
     def measure(self, answers: MitigateAnswers) -> MitigateResult:
@@ -205,17 +206,29 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
         blocks = []
         for i in range(texts):
             rendered = [counterfactuals.render(i, c, d) for c in range(countries) for d in range(draws)]
-            reading = self.design.reader.read([text for text, _ in rendered])
-            outcomes = [
-                judge_mentions(
-                    text,
-                    spans,
-                    [Entity(each.start, each.end, PERSON) for person in read.people for each in person.mentions],
-                )
-                for (text, spans), read in zip(rendered, reading, strict=True)
-            ]
+            outcomes = self._judge_texts(rendered)
             blocks.append(np.array(outcomes).reshape(countries, draws, -1).transpose(2, 0, 1) == Outcome.RECALL)
         return np.concatenate(blocks)
+
+    def _judge_originals(self) -> np.ndarray | None:
+        """Whether the finder marks each name that the user marked in the original texts; None if nobody marked any."""
+        texts = self.design.texts
+        if texts.spans is None:
+            return None
+        marked = [(text, spans) for text, spans in zip(texts.texts, texts.spans, strict=True) if spans]
+        return np.concatenate([np.array(each) == Outcome.RECALL for each in self._judge_texts(marked)])
+
+    def _judge_texts(self, texts: Sequence[tuple[str, Any]]) -> list[Any]:
+        """The outcome of each of these spans."""
+        reading = self.design.reader.read([text for text, _ in texts])
+        return [
+            judge_mentions(
+                text,
+                spans,
+                [Entity(each.start, each.end, PERSON) for person in read.people for each in person.mentions],
+            )
+            for (text, spans), read in zip(texts, reading, strict=True)
+        ]
 
     def _time(self, classifier: Classifier, model: Classifier) -> float | None:
         """Time per text, divided by that of the original model; None for servers, and if it is too short to measure."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from geobias.audits.names.explanations import ALIKE, find_country
 from geobias.audits.names.gaps import (
     Gap,
     has_delta,
@@ -17,7 +18,6 @@ from geobias.audits.names.gaps import (
     shorten,
 )
 from geobias.audits.names.rarity_report import describe_covariates
-from geobias.audits.names.records import CountryRarity
 from geobias.audits.names.result import ClassifierMeasures, NamesResult
 from geobias.report.findings import Finding, format_p, grade_evidence
 from geobias.report.sentences import list_first
@@ -25,7 +25,6 @@ from geobias.report.tables import interval, is_marked
 
 MUCH_DOUBTFUL: Final = 0.2  # of the finder's spans
 MUCH_SHARED: Final = 0.5  # of a country's renamed texts
-REMAINS: Final = 0.5  # of a gap, with rarity held fixed: less may be nothing
 
 
 def list_cautions(result: NamesResult) -> list[Finding]:
@@ -60,57 +59,34 @@ def _list_clear(entry: ClassifierMeasures) -> list[Gap]:
 
 
 def _doubt_country(result: NamesResult, entry: ClassifierMeasures) -> Iterator[Finding]:
-    """Clear gaps in Δ that rare names may explain, or that could not be held against rarity."""
-    gaps, rarity = _list_clear(entry), entry.rarity
-    if not gaps or rarity is None:
-        return
-    question = "Is it the country, or how rare its names are?"
-    name, names = entry.model.short_name, name_kind(result)
-    by_code = {country.code: country for country in rarity.countries}
-    pairs = [(gap, by_code[gap.country.code]) for gap in gaps if gap.country.code in by_code]
-    if pairs and all(country.adjusted.p_adjusted is None for _, country in pairs):
-        yield _caution(
-            result,
-            entry.model.name,
-            f"{name}: Whether the rarity of {names} explains the gap was not tested: too few texts "
-            f"({describe_covariates(rarity)}).",
-            "Names that a model has rarely seen can lower its scores, wherever they come from.",
-            f"Measure rarity on more texts: {rerun(result, entry, '--perplexity-draws 5')}",
-            question=question,
-        )
-        return
-    explained = [(gap, country) for gap, country in pairs if _is_explained(country)]
+    """Gaps that are clear as measured, and not between names alike."""
+    explained = [(gap, gap.explanation) for gap in rank_gaps(list_gaps(entry)) if gap.explanation]
     if not explained:
         return
-    gap, country = explained[0]
-    others = [each.country.country for each, _ in explained[1:]]
+    names = name_kind(result)
+    gap, explanation = explained[0]
+    rarity, country = gap.rarity, find_country(gap.rarity, gap.country.code)
+    others = [other.country.country for other, why in explained[1:] if why == explanation]
     also = f" The same holds for {list_first(others)}." if others else ""
+    unit = "points" if gap.label is None else "percentage points"
+    left = ""
+    if country is not None and country.adjusted.value is not None:
+        before, after = country.unadjusted.value or 0, country.adjusted.value
+        sign = "-" if before * after < 0 and float(shorten(after)) else ""
+        left = f" {shorten(before)} {unit} become {sign}{shorten(after)} between {ALIKE}."
     yield _caution(
         result,
         entry.model.name,
-        f"{name}: The gap for {name_origin(names, gap.country.country)} may come from the rarity of the {names} rather "
-        f"than from the country: {shorten(country.unadjusted.value or 0)} points become "
-        f"{shorten(country.adjusted.value or 0)} between equally rare {names}.{also}",
-        f"Rarity is measured by {describe_covariates(rarity)}; rarity may itself follow from the country.",
-        f"Use {names} that are equally common: {rerun(result, entry, '--gazetteer FILE')}",
-        question=question,
+        f"{entry.model.short_name}: The gap with {name_origin(names, gap.country.country)} is not told of the country: "
+        f"{explanation.reason}.{left}{also}",
+        f"Held fixed: {describe_covariates(rarity) if rarity else 'nothing'}. How long, spelt and frequent {names} are "
+        "may itself follow from the country.",
+        f"Use {names} that are equally long and common: {rerun(result, entry, '--gazetteer FILE')}",
+        question=f"Is it the country, or what its {names} look like?",
         subject=gap.country.country,
         code=gap.country.code,
-        p_adjusted=country.adjusted.p_adjusted,
+        p_adjusted=None if country is None else country.adjusted.p_adjusted,
     )
-
-
-def is_explained_by_rarity(gap: Gap) -> bool:
-    """Whether how rare the country's names are may explain its gap in Δ."""
-    rarity = gap.entry.rarity
-    countries = [] if rarity is None or gap.label is not None else rarity.countries
-    return any(country.code == gap.country.code and _is_explained(country) for country in countries)
-
-
-def _is_explained(country: CountryRarity) -> bool:
-    """Whether the gap is clear unadjusted, and unclear and less than half as large between equally rare names."""
-    before, after = country.unadjusted, country.adjusted
-    return is_marked(before) and not is_marked(after) and abs(after.value or 0) < REMAINS * abs(before.value or 0)
 
 
 def _note_mirrored(result: NamesResult, entry: ClassifierMeasures) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from geobias.audits.names.added_findings import add_findings
 from geobias.audits.names.advice import advise_more_data
 from geobias.audits.names.answers import ClassifierAnswers
-from geobias.audits.names.cautions import is_explained_by_rarity, list_cautions
+from geobias.audits.names.cautions import list_cautions
 from geobias.audits.names.gaps import (
     POINTS,
     Gap,
@@ -19,18 +20,27 @@ from geobias.audits.names.gaps import (
     has_delta,
     list_class_gaps,
     list_gaps,
-    list_standing_out,
+    list_leading,
     name_kind,
     name_origin,
     rank_gaps,
     rerun,
     shorten,
 )
+from geobias.audits.names.lead_sentences import (
+    find_spread,
+    say_overestimated,
+    say_shrunken,
+    say_suggestive,
+    say_what_explains,
+    say_who_leads,
+    spread_unit,
+)
 from geobias.audits.names.measure_inference import delta_values
 from geobias.audits.names.result import ClassifierMeasures, NamesResult
 from geobias.measures.uncertainty import ROUNDING
 from geobias.report.findings import MOST_EXAMPLES, ExampleText, Finding, Role, format_p
-from geobias.report.sentences import say_missed
+from geobias.report.sentences import measure_size, say_missed
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.doubtful_spans import sort_spans
 
@@ -46,36 +56,45 @@ def list_findings(result: NamesResult) -> list[Finding]:
 
 
 def _answer(result: NamesResult, entry: ClassifierMeasures) -> Finding:
-    """Whether the names of any country stand out: the smallest adjusted p-value is that of the overall test."""
+    """How much countries differ and which stand out: the smallest adjusted p-value is that of the overall test."""
     gaps = rank_gaps(list_gaps(entry))
     if not gaps:
         return _report_missing_test(result, entry)
-    top, name, names = gaps[0], entry.model.short_name, name_kind(result)
-    tested = f"{len(gaps)} {'countries' if has_delta(entry) else 'countries and classes'}"
-    if top.evidence == "clear":
-        top, count = _choose_headline(gaps), len(list_standing_out(gaps))
-        sentence = (
-            f"{name}: {top.describe(names)} ({top.certainty}); {count} of {tested} "
-            f"{'stands' if count == 1 else 'stand'} out, tested together"
-            f"{', but the rarity of its names may explain it' if is_explained_by_rarity(top) else ''}."
-        )
-        next_step = _check_again(result, entry)
-    elif top.evidence == "suggestive":
-        sentence = (
-            f"{name}: {top.describe(names)} ({top.certainty}), but none of {tested} stands out clearly, "
-            "tested together."
-        )
+    tested = f"{len(gaps)} {'countries' if len({gap.label for gap in gaps}) == 1 else 'countries and classes'}"
+    leading, name = list_leading(gaps), entry.model.short_name
+    overall = min(gaps, key=lambda gap: gap.estimate.p_adjusted or 0)
+    if overall.evidence_as_measured == "clear":
+        if leading:
+            sentence = say_who_leads(leading, name_kind(result), tested, overall)
+            return _make_overall(result, leading, overall, f"{name}: {sentence}", _check_again(result, entry))
+        next_step = f"Use {name_kind(result)} that are alike: {rerun(result, entry, '--gazetteer FILE')}"
+        return _make_overall(result, gaps, overall, f"{name}: {say_what_explains(gaps, overall)}", next_step)
+    if overall.evidence == "suggestive":
         next_step = f"Repeat it with more texts and other names: {rerun(result, entry, '--texts FILE --seed 1')}"
-    else:
-        sentence = f"{name}: {_deny_gap(result, gaps, tested)}"
-        next_step = advise_more_data(result, top)
-    return _make_finding(result, "overall", top, sentence, next_step)
+        sentence = say_suggestive(gaps, name_kind(result), tested, overall)
+        return _make_overall(result, gaps, overall, f"{name}: {sentence}", next_step)
+    sentence = f"{name}: {_deny_gap(result, gaps, tested)}"
+    return _make_finding(result, "overall", gaps[0], sentence, advise_more_data(result, gaps[0]))
 
 
-def _choose_headline(gaps: list[Gap]) -> Gap:
-    """The first of the ranked gaps, unless rarity may explain it and another clear one is left."""
-    standing_out = list_standing_out(gaps)
-    return next((gap for gap in standing_out if not is_explained_by_rarity(gap)), gaps[0])
+def _make_overall(result: NamesResult, gaps: list[Gap], overall: Gap, sentence: str, next_step: str) -> Finding:
+    """About one country only where it is the only one that leads; otherwise about how much countries differ."""
+    leading = list_leading(gaps)
+    finding = _make_finding(result, "overall", gaps[0], sentence, next_step)
+    finding = replace(finding, p=overall.estimate.p, p_adjusted=overall.estimate.p_adjusted)
+    if len({gap.country.code for gap in leading}) == 1:
+        return finding
+    spread = find_spread(overall)
+    sides, values = {gap.direction for gap in leading}, {gap.valence for gap in leading}
+    return replace(
+        finding,
+        subject=None,
+        code=None,
+        evidence="clear" if leading else "suggestive",
+        direction=leading[0].direction if len(sides) == 1 else None,
+        valence=leading[0].valence if len(values) == 1 else None,
+        size=None if spread is None else measure_size(spread.sd, spread_unit(overall)),
+    )
 
 
 def _deny_gap(result: NamesResult, gaps: list[Gap], tested: str) -> str:
@@ -111,18 +130,19 @@ def _report_missing_test(result: NamesResult, entry: ClassifierMeasures) -> Find
 
 
 def _list_details(entry: ClassifierMeasures) -> Iterator[Gap]:
-    """Other clear gaps, unless they mirror the largest; where Δ shows none, the clearest class that changes."""
+    """The countries of the set that leads; where Δ shows none, the clearest class that changes."""
     gaps = rank_gaps(list_gaps(entry))
-    yield from (gap for gap in list_standing_out(gaps) if gap is not _choose_headline(gaps))
-    if has_delta(entry) and not (gaps and gaps[0].evidence == "clear"):
-        classes = rank_gaps(list_class_gaps(entry))
-        yield from (gap for gap in classes[:1] if gap.evidence == "clear")
+    leading = list_leading(gaps)
+    is_set = len({gap.country.code for gap in leading}) > 1
+    yield from leading if is_set else leading[1:]  # a single country is named by the overall finding
+    if has_delta(entry) and not any(gap.evidence_as_measured == "clear" for gap in gaps):
+        yield from list_leading(rank_gaps(list_class_gaps(entry)))[:1]
 
 
 def _describe_detail(result: NamesResult, gap: Gap) -> Finding:
     remark = ", although Δ shows no clear difference" if gap.label is not None and has_delta(gap.entry) else ""
-    sentence = f"{gap.entry.model.short_name}: {gap.describe(name_kind(result))} ({gap.certainty}){remark}."
-    return _make_finding(result, "detail", gap, sentence, _check_again(result, gap.entry))
+    sentence = f"{gap.entry.model.short_name}: {gap.describe(name_kind(result))} ({gap.certainty}){remark}"
+    return _make_finding(result, "detail", gap, f"{sentence}{say_shrunken(gap)}.", _check_again(result, gap.entry))
 
 
 def _check_again(result: NamesResult, entry: ClassifierMeasures) -> str:
@@ -145,10 +165,10 @@ def _make_finding(result: NamesResult, role: Role, gap: Gap, sentence: str, next
         size=gap.size,
         p=gap.estimate.p,
         p_adjusted=gap.estimate.p_adjusted,
-        evidence="suggestive" if gap.evidence == "clear" and is_explained_by_rarity(gap) else gap.evidence,
+        evidence=gap.evidence,
         sentence=sentence,
         limit=f"It holds for texts like these {gap.entry.texts_with_names:,} and for lists of common {names}; the "
-        f"interval is that of one country and allows for {kinds}; the largest of many gaps tends to be overestimated.",
+        f"interval is that of one country and allows for {kinds}; {say_overestimated(gap)}.",
         next_step=next_step,
         examples=choose_examples(result, gap) if has_examples else [],
     )

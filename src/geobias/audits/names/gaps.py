@@ -5,11 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from geobias.audits.inputs import describe_copies
 from geobias.audits.labels import is_emotion, label_tone
 from geobias.audits.limits_and_sources import BUNDLED_TEXTS
+from geobias.audits.names.explanations import ALIKE, REMAINS, Explanation, explain, find_country
+from geobias.audits.names.records import RarityAdjustment
 from geobias.audits.names.result import ClassifierMeasures, CountryChange, NamesResult
 from geobias.measures.crossed_variance import FEWEST_ANSWERS, FEWEST_DRAWS, FEWEST_EFFECTIVE_TEXTS, FEWEST_TEXTS
 from geobias.measures.estimates import Estimate, find_standing_out
@@ -37,9 +40,36 @@ class Gap:
         assert self.estimate.value is not None  # `list_gaps` leaves out those without
         return self.estimate.value
 
+    @cached_property
+    def rarity(self) -> RarityAdjustment | None:
+        """What remains between names alike."""
+        if self.label is None:
+            return self.entry.rarity
+        return next((each.rarity for each in self.entry.class_differences if each.label == self.label), None)
+
+    @cached_property
+    def explanation(self) -> Explanation | None:
+        """Why the gap, clear as it is, is not told of the country; None where it may be."""
+        is_clear = self.evidence_as_measured == "clear"
+        return explain(self.rarity, [(self.country.code, self.estimate)]) if is_clear else None
+
+    @property
+    def evidence_as_measured(self) -> Evidence:
+        return grade_evidence(self.estimate.p_adjusted)
+
     @property
     def evidence(self) -> Evidence:
-        return grade_evidence(self.estimate.p_adjusted)
+        """Clear only if it is clear as measured and between names alike."""
+        return "suggestive" if self.explanation else self.evidence_as_measured
+
+    @cached_property
+    def alike(self) -> Estimate | None:
+        """What is left between names alike, where that is less than half: then the gap is told by it."""
+        country = find_country(self.rarity, self.country.code)
+        if self.evidence != "clear" or country is None or country.adjusted.value is None:
+            return None
+        before = self.value if self.label is None else country.unadjusted.value or 0
+        return country.adjusted if abs(country.adjusted.value) < REMAINS * abs(before) else None
 
     @property
     def direction(self) -> Literal["higher", "lower"]:
@@ -68,30 +98,62 @@ class Gap:
 
     @property
     def size(self) -> Size:
-        unit = POINTS if self.label is None else PER_CENT
-        return Size(self.value, self.estimate.low, self.estimate.high, unit)
+        if self.label is not None:
+            return Size(self.value, self.estimate.low, self.estimate.high, PER_CENT)
+        told = self.alike or self.estimate
+        return Size(told.value or 0.0, told.low, told.high, POINTS)
 
     @property
     def size_in_words(self) -> str:
-        """ "1.8 points harsher", "12 % more predictions of anger"."""
+        """ "1.8 points lower (harsher)", "12 % more predictions of anger"."""
         if self.label is None:
-            words = ("higher", "lower") if self.is_emotion else ("kinder", "harsher")
-            return f"{shorten(self.value)} points {words[self.value < 0]}"
+            return f"{shorten(self.size.value)} points {self.side}"
         return f"{shorten(self.value)} % {'more' if self.value > 0 else 'fewer'} predictions of {self.label}"
+
+    @property
+    def side(self) -> str:
+        """ "lower (harsher)"; of emotions without the second word."""
+        tone = {"better": " (kinder)", "worse": " (harsher)", None: ""}[None if self.label else self.valence]
+        return self.direction + tone
 
     @property
     def certainty(self) -> str:
         """The interval on the side of the gap, and the adjusted p-value."""
-        low, high, sign = self.estimate.low, self.estimate.high, 1 if self.value > 0 else -1
-        assert low is not None and high is not None  # it was tested
-        near, far = sorted((sign * low, sign * high))
-        return f"95 % interval {_shorten_signed(near)} to {_shorten_signed(far)}, {format_p(self.estimate.p_adjusted)}"
+        told, sign = self.alike or self.estimate, 1 if self.value > 0 else -1
+        assert told.low is not None and told.high is not None  # it was tested
+        near, far = sorted((sign * told.low, sign * told.high))
+        return f"95 % interval {_shorten_signed(near)} to {_shorten_signed(far)}, {format_p(told.p_adjusted)}"
 
     def describe(self, names: str) -> str:
-        """ "Names from Hungary are judged 1.3 points kinder than the mean of countries"."""
-        verb = "get" if self.label is not None else "have a Δ" if self.is_emotion else "are judged"
-        names = name_origin(names, self.country.country)
-        return f"{names[0].upper()}{names[1:]} {verb} {self.size_in_words} than the mean of countries"
+        """ "Texts with names common in Hungary score 1.3 points higher (kinder) than those of the mean country"."""
+        if self.label is not None:
+            return self._describe_rate(names)
+        size = self.size_in_words
+        if self.alike:
+            size += f" between {names} of equal length, spelling and frequency ({shorten(self.value)} as measured)"
+        return f"Texts with {name_origin(names, self.country.country)} score {size} than in the mean country"
+
+    @property
+    def rate(self) -> float:
+        """The share of renamed texts that get the class."""
+        return self.country.after[str(self.label)] / max(self.country.renamed_texts, 1)
+
+    @property
+    def rate_before(self) -> float:
+        """The share of original texts."""
+        return self.country.before[str(self.label)] / max(self.country.renamed_texts, 1)
+
+    def _describe_rate(self, names: str) -> str:
+        """ "23 of 100 texts with names common in Poland are called X, 14 in the mean country, 8 of the originals"."""
+        every = [each.after[str(self.label)] / max(each.renamed_texts, 1) for each in self.entry.countries]
+        mean = round_rate(sum(every) / len(every))
+        words = (
+            f"{round_rate(self.rate)} of 100 texts with {name_origin(names, self.country.country)} are called "
+            f"{self.label}, {mean} in the mean country, {round_rate(self.rate_before)} of the originals"
+        )
+        if self.alike and self.alike.value is not None:
+            words += f"; {shorten(self.alike.value)} more or less between {ALIKE}"
+        return words
 
 
 def list_gaps(entry: ClassifierMeasures) -> list[Gap]:
@@ -103,12 +165,28 @@ def list_gaps(entry: ClassifierMeasures) -> list[Gap]:
 
 
 def list_class_gaps(entry: ClassifierMeasures) -> list[Gap]:
+    """Those of every class; of two that complement each other, those of the rarer one."""
+    left_out = _find_complement(entry)
     gaps = (
         (country, label, estimate)
         for country in entry.countries
         for label, estimate in country.inference.against_mean.change.items()
+        if label != left_out
     )
     return list(_list_tested(entry, gaps))
+
+
+def _find_complement(entry: ClassifierMeasures) -> str | None:
+    """Of two classes of which each text gets one, that which says nothing more: less tested, or the more frequent."""
+    if len(entry.labels) != 2 or entry.multi_label or entry.threshold is not None:
+        return None
+
+    def rank(label: str) -> tuple[int, int]:
+        estimates = [country.inference.against_mean.change[label] for country in entry.countries]
+        untested = sum(estimate.value is None or estimate.p_adjusted is None for estimate in estimates)
+        return untested, sum(country.after[label] for country in entry.countries)
+
+    return max(entry.labels, key=rank)
 
 
 def _list_tested(
@@ -136,10 +214,15 @@ def list_standing_out(gaps: Sequence[Gap]) -> list[Gap]:
     return [gap for gap in gaps if (gap.label, gap.country.code) in codes]
 
 
+def list_leading(gaps: Sequence[Gap]) -> list[Gap]:
+    """The gaps that stand out as measured and between names alike: those that are told of their countries."""
+    return [gap for gap in list_standing_out(gaps) if gap.evidence == "clear"]
+
+
 def list_mirrored(gaps: Sequence[Gap]) -> list[Gap]:
     """The clear gaps that may only mirror others."""
     standing_out = list_standing_out(gaps)
-    return [gap for gap in gaps if gap.evidence == "clear" and gap not in standing_out]
+    return [gap for gap in gaps if gap.evidence_as_measured == "clear" and gap not in standing_out]
 
 
 def has_delta(entry: ClassifierMeasures) -> bool:
@@ -212,8 +295,8 @@ def name_kind(result: NamesResult) -> str:
 
 
 def name_origin(names: str, country: str) -> str:
-    """ "names from the United States", "cities in France"."""
-    return f"{names} {'in' if names == 'cities' else 'from'} {add_article(country)}"
+    """ "names common in the United States", "cities in France"."""
+    return f"{names} {'in' if names == 'cities' else 'common in'} {add_article(country)}"
 
 
 def describe_tone(entry: ClassifierMeasures) -> str:
@@ -227,6 +310,12 @@ def shorten(value: float) -> str:
     if size >= 10:
         return f"{size:.0f}"
     return f"{size:.1f}" if size >= 1 else f"{size:.2f}"
+
+
+def round_rate(share: float) -> str:
+    """A share as a number of 100 texts."""
+    rate = 100 * share
+    return f"{rate:.0f}" if rate >= 1 or not rate else f"{rate:.1f}"
 
 
 def _shorten_signed(value: float) -> str:

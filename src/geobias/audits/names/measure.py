@@ -12,6 +12,7 @@ from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.covariates import list_covariates
 from geobias.audits.names.design import NamesDesign
+from geobias.audits.names.few_texts import find_few_texts
 from geobias.audits.names.finder_spans import DOUBTFUL_SUBSET
 from geobias.audits.names.gender_gaps import list_gender_gaps, subtract_genders
 from geobias.audits.names.measure_correlations import measure_correlations
@@ -19,6 +20,8 @@ from geobias.audits.names.measure_inference import NamesInference, delta_values,
 from geobias.audits.names.measure_rarity import (
     SharedNames,
     find_shared_names,
+    measure_class,
+    measure_country_spread,
     measure_rarity,
     measure_shared_names,
 )
@@ -185,7 +188,8 @@ def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: n
         for country in countries
     ]
     sums_by_gender = {gender: inference.sums for gender, (_, inference) in of_gender.items()}
-    gaps = subtract_genders(designs, sums_by_gender) if answers.positive and answers.negative else None
+    has_delta = bool(answers.positive and answers.negative)
+    gaps = subtract_genders(designs, sums_by_gender) if has_delta else None
     countries, inference = _measure_changes(renaming, answers, variance, gaps)
     return TextsMeasures(
         texts=int(in_subset.sum()),
@@ -200,21 +204,31 @@ def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: n
         correlations=measure_correlations(design, renaming.countries, answers, answers.perplexities, in_subset)
         if answers.perplexities
         else None,
+        few_texts=find_few_texts(renaming.countries, variance, inference.sums) if has_delta else [],
         scripts=measure_scripts(design, answers, variance, inference.sums),
-        **_measure_rarity(renaming, answers, variance),
+        **_measure_rarity(renaming, answers, variance, inference),
     )
 
 
-def _measure_rarity(renaming: _Renaming, answers: ClassifierAnswers, variance: CrossedVariance) -> dict[str, Any]:
-    """Delta with covariates of names held fixed, of shared and of single names; nothing where none is shown."""
-    if not answers.positive or not answers.negative or variance.text_count < FEWEST_TEXTS_SHOWN:
+def _measure_rarity(
+    renaming: _Renaming, answers: ClassifierAnswers, variance: CrossedVariance, inference: NamesInference
+) -> dict[str, Any]:
+    """Differences as measured and between names alike, of shared and of single names; of too few texts nothing."""
+    if variance.text_count < FEWEST_TEXTS_SHOWN:
         return {}
     renamed, genders, countries = renaming.design.counterfactuals, renaming.genders, renaming.countries
+    covariates = list_covariates(renamed, renaming.name_units, answers.name_tokens)
+    classes = [
+        measure_class(answers, k, covariates, genders, variance, countries) for k in inference.list_changed_classes()
+    ]
+    if not answers.positive or not answers.negative:
+        return {"class_differences": classes}
     original = answers.original[renaming.design.named]
     deltas = LazyValues(lambda texts: delta_values(answers, original, texts))
-    covariates = list_covariates(renamed, renaming.name_units, answers.name_tokens)
     return {
+        "spread": measure_country_spread(deltas, variance, countries),
         "rarity": measure_rarity(deltas, covariates, genders, variance, countries),
+        "class_differences": classes,
         "single_names": measure_single_names(renamed, variance, deltas, genders),
         "shared_names": measure_shared_names(deltas, renaming.shared_names, genders, variance, countries),
     }

@@ -21,6 +21,7 @@ from geobias.measures.estimates import Estimates
 from geobias.measures.more_data import HalfAsLarge, find_half_as_large
 from geobias.measures.name_blocks import ValueSums
 from geobias.measures.uncertainty import Family, Uncertainty
+from geobias.report.findings import SUGGESTIVE
 from geobias.report.results import number
 
 MEASURES = ("delta", "delta_from_mean", "kl", "kl_from_mean", "change", "change_from_mean")  # fields of `Change`
@@ -38,6 +39,11 @@ class NamesInference:
     noise_floor: np.ndarray  # countries: split-half noise of delta, 95th percentile
     sums: AnswerSums | None  # None where nothing can be estimated
     gender_gaps: Estimates | None = None  # countries; None where they cannot be tested
+
+    def list_changed_classes(self) -> list[int]:
+        """Classes that are predicted more or less often with the names of some country, if only suggestively."""
+        p = np.nan_to_num(self.estimates["change_from_mean"].p_adjusted, nan=1.0)
+        return np.flatnonzero((p < SUGGESTIVE).any(axis=0)).tolist()
 
     def at(self, country: int, labels: Sequence[str]) -> CountryInference:
         """One country by its position."""
@@ -146,6 +152,7 @@ def _families(
         "change_from_mean": [design.linearize_change_from_mean(after) for after in sums.predictions],
     }
     is_rare = sums.texts_with_class < FEWEST_WITH_CLASS
+    are_complements = _has_complement(answers)
     known = values | {name: np.where(is_rare, np.nan, values[name]) for name in ("change", "change_from_mean")}
     tested = {
         name: (
@@ -157,7 +164,15 @@ def _families(
     if gender_gaps is not None:
         for numbers, column in zip(tested["delta_from_mean"], gender_gaps, strict=True):
             numbers.append(column)
-    return {name: Family(*numbers) for name, numbers in tested.items()}
+    return {
+        name: Family(*numbers, are_complements=are_complements and name.startswith("change"))
+        for name, numbers in tested.items()
+    }
+
+
+def _has_complement(answers: ClassifierAnswers) -> bool:
+    """Whether each text gets one of two classes: how often it is the one says how often it is the other."""
+    return len(answers.labels) == 2 and not answers.multi_label and answers.threshold is None
 
 
 def find_smallest_effects(
@@ -172,6 +187,7 @@ def find_smallest_effects(
         return SmallestEffects(None, dict.fromkeys(answers.labels))
     changes = [design.linearize_change_from_mean(after).values for after in sums.predictions]
     has_test = [design.reacts_enough(LinearMeasure(values, centre(design.countries))) for values in changes]
+    tests = 1 if _has_complement(answers) else sum(has_test)
     has_delta = answers.positive and answers.negative
 
     def find_smallest(values: Values, measures: int = 1) -> float | None:
@@ -189,9 +205,7 @@ def find_smallest_effects(
         half_delta=find_half(sums.delta) if has_delta else None,
         half_change={label: find_half(values) for label, values in zip(answers.labels, changes, strict=True)},
         delta=find_smallest(sums.delta, 1 if inference.gender_gaps is None else 2) if has_delta else None,
-        change={
-            label: find_smallest(values, sum(has_test)) for label, values in zip(answers.labels, changes, strict=True)
-        },
+        change={label: find_smallest(values, tests) for label, values in zip(answers.labels, changes, strict=True)},
     )
 
 

@@ -8,24 +8,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.covariates import Covariates
 from geobias.audits.names.records import (
+    ClassDifferences,
     CountryRarity,
+    CountrySpread,
     NameSharing,
     RarityAdjustment,
     RarityCovariate,
     SharedNamesEffect,
 )
+from geobias.disk_arrays import read_block
 from geobias.measures.arrays import LazyValues, TextValues, sum_over_texts
+from geobias.measures.change import predict_classes
 from geobias.measures.covariate_adjustment import AdjustedDifferences, adjust_for_covariates, estimate_slopes_by_country
-from geobias.measures.crossed_variance import CrossedVariance, NameUnits
-from geobias.measures.uncertainty import ROUNDING
+from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
+from geobias.measures.spread_change import measure_spread, shrink_means
+from geobias.measures.uncertainty import ROUNDING, Uncertainty
 from geobias.report.results import number
 from geobias.texts.counterfactuals import Counterfactuals
 
 if TYPE_CHECKING:
     from geobias.audits.names.result import CountryNames
 
+MARGIN = 0.25  # of what covariates explain: they measure length, spelling and frequency with some error
 FEWEST_NAMES = 5  # different names of a country, shared and unshared, to compare them
 INSEPARABLE = "among the names of one country it does not vary by itself"
 
@@ -44,7 +51,7 @@ def measure_rarity(
     """
     if len(countries) < 2 or not variance.total:
         return None
-    adjustment = adjust_for_covariates(variance, values, covariates.values, genders)
+    adjustment = adjust_for_covariates(variance, values, covariates.values, genders, MARGIN)
     kept = [] if adjustment is None else adjustment.kept
     left_out = {**covariates.left_out, **_find_inseparable(variance, covariates, kept)}
     if adjustment is None and INSEPARABLE not in left_out.values():
@@ -59,8 +66,53 @@ def measure_rarity(
             RarityCovariate(name, adjustment.slopes.at(k)) for k, name in enumerate(names) if adjustment is not None
         ],
         left_out=left_out,
+        spread=adjustment and describe_spread(adjustment.adjusted.value, adjustment.uncertainty, countries),
         countries=[] if adjustment is None else _list_countries(adjustment, names, countries),
     )
+
+
+def measure_class(
+    answers: ClassifierAnswers,
+    label: int,
+    covariates: Covariates,
+    genders: np.ndarray,
+    variance: CrossedVariance,
+    countries: Sequence[CountryNames],
+) -> ClassDifferences:
+    """How often each country's renamed texts get a class, in percentage points."""
+
+    def predict(texts: slice) -> np.ndarray:
+        return 100.0 * predict_classes(read_block(answers.renamed, texts), answers.threshold)[..., label]
+
+    values, name = LazyValues(predict), answers.labels[label]
+    return ClassDifferences(
+        label=name,
+        spread=measure_country_spread(values, variance, countries),
+        rarity=measure_rarity(values, covariates, genders, variance, countries, name),
+    )
+
+
+def describe_spread(
+    differences: np.ndarray, uncertainty: Uncertainty, countries: Sequence[CountryNames]
+) -> CountrySpread | None:
+    """The spread of differences from the mean of countries; None where their uncertainty is not known."""
+    if not uncertainty.is_known or len(countries) < 2:
+        return None
+    sd = measure_spread(differences, uncertainty)
+    shrunken = shrink_means(differences, uncertainty.covariance, sd.value or 0)
+    codes = [country.code for country in countries]
+    return CountrySpread(sd, dict(zip(codes, shrunken.tolist(), strict=True)))
+
+
+def measure_country_spread(
+    values: TextValues, variance: CrossedVariance, countries: Sequence[CountryNames]
+) -> CountrySpread | None:
+    """How much countries differ in the mean of `values`, as measured."""
+    if not variance.is_estimable:
+        return None
+    measure = LinearMeasure(variance.summarise(values), np.eye(variance.countries) - 1 / variance.countries)
+    differences = measure.coefficients @ variance.means(measure.values)
+    return describe_spread(differences, variance.uncertainty(measure), countries)
 
 
 def _list_countries(
@@ -74,6 +126,7 @@ def _list_countries(
             adjustment.unadjusted.at(c),
             adjustment.adjusted.at(c),
             adjustment.explained.at(c),
+            adjustment.cautious.at(c),
         )
         for c, country in enumerate(countries)
     ]

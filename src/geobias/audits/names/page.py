@@ -10,8 +10,8 @@ from geobias.audits.names.gaps import (
     has_delta,
     has_emotions,
     list_gaps,
+    list_leading,
     list_mirrored,
-    list_standing_out,
     rank_gaps,
 )
 from geobias.audits.names.gate_and_card import describe_omissions
@@ -54,7 +54,7 @@ class Wording(NamedTuple):
         resampled = "texts" if settings.names_are == "fixed" else f"texts and {names}"
         if settings.entity == "place":
             return cls("places", "names of cities", names, "cities in", resampled)
-        return cls("people", "common names", names, "names from", resampled)
+        return cls("people", "common names", names, "names common in", resampled)
 
 
 def describe(result: NamesResult) -> str:
@@ -148,7 +148,7 @@ def _delta_chart(
     ]
     if len(rows) < 2 or all(row["p_adjusted"] is None for row in rows):  # untested numbers are in the table
         return None
-    standing_out = list_standing_out(rank_gaps(list_gaps(entry)))
+    standing_out = list_leading(rank_gaps(list_gaps(entry)))
     names = {gap.country.country for gap in standing_out}
     rows = [{**row, "marked": row["country"] in names} for row in rows]
     lower, higher = ([gap.country.country for gap in standing_out if gap.value * sign > 0] for sign in (-1, 1))
@@ -159,10 +159,10 @@ def _delta_chart(
             entry.model,
             [country.inference.against_mean.delta for country in countries],
             [
-                Difference(wording.names_from, lower, "are judged more harshly" if is_judgement else "have a lower Δ"),
-                Difference(wording.names_from, higher, "are judged more kindly" if is_judgement else "have a higher Δ"),
+                Difference(wording.names_from, lower, "score lower (harsher)" if is_judgement else "have a lower Δ"),
+                Difference(wording.names_from, higher, "score higher (kinder)" if is_judgement else "have a higher Δ"),
             ],
-            f"no country's {wording.names} stand out",
+            f"no country's {wording.names} stand out, as measured and between {wording.names} alike",
             findings,
         ),
         f"Dot: Δ against the mean of countries, in points (-100 to +100); line: 95 % interval over "

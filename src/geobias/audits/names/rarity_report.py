@@ -16,7 +16,7 @@ AS_MEASURED, HELD_FIXED = "as measured", "names alike"
 
 def describe_covariates(rarity: RarityAdjustment) -> str:
     """What is held fixed, over how many texts, and what is not and why."""
-    names = listed([covariate.name for covariate in rarity.covariates]) or "nothing"
+    names = listed([covariate.name for covariate in rarity.covariates] or ["nothing"])
     left_out = "".join(f"; without {name}: {reason}" for name, reason in rarity.left_out.items())
     return f"{names}, {rarity.draws} draws of {rarity.texts} texts{left_out}"
 

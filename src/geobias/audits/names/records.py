@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from geobias.measures.estimates import Estimate
+from geobias.measures.estimates import NO_ESTIMATE, Estimate
 from geobias.measures.more_data import HalfAsLarge
 from geobias.report.results import NOT_SAVED, Number
 
@@ -136,6 +136,19 @@ class CountryRarity:
     adjusted: Estimate
     explained: Estimate
     """Unadjusted minus adjusted: the slopes times the covariates."""
+    cautious: Estimate = NO_ESTIMATE
+    """The adjusted difference, had the covariates explained a quarter more: there is more to a name than they say."""
+
+
+@dataclass(frozen=True)
+class CountrySpread:
+    """How much countries differ, and how far each is from their mean, once chance is taken off."""
+
+    sd: Estimate
+    """Standard deviation between countries without that of chance; its p is that of no difference at all."""
+    shrunken: dict[str, Number]
+    """By code: differences from the mean of countries, shrunk towards 0 (random effects): the largest of many is
+    overestimated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,8 +165,21 @@ class RarityAdjustment:
     covariates: list[RarityCovariate]
     left_out: dict[str, str] = field(default_factory=dict)
     """Covariates that are not held fixed, and why."""
+    spread: CountrySpread | None = None
+    """Between names alike; null where it is not known."""
     countries: list[CountryRarity]
     """Empty where no covariate could be held fixed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassDifferences:
+    """How often countries' renamed texts get a class, as measured and between names alike."""
+
+    label: str
+    spread: CountrySpread | None
+    """In percentage points."""
+    rarity: RarityAdjustment | None
+    """In percentage points; null where nothing had to be held fixed."""
 
 
 @dataclass(frozen=True)
@@ -216,6 +242,18 @@ class ScriptGap:
     """Delta against the mean of countries, which is that of names in Latin script."""
     difference: Estimate
     """Minus the same of the country's names in Latin script; all are adjusted together."""
+
+
+@dataclass(frozen=True)
+class FewTexts:
+    """A country whose delta against the mean of countries rests on a few texts."""
+
+    country: str
+    code: str
+    texts_of_half: int
+    """How many texts, those that contribute most first, make up half of the difference."""
+    skewness: float
+    """Of the difference over texts: its interval misses on this side in some 2.5 + 8.5 |skewness| %."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,10 @@ from geobias.audits.inputs import TextsSettings
 from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
 from geobias.audits.names.finder_spans import FinderSpans
 from geobias.audits.names.records import (
+    ClassDifferences,
+    CountrySpread,
     FarthestCountries,
+    FewTexts,
     GenderGap,
     NameSharing,
     PerplexityCorrelations,
@@ -214,12 +217,18 @@ class TextsMeasures:
     """What the audit could find; null in results of older versions."""
     original_errors: ClassErrors | None = None
     correlations: PerplexityCorrelations | None = None
+    spread: CountrySpread | None = None
+    """Of delta; null without one, and where nothing is known of its uncertainty."""
     rarity: RarityAdjustment | None = None
-    """Null without a delta, with fewer than five texts, and where the rarity of a country's names does not vary."""
+    """Null without a delta, with fewer than five texts, and where names do not differ in what is held fixed."""
+    class_differences: list[ClassDifferences] = field(default_factory=list)
+    """Of the classes that are predicted more or less often with the names of some country (adjusted p < 0.10)."""
     shared_names: list[SharedNamesEffect] = field(default_factory=list)
     """Countries with enough names of both kinds."""
     scripts: list[ScriptGap] = field(default_factory=list)
     """Countries whose names are in Latin script and in another; empty with `--scripts all`."""
+    few_texts: list[FewTexts] = field(default_factory=list)
+    """Countries whose intervals of delta are too narrow, since a few texts carry the difference."""
     single_names: SingleNames | None = None
     """Null without a delta, and with one draw for each text."""
 

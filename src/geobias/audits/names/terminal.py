@@ -13,7 +13,7 @@ from geobias.audits.inputs import describe_copies
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.finder_spans import SortedSpans, count_spans, describe_spans
 from geobias.audits.names.full_tables import list_tables
-from geobias.audits.names.gaps import Gap, has_delta, list_gaps, list_mirrored, list_standing_out, rank_gaps
+from geobias.audits.names.gaps import Gap, has_delta, list_gaps, list_leading, list_mirrored, rank_gaps
 from geobias.audits.names.gate_and_card import describe_omissions
 from geobias.audits.names.rarity_report import describe_rarity
 from geobias.audits.names.result import ClassifierMeasures, NamesResult
@@ -77,7 +77,7 @@ def full_report(result: NamesResult, width: int) -> Iterator[RenderableType]:
 def _classifier_columns(entries: Sequence[ClassifierMeasures]) -> list[_Column]:
     gaps = [rank_gaps(list_gaps(entry)) for entry in entries]
     counts = [
-        f"{len(list_standing_out(each))} of {len(each)}" if each else NOTHING
+        f"{len(list_leading(each))} of {len(each)}" if each else NOTHING
         for each, entry in zip(gaps, entries, strict=True)
     ]
     tops = [each[0] if each else None for each in gaps]

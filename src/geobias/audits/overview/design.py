@@ -29,7 +29,7 @@ from geobias.report.runs import slug
 from geobias.texts.user_texts import Texts
 
 # The options of each audit; all others have their defaults.
-REGIONS: dict[str, Any] = {"cities": 0, "paraphrases": 1}  # a first look: each paraphrase adds a minute on two cores
+REGIONS: dict[str, Any] = {"cities": 0}  # a first look
 NAMES: dict[str, Any] = {"draws": 8, "perplexity_draws": 0}  # perplexities take longest; `geobias names` has them
 DOWNSTREAM: dict[str, Any] = {"limit": 40}
 NAMED_TWEETS = 36  # bundled tweets whose people are renamed

@@ -36,6 +36,17 @@ class InventedPlaces:
 
 
 @dataclass(frozen=True)
+class KnownPlaceAnswers:
+    """The bare names of known places that are no countries."""
+
+    names: tuple[str, ...]
+    populations: np.ndarray = field(repr=False)
+    likelihoods: np.ndarray = field(repr=False)  # of each bare name, in all
+    tokens: np.ndarray | None = field(repr=False)
+    region_likelihoods: np.ndarray = field(repr=False)  # the same of the regions of `AssociationAnswers.rows`
+
+
+@dataclass(frozen=True)
 class AssociationAnswers:
     """Total log-likelihoods of paraphrases, for the association of regions and words."""
 
@@ -43,6 +54,8 @@ class AssociationAnswers:
     totals: np.ndarray = field(repr=False)  # paraphrases x regions x words
     invented: np.ndarray | None = field(repr=False)  # paraphrases x invented places x words
     scored: int = 0  # sentences that were not in the store
+    known_totals: np.ndarray | None = field(default=None, repr=False)  # paraphrases x known places x words
+    known_places: KnownPlaceAnswers | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

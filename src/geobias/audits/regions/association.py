@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy import stats
 
 from geobias.audits.regions.answers import AssociationAnswers, RegionsAnswers
+from geobias.audits.regions.association_controls import (
+    Controls,
+    control_fame,
+    measure_signal,
+    require_known_places,
+)
 from geobias.audits.regions.association_records import Association, AssociationWord, RegionAssociation, WordAssociation
 from geobias.audits.regions.design import RegionsDesign, main_level
 from geobias.measures.association import (
@@ -49,14 +56,24 @@ def measure_association(design: RegionsDesign, answers: RegionsAnswers) -> Assoc
         return None
     words = design.association.words
     compared = np.searchsorted(scored.rows, level)
-    associations, invented = _centre(design, answers, scored, level, compared)
-    estimates = estimate_associations(associations, invented)
-    value = estimates.value
+    length, invented_length = _measure_lengths(design, answers, level)
+    associations, invented = _centre(scored, compared, length, invented_length)
+    places = [tree.regions[row] for row in level]
+    controls = control_fame(scored, compared, places, length)
+    against_names = estimate_associations(associations, invented)
     invented_mean = None if invented is None or invented.shape[1] < FEWEST_PLACES else invented.mean(axis=0)
+    can_tell = invented_mean is not None and controls is not None and controls.can_tell
+    estimates = require_known_places(against_names, controls) if can_tell and controls else against_names
+    if len(scored.totals) < 2:  # a pair in a single sentence may be its wording
+        estimates, against_names = Estimates.unknown(estimates.value), Estimates.unknown(against_names.value)
+    value = estimates.value
     rated = _group_valence(words)
     once = list({word.word: k for k, word in enumerate(words)}.values())  # a word may be in two topics
-    valence = to_times(estimate_contrast(value, invented_mean, rated)) if rated else None
-    topics = _estimate_topics(value, invented_mean, words)
+    compare = partial(_compare_groups, (associations, invented), controls if can_tell else None)
+    contrasts = {topic: compare([rows]) for topic, rows in _group_topics(words).items()}
+    tones = compare(rated) if rated else None
+    valence = None if tones is None else to_times(tones[0])
+    topics = _adjust_topics({topic: contrast for topic, (contrast, _) in contrasts.items()})
     distinctness = None if invented_mean is None else compare_strength_with_invented(value, invented_mean)
     scores = _carry_up(scored, tree, level, associations)
     regions = [
@@ -65,6 +82,14 @@ def measure_association(design: RegionsDesign, answers: RegionsAnswers) -> Assoc
     ]
     above = [row for row in (0, *scored.rows) if row not in level and len(tree.children[row]) > 1]
     ratio = None if invented_mean is None else compare_size_with_invented(value, invented_mean).at()
+    signal = None
+    if invented is not None and invented_mean is not None:
+        names_p = [
+            float(np.nan_to_num(against_names.p_adjusted, nan=1.0).min()),
+            *([benjamini_hochberg(tones[1]).min()] if tones else []),
+        ]
+        names_p += [_adjust_together([p for _, p in contrasts.values()]).min()] if contrasts else []
+        signal = measure_signal(places, associations, invented, length, invented_length, controls, names_p)
     return Association(
         level=tree.regions[level[0]].level,
         subject="both" if len(design.association.subjects) > 1 else design.association.subjects[0],
@@ -77,30 +102,55 @@ def measure_association(design: RegionsDesign, answers: RegionsAnswers) -> Assoc
         subject_agreement=_compare_subjects(associations, len(design.association.subjects)),
         invented_times=None if invented_mean is None else float(np.exp(np.quantile(np.abs(invented_mean), 0.95))),
         detectable_times=_find_detectable_times(value, invented_mean),
-        valence_worst=_find_worst_valence(value, rated) if rated else None,
+        valence_worst=_find_worst_valence(associations, invented, rated) if rated else None,
         tests=len(level) * len(once),
         marked=int((estimates.p_adjusted[:, once] < SIGNIFICANT).sum()),
         without_demonym=[tree.regions[row].name for row in main_level(tree.children) if row not in level],
         regions=[*(_describe_inner(tree, row, scores) for row in above), *regions],
+        signal=signal,
         estimates=estimates,
     )
 
 
-def _centre(
-    design: RegionsDesign, answers: RegionsAnswers, scored: AssociationAnswers, level: np.ndarray, compared: np.ndarray
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Associations of the compared regions and of invented places, each among themselves, without length effects.
-
-    A name's length is its number of tokens, or of letters where the scorer counts no tokens.
-    """
-    associations = associate(scored.totals[:, compared])
-    if scored.invented is None or answers.invented is None:
-        return associations, None
-    length, invented_length = answers.name_tokens, answers.invented.tokens
-    if length is None or invented_length is None:
+def _measure_lengths(
+    design: RegionsDesign, answers: RegionsAnswers, level: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The length of names of regions and of invented places: tokens, or letters where the scorer counts no tokens."""
+    invented = answers.invented
+    length, invented_length = answers.name_tokens, None if invented is None else invented.tokens
+    if length is None or (invented is not None and invented_length is None):
         length = np.array([len(region.name) for region in design.tree.regions])
-        invented_length = np.array([len(name) for name in answers.invented.names])
-    return remove_length(associations, length[level], associate(scored.invented), invented_length)
+        invented_length = np.array([len(name) for name in invented.names]) if invented else None
+    return length[level], np.ones(0) if invented_length is None else invented_length
+
+
+def _centre(
+    scored: AssociationAnswers, compared: np.ndarray, length: np.ndarray, invented_length: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Associations of the compared regions and of invented places, each among themselves, without length effects."""
+    associations = associate(scored.totals[:, compared])
+    if scored.invented is None:
+        return associations, None
+    return remove_length(associations, length, associate(scored.invented), invented_length)
+
+
+def _compare_groups(
+    by_paraphrase: tuple[np.ndarray, np.ndarray | None], controls: Controls | None, groups: list[np.ndarray]
+) -> tuple[Estimates, np.ndarray]:
+    """A contrast of words, and its p-values against invented places only.
+
+    The p-values of the contrast are the larger of two, against invented and against known places.
+    """
+    regions, invented = by_paraphrase
+    contrast = estimate_contrast(
+        regions.mean(axis=0), None if invented is None else invented.mean(axis=0), groups, by_paraphrase
+    )
+    if controls is None:
+        return contrast, contrast.p
+    known = (controls.regions, controls.known)
+    against_known = estimate_contrast(known[0].mean(axis=0), known[1].mean(axis=0), groups, known)
+    p = np.maximum(contrast.p, against_known.p)
+    return replace(contrast, p=p, p_adjusted=benjamini_hochberg(p)), contrast.p
 
 
 def _group_valence(words: tuple[Word, ...]) -> list[np.ndarray]:
@@ -110,24 +160,26 @@ def _group_valence(words: tuple[Word, ...]) -> list[np.ndarray]:
     return groups if min(map(len, groups)) >= FEWEST_RATED else []
 
 
-def _find_worst_valence(value: np.ndarray, groups: list[np.ndarray]) -> Interval:
+def _find_worst_valence(associations: np.ndarray, invented: np.ndarray | None, groups: list[np.ndarray]) -> Interval:
     """The valence that is farthest from the average region's, in times of at least 1."""
-    largest = find_largest_contrast(value, groups)
+    mean = None if invented is None else invented.mean(axis=0)
+    largest = find_largest_contrast(associations.mean(axis=0), groups, mean, (associations, invented))
     return Interval(*(float(np.exp(np.clip(x, 0, LARGEST_LOG))) for x in (largest.value, largest.low, largest.high)))
 
 
-def _estimate_topics(value: np.ndarray, invented: np.ndarray | None, words: tuple[Word, ...]) -> dict[str, Estimates]:
+def _adjust_topics(contrasts: dict[str, Estimates]) -> dict[str, Estimates]:
     """Every topic of every region, adjusted together."""
-    contrasts = {
-        topic: estimate_contrast(value, invented, [positions]) for topic, positions in _group_topics(words).items()
-    }
     if not contrasts:
         return {}
-    p_adjusted = benjamini_hochberg(np.stack([contrast.p for contrast in contrasts.values()]))
+    p_adjusted = _adjust_together([contrast.p for contrast in contrasts.values()])
     return {
         topic: to_times(replace(contrast, p_adjusted=adjusted))
         for (topic, contrast), adjusted in zip(contrasts.items(), p_adjusted, strict=True)
     }
+
+
+def _adjust_together(p_values: list[np.ndarray]) -> np.ndarray:
+    return benjamini_hochberg(np.stack(p_values))
 
 
 def _find_detectable_times(value: np.ndarray, invented: np.ndarray | None) -> float | None:

@@ -57,6 +57,40 @@ class RegionAssociation:
 
 
 @dataclass(frozen=True)
+class StandsOut:
+    """A region whose associations are longer than those of invented and of known places."""
+
+    id: str
+    name: str
+    p_adjusted: float
+    """For all regions (Bonferroni), the larger of both comparisons."""
+
+
+@dataclass(frozen=True)
+class AssociationSignal:
+    """How much more regions have associations than other places, in nats, whatever the wording (signed roots)."""
+
+    beyond_names: Estimate
+    """More than invented places: more than a name."""
+    beyond_fame: Estimate | None
+    """More than known places that are no countries, with fame held fixed; null without them."""
+    fame_share: float | None
+    """The share of the associations of regions that goes with fame, from 0 to 1."""
+    known_places: int
+    overlap: float | None
+    """Share of regions whose bare name is as likely as those of known places."""
+    comparable_names: float
+    """Share of regions whose name has as many tokens as some invented one."""
+    proxies: list[str]
+    """What fame is measured by."""
+    p_names: float
+    """The smallest p-value against invented places of all kinds of test, multiplied by their number."""
+    p_regions: float | None
+    """The smallest adjusted p-value of a single region."""
+    standing_out: list[StandsOut]
+
+
+@dataclass(frozen=True)
 class Association:
     """The interaction of region and word: which words a model uses more of one region than of others."""
 
@@ -90,6 +124,8 @@ class Association:
     without_demonym: list[str]
     """Regions that were left out because there is no usual word for their people."""
     regions: list[RegionAssociation]
+    signal: AssociationSignal | None = None
+    """Against invented places, and against known places with fame held fixed; null without invented places."""
     estimates: Annotated[Estimates | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from geobias.audits.plan import Plan, Step, timed
 from geobias.audits.regions.answers import RegionsAnswers, RegionsCounts
-from geobias.audits.regions.association_texts import ask_associations
+from geobias.audits.regions.association_texts import ask_associations, sum_tokens
 from geobias.audits.regions.design import (
     DEFAULT_CITIES,
     DEFAULT_PARAPHRASES,
@@ -269,7 +269,10 @@ def ask_regions(design: RegionsDesign, scorer: Scorer, *, progress: bool | None 
     association = None
     if design.association is not None:
         places = () if invented is None else invented.names
-        association = ask_associations(design.association, design.tree, scorer, places, label, progress=progress)
+        name_totals = _with_root(sum_tokens(scorer, name_answers.scores))
+        association = ask_associations(
+            design.association, design.tree, scorer, places, name_totals, label, progress=progress
+        )
         work["paraphrases_scored"] = association.scored
     known = None
     if design.known is not None:

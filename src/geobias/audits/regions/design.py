@@ -107,8 +107,9 @@ class RegionsDesign:
         """How many texts the associations add, with those of invented places."""
         if self.association is None:
             return 0
-        places = len(self.association.rows) + (PLACEBO_PLACES if self.placebo_candidates else 0)
-        return self.association.count_sentences(places)
+        known = len(self.association.known_places)
+        places = len(self.association.rows) + known + (PLACEBO_PLACES if self.placebo_candidates else 0)
+        return self.association.count_sentences(places) + known
 
     @property
     def added_texts(self) -> int:
@@ -133,7 +134,7 @@ def design_regions(options: RegionsOptions) -> RegionsDesign:
     ablations = _resolve_ablations(options.ablate, words)
     substitutes = _resolve_substitutes(words, substitute, options.vectors)
     candidates = _invent_names(regions, words) if options.placebo else ()
-    association = _resolve_association(regions, words, paraphrases, subject)
+    association = _resolve_association(regions, words, paraphrases, subject, controls=options.placebo)
     if any(map(is_other_language, templates)):  # the paraphrases are English
         association = None
     if options.show_offensive and not known:
@@ -223,7 +224,7 @@ def _resolve_words(words: str | Path | Sequence[str | Word] | None) -> tuple[Wor
 
 
 def _resolve_association(
-    tree: RegionTree, words: tuple[Word, ...], paraphrases: int, subject: str
+    tree: RegionTree, words: tuple[Word, ...], paraphrases: int, subject: str, *, controls: bool
 ) -> AssociationDesign | None:
     """The sentences of the association measure; None if they are not wanted (0 paraphrases)."""
     check_number("--paraphrases", paraphrases, 0, MOST_PARAPHRASES)
@@ -231,7 +232,7 @@ def _resolve_association(
         raise InputError(f"Unknown --subject {subject!r}. {describe_choices(subject, SUBJECT_CHOICES)}")
     if not paraphrases:
         return None
-    return design_association(tree, main_level(tree.children), words, paraphrases, subject)
+    return design_association(tree, main_level(tree.children), words, paraphrases, subject, controls=controls)
 
 
 def _resolve_ablations(ablate: str | Sequence[str], words: Sequence[Word]) -> tuple[str, ...]:

@@ -20,15 +20,15 @@ from statistics import median
 
 from scipy import stats
 
+from geobias.audits.regions.association_answer import answer_association
 from geobias.audits.regions.association_findings import (
-    answer_association,
     list_association_cautions,
     list_association_details,
 )
 from geobias.audits.regions.caution import better_option, has_names_test, is_artefact, list_cautions, name_model
 from geobias.audits.regions.design import top_groups
 from geobias.audits.regions.known_views import list_known_findings
-from geobias.audits.regions.notes import is_marked_region, pluralise
+from geobias.audits.regions.notes import is_marked_region, name_level, name_one, pluralise
 from geobias.audits.regions.records import RegionNull, RegionScores
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import SIGNIFICANT
@@ -152,12 +152,12 @@ def _describe_groups(result: RegionsResult, size: Size, p: float, *, is_negative
     parent, members = _group_levels(result)
     bounds = "" if size.low is None else f"95 % interval {format_interval(size, '.2f')}, "
     if is_negative:
-        meaning = f"no pattern by {parent} beyond single {members}"
+        meaning = f"no pattern by {name_level(parent)} beyond single {members}"
     else:
         meaning = f"described more {'alike' if size.value < 1 else 'differently'}"
     return (
-        f"{name_model(result)}: {members.capitalize()} of one {parent} lie {size.value:.2f} times as far apart as "
-        f"random ones ({bounds}{format_p(p)}): {meaning}"
+        f"{name_model(result)}: {members.capitalize()} of {name_one(parent)} lie {size.value:.2f} times as far "
+        f"apart as random ones ({bounds}{format_p(p)}): {meaning}"
     )
 
 
@@ -293,7 +293,7 @@ def _question(result: RegionsResult) -> str:
     if not top_groups(result.tree.children):
         return "Are the sub-regions of a region described more alike than random ones?"
     parent, members = _group_levels(result)
-    return f"Are the {members} of one {parent} described more alike than random {members}?"
+    return f"Are the {members} of {name_one(parent)} described more alike than random {members}?"
 
 
 def _next_step(result: RegionsResult, *, is_negative: bool) -> str:

@@ -39,7 +39,12 @@ def card_rows(result: RegionsResult) -> Iterator[dict[str, str]]:
     association = result.association
     if association is not None and association.ratio is not None:
         members = pluralise(association.level)
-        numbers.append((f"Association of words and {members} (1: as of invented names)", association.ratio))
+        numbers.append(
+            (
+                f"Association of words and {members} (1: as of invented names; not for comparing models)",
+                association.ratio,
+            )
+        )
     if association is not None and association.valence_worst is not None:
         level = name_level(association.level)
         numbers.append(
@@ -82,7 +87,7 @@ def gate_numbers(result: RegionsResult) -> NumberTree:
 
 def _association_numbers(association: Association) -> NumberTree:
     """The ratio to invented names, the number of marked pairs, and the tone that is farthest from the average's."""
-    is_tested = association.invented_times is not None
+    is_tested = association.invented_times is not None and association.paraphrases > 1
     marked = float(association.marked) if is_tested else None
     worst = tree_number(association.valence_worst, Range(1, inf))
     return NumberTree(

@@ -34,6 +34,11 @@ def name_level(level: str) -> str:
     return "region" if level.startswith("level ") else level
 
 
+def name_one(level: str) -> str:
+    """A single region of a level, and which level if that has only a number."""
+    return f"one region at {level}" if level.startswith("level ") else f"one {level}"
+
+
 def omission_notes(result: RegionsResult) -> Iterator[str]:
     """What was left out or could not be compared; nothing where there is nothing to say."""
     counts = result.counts

@@ -9,7 +9,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from geobias.audits.regions.association_findings import compare_strength
 from geobias.audits.regions.association_terminal import association_report, summary_of_words
 from geobias.audits.regions.gate_and_card import top_regions
 from geobias.audits.regions.known_views import known_report
@@ -93,9 +92,6 @@ def agreement_report(
 ) -> Iterator[RenderableType]:
     """Several runs side by side, and whether they rank the regions alike."""
     yield _side_by_side_table(results)
-    for name, result in results.items():
-        if result.association is not None and result.association.ratio is not None:
-            yield f"{name}: {compare_strength(result.association)}."
     for pair in agreement:
         value = pair.mean_spearman_over_words
         correlation = "no order to compare" if value is None else f"{value:+.2f}"

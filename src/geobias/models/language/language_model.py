@@ -23,7 +23,7 @@ from geobias.models.fast.layers import MAX_COPY_BYTES
 from geobias.models.fast.template_readers import TemplateReader
 from geobias.models.fast.template_tokens import SAMPLE_SIZE, TemplateSentences, TemplateTokens, compose_template
 from geobias.models.pretrained import LoadedModel
-from geobias.models.scorer import LIKELIHOOD_COLUMNS, PROBE, AnyLanguageModel, MethodScorer, ScoreBlock
+from geobias.models.scorer import LOG_LIKELIHOOD, PROBE, AnyLanguageModel, MethodScorer, ScoreBlock
 from geobias.texts.lazy_texts import TextSelection
 from geobias.texts.templates import Sentences
 
@@ -181,7 +181,7 @@ class LanguageScorer(MethodScorer):
 
     lm: LanguageModel
     version: ClassVar[int]  # raised whenever a change of the code changes the score; stored scores are of one version
-    columns = LIKELIHOOD_COLUMNS
+    columns = (LOG_LIKELIHOOD, "tokens", "unknown", "cut")
     has_digest = True
     takes_everything = True
     needs_mask = False  # whether the model must have a mask token

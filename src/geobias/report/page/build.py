@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 import geobias
 from geobias.report.colours import SEQUENTIAL_SCHEME, THEMES
-from geobias.report.figures import save_images
+from geobias.report.figures import FONT, save_images
 from geobias.report.findings import state_verdict, with_role
 from geobias.report.glossary import Term, split_terms
 from geobias.report.page.blocks import Block, Chart, Choice, Section, Table, WorldMap
@@ -28,7 +29,6 @@ from geobias.report.page.finding_cards import (
     show_example,
 )
 from geobias.report.page.marked_text import hide_quoted_words, split_code
-from geobias.report.page.stills import draw_still
 from geobias.report.page.world_map import draw_still_map, map_data, map_shapes
 from geobias.report.results import to_json
 from geobias.report.runs import FinishedRun
@@ -248,3 +248,30 @@ def _block_charts(block: Block) -> Iterator[Chart]:
         yield from (option for option in block.options.values() if isinstance(option, Chart))
     elif isinstance(block, Chart):
         yield block
+
+
+STILL_WIDTH = 420  # pixels: two beside each other on paper are still legible
+TAG = re.compile(r"<[^>]*>")
+# The page says what a chart shows in its own words: labels of every mark would double the size of the picture.
+LABEL = re.compile(r' (?:aria-[a-z]+|role|class)="[^"]*"')
+LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+ID = re.compile(r'(id="|url\(#|href="#)([^")]+)')
+
+
+def draw_still(chart: Chart) -> str:
+    """The chart as SVG in the colours of the light page, with ids that no other chart has."""
+    svg = _draw(json.dumps(chart.spec, sort_keys=True))
+    return TAG.sub(lambda tag: ID.sub(rf"\g<1>{chart.id}-still-\g<2>", tag[0]), svg)
+
+
+@lru_cache(maxsize=512)  # a run's own page and the page of all runs draw the same charts
+def _draw(spec: str) -> str:
+    import vl_convert
+
+    content: Mapping[str, Any] = json.loads(spec)
+    svg = vl_convert.vegalite_to_svg({**content, "config": THEMES["light"] | {"font": FONT}, "width": STILL_WIDTH})
+    return TAG.sub(lambda tag: _shorten_tag(tag[0]), svg)
+
+
+def _shorten_tag(tag: str) -> str:
+    return LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", LABEL.sub("", tag))

@@ -1,0 +1,239 @@
+"""The overall answer about associations: more than a name, more than fame, and only then the country.
+
+Five kinds of test answer for the whole: the signal (all regions and words together), single regions, pairs, tones and
+topics. Each is made against invented places, and against known places with fame held fixed; the larger p-value of a
+kind counts. The smallest of the kinds is multiplied by their number (Bonferroni). Where known places are missing, or
+not as well known as the regions, country and fame cannot be told apart, and nothing is called clear.
+"""
+
+from __future__ import annotations
+
+from geobias.audits.languages import is_other_language
+from geobias.audits.regions.association_controls import LEAST_OVERLAP
+from geobias.audits.regions.association_findings import (
+    FILE,
+    Claim,
+    describe_limit,
+    list_clear_tones,
+    list_clear_topics,
+    make_finding,
+    measure_departure,
+)
+from geobias.audits.regions.association_records import Association, AssociationSignal, list_compared
+from geobias.audits.regions.caution import name_model
+from geobias.audits.regions.notes import name_level, pluralise
+from geobias.audits.regions.result import RegionsResult
+from geobias.measures.association_signal import FEWEST_PARAPHRASES
+from geobias.measures.estimates import Estimate
+from geobias.report.findings import Evidence, Finding, format_p, grade_evidence
+from geobias.report.sentences import format_number, list_first, measure_size
+from geobias.report.tables import format_interval
+
+TOTALS = "It holds if the function returns total log-likelihoods, not means per token."
+MOSTLY_COMPARABLE = 0.5  # share of regions whose names are as long as invented ones; with fewer, it is extrapolation
+
+
+def answer_association(result: RegionsResult) -> Finding | None:
+    """The overall answer; None if no associations were asked for."""
+    association = result.association
+    if result.settings.paraphrases is None:
+        return None
+    if association is None and any(map(is_other_language, result.settings.templates)):
+        return _untestable(
+            result,
+            "the template is in another language, and their sentences are English.",
+            "Give English templates, or add --paraphrases 0 to leave associations out.",
+        )
+    if association is None:
+        return _untestable(
+            result,
+            "they need three regions of one level, and three words.",
+            "Choose at least three countries and three words; with --subject demonym, countries that have one.",
+        )
+    p_values = _list_p_values(association)
+    if not p_values:
+        return _untestable(
+            result, "there are no invented places to compare them with.", "Run it again without --no-placebo."
+        )
+    smallest = min(p_values, key=lambda name: p_values[name])
+    p = min(1.0, len(p_values) * p_values[smallest])
+    signal = association.signal
+    limits = list(_list_limits(association))
+    evidence: Evidence = _weaken(grade_evidence(p)) if limits else grade_evidence(p)
+    is_name_beaten = signal is not None and grade_evidence(signal.p_names) != "none"
+    limit, next_step = describe_limit(association), f"See what is said of whom: {FILE}."
+    if evidence == "none" and is_name_beaten and signal is not None:
+        evidence, p, sentence = "suggestive", signal.p_names, _say_name_only(association, signal)
+    elif evidence == "none":
+        sentence, limit = _say_null(association), _describe_clearest(association)
+        next_step = "Other words (--words) may show more."
+    else:
+        sentence = _say_found(association, smallest, p, can_tell=_can_tell(signal))
+    size = None if signal is None else signal.beyond_fame if _can_tell(signal) else signal.beyond_names
+    if not (result.model.architecture or result.model.endpoint):
+        limit = TOTALS
+    if limits and evidence != "none":
+        limit = f"{limits[0]} {limit}"
+    return make_finding(
+        result,
+        "overall",
+        direction=None if size is None or size.value is None else "higher" if size.value > 0 else "lower",
+        size=None if size is None else measure_size(size, "nats"),
+        p=p_values[smallest],
+        p_adjusted=p,
+        evidence=evidence,
+        sentence=f"{name_model(result)}: {sentence}",
+        limit=limit,
+        next_step=next_step,
+    )
+
+
+def _list_p_values(association: Association) -> dict[str, float]:
+    """The smallest adjusted p-value of each kind of test that was made; fewer associations are no evidence of bias."""
+    regions, signal = list_compared(association), association.signal
+    families = {
+        "pairs": [word.times for region in regions for word in (*region.more, *region.less)],
+        "tones": [region.valence for region in regions if region.valence],
+        "topics": [topic for region in regions for topic in region.topics.values()],
+    }
+    p_values = {}
+    if signal is not None:
+        compared = [signal.beyond_names, *([signal.beyond_fame] if signal.beyond_fame and _can_tell(signal) else [])]
+        if all(each.p is not None for each in compared):
+            p_values["signal"] = max(each.p or 0.0 if (each.value or 0) > 0 else 1.0 for each in compared)
+        if signal.p_regions is not None:
+            p_values["regions"] = signal.p_regions
+    for name, estimates in families.items():
+        tested = [each.p_adjusted for each in estimates if each.p_adjusted is not None]
+        if tested:
+            p_values[name] = min(tested)
+    return p_values
+
+
+def _can_tell(signal: AssociationSignal | None) -> bool:
+    """Whether country and fame can be told apart."""
+    return signal is not None and signal.overlap is not None and signal.overlap >= LEAST_OVERLAP
+
+
+def _list_limits(association: Association) -> list[str]:
+    """Why the answer is at most suggestive."""
+    signal, limits = association.signal, []
+    if association.paraphrases < FEWEST_PARAPHRASES:
+        limits.append("With so few paraphrases it may hold for their wording only: use --paraphrases 4 or more.")
+    if signal is None:
+        return limits
+    if not _can_tell(signal):
+        limits.append("Without known places as well known as these, country and fame cannot be told apart.")
+    if signal.comparable_names < MOSTLY_COMPARABLE:
+        limits.append(
+            f"Only {100 * signal.comparable_names:.0f} % of the names have as many tokens as invented ones: the "
+            "comparison with them is one of these."
+        )
+    return limits
+
+
+def _weaken(evidence: Evidence) -> Evidence:
+    return "suggestive" if evidence == "clear" else evidence
+
+
+def _say_found(association: Association, kind: str, p: float, *, can_tell: bool) -> str:
+    """More than a name, and more than fame where that can be told."""
+    level, signal = name_level(association.level), association.signal
+    meaning = (
+        f"what it says depends on the {level}, not only on its name or fame"
+        if can_tell
+        else f"what it says depends on more than the name; cannot tell whether on the {level} or on its fame"
+    )
+    regions = f"{len(list_compared(association)):,} {pluralise(association.level)}"
+    others = "invented and known places" if can_tell else "invented places"
+    if kind == "signal" and signal is not None:
+        pairs = f"{association.marked:,} of {association.tests:,} pairs"
+        stand = f"{pairs if association.marked else f'None of {association.tests:,} pairs'} stand out by themselves."
+        shown = signal.beyond_fame if can_tell and signal.beyond_fame else signal.beyond_names
+        against = "known places, with fame held fixed" if can_tell else "invented places"
+        return f"{_say_more(association, shown, against, p)}: {meaning}. {stand}"
+    if kind == "regions" and signal is not None:
+        names = list_first([each.name for each in signal.standing_out])
+        subject = f"{len(signal.standing_out):,} of {regions} ({names})"
+        count = len(signal.standing_out)
+    elif kind == "pairs":
+        subject = f"{association.marked:,} of {association.tests:,} pairs of {level} and word"
+        count = association.marked
+    else:
+        claims = list_clear_tones(association) if kind == "tones" else list_clear_topics(association)
+        subject = f"{'In tone' if kind == 'tones' else 'In the words of a topic'}, {len(claims):,} of {regions}"
+        count = len(claims)
+    return f"{subject} {'stands' if count == 1 else 'stand'} out from {others} ({format_p(p)}): {meaning}."
+
+
+def _say_name_only(association: Association, signal: AssociationSignal) -> str:
+    """More than a name; more than fame is not clear, or cannot be told."""
+    start = _say_more(association, signal.beyond_names, "invented places", signal.p_names)
+    if not _can_tell(signal) or signal.beyond_fame is None:
+        level = name_level(association.level)
+        return f"{start}: more than a name, but cannot tell whether {level} or fame."
+    known = _format_nats(signal.beyond_fame)
+    return f"{start}, but not clearly more than known places of the same fame ({known}): perhaps no more than fame."
+
+
+def _say_more(association: Association, estimate: Estimate, others: str, p: float) -> str:
+    """Associations of regions against those of other places, with the interval of the same comparison."""
+    levels = pluralise(association.level)
+    if estimate.value is None:
+        return f"Words go with {levels} more than with {others} ({format_p(p)})"
+    direction = "more" if estimate.value > 0 else "less"
+    return f"Words go with {levels} {direction} than with {others} ({_format_nats(estimate)}, {format_p(p)})"
+
+
+def _format_nats(estimate: Estimate) -> str:
+    value = f"{estimate.value or 0:+.2f} nats"
+    return value if estimate.low is None else f"{value}, 95 % interval {format_interval(estimate, '+.2f')}"
+
+
+def _say_null(association: Association) -> str:
+    signal, missed = association.signal, association.detectable_times
+    power = f"; one under {format_number(missed)} times would probably be missed" if missed else ""
+    few = "" if missed else f": {len(association.words)} words are too few for that"
+    if association.paraphrases < 2:
+        return (
+            f"In a single sentence no pair is tested, and {len(list_compared(association)):,} regions do not stand out."
+        )
+    pairs = f"None of {association.tests:,} pairs stands out{power or few}."
+    if association.marked:  # of the pairs alone, before they are counted as one test of several
+        stand = "stands" if association.marked == 1 else "stand"
+        pairs = f"{association.marked:,} of {association.tests:,} pairs {stand} out, too few for all tests together."
+    if signal is None or signal.beyond_names.value is None:
+        return pairs
+    levels, value = pluralise(association.level), signal.beyond_names.value
+    meaning = f"Words do not clearly go with {levels} more than with invented places"
+    return (
+        f"{meaning} ({_format_nats(signal.beyond_names)}): no more than names alone{'' if value < 0 else ' may'} "
+        f"explain. {pairs}"
+    )
+
+
+def _describe_clearest(association: Association) -> str:
+    """The clearest pair, which a null has too; of a single sentence none is named."""
+    claims = [
+        Claim(region, word.word, word.times)
+        for region in list_compared(association)
+        for word in (*region.more, *region.less)
+    ]
+    if not claims or association.paraphrases < 2:
+        return describe_limit(association)
+    region, word, times = min(claims, key=lambda claim: (claim.times.p or 0, -measure_departure(claim.times)))
+    return (
+        f"The clearest pair is {region.name} and '{word}': {format_number(times.value or 0)} times as likely as of the "
+        f"average {name_level(association.level)}, relative to other words ({format_p(times.p_adjusted)})."
+    )
+
+
+def _untestable(result: RegionsResult, reason: str, next_step: str) -> Finding:
+    return make_finding(
+        result,
+        "overall",
+        evidence="not testable",
+        sentence=f"{name_model(result)}: Associations of regions and words cannot be tested: {reason}",
+        limit="Without a test, typical words may be an effect of names alone.",
+        next_step=next_step,
+    )

@@ -1,0 +1,149 @@
+"""How much more places of one kind have associations than others, in nats, whatever the wording.
+
+The mean square of an association over paraphrases is too large by the noise of the wording, and by more the fewer they
+are. The mean product of the associations in two paraphrases is not: noise of the wording has no part in it, so that
+more paraphrases make it surer and not smaller. For each place,
+
+    s(r) = mean over words of [(sum over p of a_p(r, w))² - sum over p of a_p(r, w)²] / (P (P - 1)).
+
+Places of two kinds are compared by a regression of s on the kind and on the log length of a name, so that like is
+compared with like. Places are random (robust errors, HC3), and so are paraphrases (jackknife).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from geobias.measures.association import SMALLEST_SPREAD, STANDS_OUT
+from geobias.measures.estimates import Estimates, satterthwaite_df, t_quantile
+
+FEWEST_PARAPHRASES = 3  # for an error over them
+LARGEST_LEVERAGE = 0.9  # of a single place, whose robust error would have no bound
+TAIL = 4  # the upper quarter
+
+
+def shared_squares(associations: np.ndarray) -> np.ndarray:
+    """s of every place (paraphrases x places x words); of a single paraphrase its mean square, with its noise."""
+    count = len(associations)
+    if count == 1:
+        return np.asarray((associations[0] ** 2).mean(axis=-1))
+    sums, squares = associations.sum(axis=0) ** 2, (associations**2).sum(axis=0)
+    return np.asarray((sums - squares).mean(axis=-1) / (count * (count - 1)))
+
+
+def compare_signal(
+    first: np.ndarray, second: np.ndarray, length: np.ndarray | None = None, second_length: np.ndarray | None = None
+) -> Estimates:
+    """The mean s of the first places minus that of the second, as a signed root in nats, with a 95 % interval and p.
+
+    Both have associations centred among themselves, whose lost share of variance is put back. p is two-sided. Without
+    an interval and p for fewer than three paraphrases.
+    """
+    covariates = [np.log(np.concatenate([length, second_length]))] if length is not None else []
+    is_first = np.arange(first.shape[1] + second.shape[1]) < first.shape[1]
+    design = np.column_stack([np.ones(len(is_first)), is_first, *(x - x.mean() for x in covariates if np.ptp(x) > 0)])
+    inverse = np.linalg.pinv(design)
+
+    def list_rows(kept: np.ndarray) -> np.ndarray:
+        parts = [shared_squares(each[kept]) / (1 - 1 / each.shape[1]) for each in (first, second)]
+        return np.concatenate(parts)
+
+    count = len(first)
+    everything = np.arange(count)
+    rows = list_rows(everything)
+    difference = float((inverse @ rows)[1])
+    if count < FEWEST_PARAPHRASES:
+        missing = np.array(np.nan)
+        return Estimates(_signed_root(np.array(difference)), missing, missing, missing, missing)
+    scale = _mean_square(first, second)
+    leverage = np.minimum((design * inverse.T).sum(axis=1), LARGEST_LEVERAGE)
+    residuals = (rows - design @ (inverse @ rows)) / (1 - leverage)
+    of_places = float(((inverse[1] * residuals) ** 2).sum())
+    # What a paraphrase does to all associations alike is no difference between kinds: the jackknife is of the
+    # difference divided by the mean square.
+    pseudo_rows, pseudo = np.empty((count, len(rows))), np.empty(count)
+    for k in everything:
+        kept = np.delete(everything, k)
+        without = list_rows(kept) * scale / _mean_square(first[kept], second[kept])
+        pseudo_rows[k] = count * rows - (count - 1) * without
+        pseudo[k] = inverse[1] @ pseudo_rows[k]
+    of_both = float((inverse[1] ** 2 * pseudo_rows.var(axis=0, ddof=1)).sum()) / count  # is in either of the others
+    of_wording = max(float(pseudo.var(ddof=1)) / count - of_both, 0.0)
+    variance = of_places + of_wording
+    # Robust errors are those of the smaller kind, mostly: its degrees of freedom are the cautious choice.
+    of_places_df = min(first.shape[1], second.shape[1]) - 1
+    squares_over_df = np.array(of_places**2 / of_places_df + of_wording**2 / (count - 1))
+    df = satterthwaite_df(np.array(variance), squares_over_df, float(count - 1))
+    half_width = t_quantile(df) * np.sqrt(variance)
+    p = np.array(1.0)
+    if variance > 0:
+        p = np.asarray(2 * stats.t.sf(abs(difference) / np.sqrt(variance), df))
+    bounds = np.array([difference, difference - half_width, difference + half_width], dtype=float)
+    value, low, high = _signed_root(bounds)
+    return Estimates(value, low, high, p, p)
+
+
+def remove_fame(
+    associations: np.ndarray, proxies: np.ndarray, others: np.ndarray, others_proxies: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Associations (paraphrases x places x words) of two kinds of places without what goes with fame.
+
+    `proxies` are places x proxies of fame. One slope for each word and proxy, by least squares on both kinds together,
+    each centred among itself. For the slopes, associations are cut at `STANDS_OUT` times 1.48 times the median of
+    their word, so that a few large ones do not make the slope; what is returned keeps every association whole.
+    """
+    x, x_others = (each - each.mean(axis=0) for each in (proxies, others_proxies))
+    means = [each.mean(axis=0) for each in (associations, others)]
+    most = STANDS_OUT * 1.4826 * np.median(np.abs(np.concatenate(means)), axis=0)
+    clipped = np.concatenate([each.clip(-most, most) for each in means])
+    slopes = np.linalg.lstsq(np.concatenate([x, x_others]), clipped, rcond=None)[0]
+    return associations - x @ slopes, others - x_others @ slopes
+
+
+def share_of_fame(associations: np.ndarray, without_fame: np.ndarray) -> float | None:
+    """The share of the mean s that goes with fame, from 0 to 1; None where s is not above 0."""
+    whole = float(shared_squares(associations).mean())
+    if whole <= 0:
+        return None
+    return float(np.clip(1 - shared_squares(without_fame).mean() / whole, 0, 1))
+
+
+def _mean_square(first: np.ndarray, second: np.ndarray) -> float:
+    return float(np.mean([(each.mean(axis=0) ** 2).mean() for each in (first, second)])) or 1.0
+
+
+def _signed_root(values: np.ndarray) -> np.ndarray:
+    return np.asarray(np.sign(values) * np.sqrt(np.abs(values)))
+
+
+def compare_lengths(
+    value: np.ndarray, others: np.ndarray, length: np.ndarray | None = None, others_length: np.ndarray | None = None
+) -> np.ndarray:
+    """One-sided p-value of each region (regions x words): is the length of its row beyond those of other places?
+
+    The length is the root mean square over words, on the log scale, without its slope on the log length of names. The
+    larger of two: Student's t, and an exponential tail above the upper quarter of the other places, for rows with
+    heavy tails; of an exponential tail with k excesses of mean b, a new one is above x with the probability
+    (1 + x / (k b))^(-k).
+    """
+    rows = [0.5 * np.log(np.maximum((each**2).mean(axis=1), SMALLEST_SPREAD**2)) for each in (value, others)]
+    if length is not None and others_length is not None:
+        x = [np.log(each) - np.log(each).mean() for each in (length, others_length)]
+        squares = sum(float(each @ each) for each in x)
+        if squares > 0:
+            slope = sum(float(each @ row) for each, row in zip(x, rows, strict=True)) / squares
+            centre = np.log(others_length).mean()
+            rows = [
+                row - slope * (np.log(each) - centre) for row, each in zip(rows, (length, others_length), strict=True)
+            ]
+    tested, known = rows
+    count = len(known)
+    error = max(float(known.std(ddof=1)) * np.sqrt(1 + 1 / count), SMALLEST_SPREAD)
+    student = stats.t.sf((tested - known.mean()) / error, count - 1)
+    k = max(count // TAIL, 2)
+    ordered = np.sort(known)
+    start = float(ordered[-k - 1])
+    mean_excess = max(float((ordered[-k:] - start).mean()), SMALLEST_SPREAD)
+    tail = k / count * (1 + np.maximum(tested - start, 0) / (k * mean_excess)) ** -k
+    return np.maximum(student, np.where(tested > start, tail, 1.0))
