@@ -67,8 +67,8 @@ def divide_texts(source: Any, column: str, label: str, seed: int) -> Division:
     if texts.groups:  # by the column "split"
         test = distinct_texts(read_split(source, TEST, column, label))
     else:
-        rows, held_out = split_by_class(rows, classes, TEST_SHARE, seed)
-        test = texts.take(held_out)
+        rows, tested = split_by_class(rows, classes, TEST_SHARE, seed)
+        test = texts.take(tested)
     seen = {texts.texts[row] for row in rows}
     test = test.take(k for k, text in enumerate(test.texts) if text not in seen)
     if not len(test):
@@ -80,8 +80,8 @@ def divide_texts(source: Any, column: str, label: str, seed: int) -> Division:
             f"{describe_choices(unknown[0], labels, 'Training labels')}"
         )
     train, validation = (texts.take(part) for part in split_by_class(rows, classes, VALIDATION_SHARE, seed + 1))
-    parts = (
+    learned, held_out = (
         LabelledTexts(part.texts, np.array([labels.index(name) for name in text_classes(part)]), part.digest)
         for part in (train, validation)
     )
-    return Division(*parts, test.drop_copies(find_first_copies(test.texts, test.spans)), labels)
+    return Division(learned, held_out, test.drop_copies(find_first_copies(test.texts, test.spans)), labels)
