@@ -19,7 +19,7 @@ from geobias.papers.herb import table_1, table_3, table_6
 from geobias.papers.herb.table_1 import MODELS, TAKEN_FOR, compare_scores
 from geobias.papers.names.table_1 import ENGLISH, MULTILINGUAL, find_task
 from geobias.papers.reproduce import list_tables
-from geobias.papers.tables import PAPERS, Reproduction, rank_rows, read_published
+from geobias.papers.tables import PAPERS, Reproduction, draw_tables, read_published
 from geobias.world.regions import RegionTree, load_world
 
 FOLDER = Path(tables.__file__).parent
@@ -202,11 +202,20 @@ def test_the_last_printed_digit_is_tolerated_and_two_forms_count_once() -> None:
 def test_ranks_are_of_measured_with_published() -> None:
     table = read_published("names", "table_4")
     measured = {row: -values for row, values in zip(table.rows, table.values, strict=True)}
-    result = table.compare(measured, ranked=table.columns)
-    assert set(rank_rows(result, result.forms[0]).values()) == {-1.0}
+    (drawn,) = draw_tables(table.compare(measured, ranked=table.columns), 200)
+    *columns, rows = (list(column.cells) for column in drawn.columns[1:])
+    assert {cells[-1] for cells in columns} == {"-1.00"} and rows == ["", "-1.00", "", "-1.00", "", "-1.00", ""]
     known, unknown = np.array([1.0, 2, 3, np.nan]), np.array([2.0, 3, np.nan, 0])
     assert rank_correlation(known, np.array([2.0, 3, 9, 0])) == pytest.approx(1)
     assert rank_correlation(known, unknown) is None and rank_correlation(known, np.ones(4)) is None
+
+
+def test_what_was_not_measured_is_said_only_where_something_was_not() -> None:
+    table = read_published("herb", "table_4_overall")
+    whole = dict(zip(table.rows, table.values.copy(), strict=True))
+    assert table.compare(whole).summary().endswith("published ones.")
+    whole[table.rows[0]][0] = np.nan
+    assert table.compare(whole).summary().endswith("1 of 8 were not measured.")
 
 
 def test_the_published_models_are_four_and_missing_ones_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

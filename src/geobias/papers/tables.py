@@ -21,7 +21,7 @@ from geobias.measures.ranks import rank_correlation
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import SCHEMA_VERSION, package_versions, to_json
 from geobias.report.results import number as plain_number
-from geobias.report.tables import NOTHING, format_places, titled_table
+from geobias.report.tables import format_places, titled_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,9 +216,10 @@ class Reproduction:
         published, measured, agreeing = self.count_agreement()
         if measured:
             verb = "is" if agreeing == 1 else "are"
+            missing = f" {published - measured:,} of {published:,} were not measured." if published > measured else ""
             return (
                 f"{name}: {agreeing:,} of {measured:,} measured numbers {verb} within {100 * TOLERANCE:.0f} % of the "
-                f"published ones. {published - measured:,} of {published:,} were not measured."
+                f"published ones.{missing}"
             )
         own = ", ".join(dict.fromkeys(model.name for model in self.models))
         return f"{name}: none of {published:,} published numbers is of {own}, whose numbers stand below them."
@@ -282,31 +283,28 @@ def draw_tables(result: Reproduction, width: int) -> Iterator[Table]:
 
 def _list_columns(result: Reproduction, form: Form) -> Iterator[list[str]]:
     """Names, then every column: its head, one or two lines for each row, and the rank correlation, if there is one."""
-    lines: list[tuple[str, np.ndarray]] = []
+    ranked = [result.columns.index(name) for name in result.ranked]
+    lines: list[tuple[str, np.ndarray, str]] = []  # the name of a row, its numbers, and their rank correlation
     for row, published, measured in zip(result.rows, form.published, form.measured, strict=True):
-        name = ", ".join(row)
-        lines += [(name, published)] if not np.isnan(published).all() else []
+        name, is_published = ", ".join(row), not np.isnan(published).all()
+        lines += [(name, published, "")] if is_published else []
         if not np.isnan(measured).all():
-            lines.append((f"{name}, measured" if np.isnan(published).all() else "  measured", measured))
+            rank = _correlate(published[ranked], measured[ranked]) if ranked else ""
+            lines.append(("  measured" if is_published else f"{name}, measured", measured, rank))
     ranks = [_correlate(form.published[:, k], form.measured[:, k]) for k in range(len(result.columns))]
-    has_ranks = any(rank != NOTHING for rank in ranks)
-    yield ["", *(name for name, _ in lines), *([RANKS] if has_ranks else [])]
+    last = [RANKS] if any(ranks) else []
+    yield ["", *(name for name, _, _ in lines), *last]
     for k, name in enumerate(result.columns):
         heading = f"{name}\nis {result.taken_for[name]}" if name in result.taken_for else name.replace("_", "\n")
-        cells = [format_places(plain_number(values[k]), result.places[k]) for _, values in lines]
-        yield [heading, *cells, *([ranks[k]] if has_ranks else [])]
-
-
-def rank_rows(result: Reproduction, form: Form) -> dict[Row, float | None]:
-    """For each row, the rank correlation of measured with published numbers over the ranked columns."""
-    columns = [result.columns.index(name) for name in result.ranked]
-    pairs = zip(result.rows, form.published[:, columns], form.measured[:, columns], strict=True)
-    return {row: rank_correlation(published, measured) for row, published, measured in pairs}
+        cells = [format_places(plain_number(values[k]), result.places[k]) for _, values, _ in lines]
+        yield [heading, *cells, *(ranks[k] for _ in last)]
+    if any(rank for _, _, rank in lines):
+        yield [RANKS.replace(" ", "\n"), *(rank for _, _, rank in lines), *("" for _ in last)]
 
 
 def _correlate(published: np.ndarray, measured: np.ndarray) -> str:
     value = rank_correlation(published, measured)
-    return NOTHING if value is None else f"{value:+.2f}"
+    return "" if value is None else f"{value:+.2f}"
 
 
 def _width(column: Sequence[str]) -> int:

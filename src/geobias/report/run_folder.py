@@ -29,13 +29,12 @@ except ImportError:  # Windows has no flock: there, two processes must not write
 
 RUN, RESULTS, INDEX, PAGE = "run.json", "results.json", "index.json", "report.html"
 RECORD = ".geobias-run.json"
-TRAINING = ".geobias-training"  # checkpoints of a training that a later command may resume
 STAGING = ".geobias-partial-"  # followed by a random number: files on their way into the folder
 STAGING_FOLDER = re.compile(r"\.geobias-partial-[0-9a-f]{32}/")
 IGNORED = {".DS_Store", "Thumbs.db", "desktop.ini", ".gitkeep"}  # what systems leave in a folder that looks empty
 MODEL, MODELS = "model", "models"  # what a study trained
 ANSWERS = ("likelihoods.parquet", "counterfactuals.parquet", "predictions.parquet")
-RESERVED = {RUN, RESULTS, INDEX, PAGE, RECORD, TRAINING, MODEL, MODELS, "tables", "figures", *ANSWERS}
+RESERVED = {RUN, RESULTS, INDEX, PAGE, RECORD, MODEL, MODELS, "tables", "figures", *ANSWERS}
 LONGEST_INTEGER = 19  # digits; a number of more is no count, and no seed
 LOCK_SECONDS = 60.0  # longer than it takes another process to save its run
 
@@ -171,13 +170,11 @@ class RunFolder:
         write_json(self.path / self.description, {**description, "files": _lasting(self._files_on_record())})
 
     def tidy(self) -> None:
-        """Delete what a finished run needs no more: the checkpoints of its training and the separate record."""
+        """Delete what a finished run needs no more: the separate record."""
         if self.description == RECORD or not (self.path / self.description).is_file():
             return
         with self.lock():
             if (self.path / RECORD).is_file():
-                if f"{TRAINING}/" in self._files_on_record():
-                    self._remove_folder(TRAINING)
                 (self.path / RECORD).unlink()
 
     @contextmanager
@@ -317,7 +314,7 @@ def _read_records(folder: Path) -> dict[str, dict[str, Any]]:
 
 def _lasting(files: Iterable[str]) -> list[str]:
     """Without what is there only while geobias works."""
-    return sorted(file for file in files if not file.startswith((STAGING, f"{TRAINING}/")))
+    return sorted(file for file in files if not file.startswith(STAGING))
 
 
 def _acquire(handle: int, folder: Path, seconds: float) -> None:
