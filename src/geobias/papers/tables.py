@@ -269,7 +269,7 @@ def draw_tables(result: Reproduction, width: int) -> Iterator[Table]:
     No number is cut: columns that do not fit go into a further table below.
     """
     for form in result.forms:
-        title = "; ".join(filter(None, (result.title, FORM_TITLES[form.name])))
+        title = "; ".join(filter(None, (f"{result.paper} {result.table}: {result.title}", FORM_TITLES[form.name])))
         row_names, *columns = _list_columns(result, form)
         for n, group in enumerate(_groups(columns, width - 2 - _width(row_names))):  # without the table's edges
             part = titled_table(f"{title}; further columns" if n else title)
