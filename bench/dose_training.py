@@ -99,7 +99,7 @@ def spread_sentences(run: Run) -> tuple[np.ndarray, np.ndarray]:
     With few planted countries, half of all sentences are about them; rows and columns of both tables are equal.
     """
     planted = plant(run)
-    is_planted = planted.any(axis=1)
+    is_planted = np.asarray(planted.any(axis=1))
     rows, columns = np.ones(len(planted)), np.ones(planted.shape[1])
     if 0 < run.countries < COUNTRIES:
         rows = np.where(is_planted, 0.5 / is_planted.sum(), 0.5 / (~is_planted).sum())
@@ -204,7 +204,7 @@ def main() -> None:
     places, start = list_places(), time.monotonic()
     names = [*places["countries"], *places["known"], *places["invented"]]
     (arguments.out / "places.json").write_text(json.dumps({**places, "words": WORDS}), encoding="utf-8")
-    cells = [tuple(map(int, cell.split("x"))) for cell in arguments.cells]
+    cells = [(int(cell.split("x")[0]), int(cell.split("x")[1])) for cell in arguments.cells]
     for run in list_runs(cells, arguments.doses, arguments.seeds):
         file = arguments.out / f"{run.name}.npz"
         if file.is_file() or time.monotonic() - start > arguments.seconds:

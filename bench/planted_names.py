@@ -1,6 +1,6 @@
 """Does the names audit lead with a country where only the length, spelling or frequency of names was planted?
 
-    python -m bench.planted_names build/planted_names.json docs/figures/planted_names.md   # some 10 minutes of CPU
+    python -m bench.planted_names build/planted_names.json docs/figures/planted_names.md   # five minutes of CPU
 
 Functions judge the bundled tweets: effects of texts, of single names and noise, and one planted effect. Every
 repetition draws new names for the same texts, new effects of names and new noise. The JSON file has one line for each
@@ -62,7 +62,7 @@ class World:
     title: str
     plant: Plant
     has_tokenizer: bool = False
-    repetitions: int = 40
+    repetitions: int = 20
 
 
 def plant_nothing(answers: Answers) -> np.ndarray:
@@ -208,8 +208,8 @@ def contradicts(first: list[str], second: list[str]) -> bool:
 
 def write_table(rows: list[dict[str, Any]], file: Path) -> None:
     lines = [
-        f"`python -m bench.planted_names`: {TEXTS} bundled tweets, 17 countries, {DRAWS} draws; single names have effects "
-        f"with a standard deviation of {100 * OF_NAMES:.0f} points.",
+        f"`python -m bench.planted_names`: {TEXTS} bundled tweets, 17 countries, {DRAWS} draws; effects of names "
+        f"have a standard deviation of {100 * OF_NAMES:.0f} points.",
         "",
         *tabulate(rows),
         "",
@@ -225,7 +225,7 @@ def main() -> None:
     parser.add_argument("runs", type=Path, metavar="JSON", help="one line for each repetition, read and continued")
     parser.add_argument("table", type=Path, metavar="TABLE")
     parser.add_argument("--world", choices=WORLDS, action="append", help="default: all")
-    parser.add_argument("--repetitions", type=int, help="default: 200 without effects, else 40")
+    parser.add_argument("--repetitions", type=int, help="default: 200 without effects, else 20")
     arguments = parser.parse_args()
     from geobias.models.load import load_perplexity_scorer  # imports torch
 

@@ -151,7 +151,10 @@ def area_under_curve(positives: np.ndarray, negatives: np.ndarray) -> float:
 
 
 def judge_functions(places: Places, words: list[str]) -> Iterator[Row]:
-    """Likelihoods that depend on lengths and frequencies alone, as totals and as means per letter."""
+    """Likelihoods that depend on lengths and frequencies alone, as totals and as means per letter.
+
+    In the last, how well known a place is makes some words likelier: fame x word, which centring does not remove.
+    """
     rng = np.random.default_rng(0)
     names = [*places["countries"], *places["invented"]]
     lengths = np.array([len(name) for name in names])
@@ -160,10 +163,12 @@ def judge_functions(places: Places, words: list[str]) -> Iterator[Row]:
     noise = rng.normal(0, 0.05, (12, len(names), len(words)))
     total = frequency[:, None] - 0.8 * lengths[:, None] - rarity + noise
     letters = lengths[:, None] + np.array([len(word) for word in words]) + 14
+    by_fame = total + 0.15 * np.outer(frequency, rng.normal(size=len(words)))
     for name, means, totals in (
         ("function, totals", total, total),
         ("function, means per letter with their counts", total / letters, total),
         ("function, means per letter taken for totals", total / letters, total / letters),
+        ("function, fame x word", by_fame / letters, by_fame),
     ):
         for row in judge(means, totals, lengths, places, words):
             yield {"model": name, "score": "own", "steps": 0, "planted": False, **row}

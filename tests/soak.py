@@ -156,7 +156,7 @@ def faults_of_a_server(work: Workspace) -> None:
     faults: list[Failure] = [429, 500, 502, 503, CUT, NONSENSE, (429, {"Retry-After": "0"}), None, None, None, None]
     with served("vllm") as toy:
         command = [
-            "regions", "--tree", "tree.csv", "--words", "words.txt", "--endpoint", toy.url, "--model", "toy", "--yes",
+            "regions", "--tree", "tree.csv", "--words", "words.txt", f"{toy.url}#toy", "--yes",
             "--paraphrases", "0", "--no-placebo",
         ]  # fmt: skip
         work.wait(work.start(*command, "--out", "calm", store="other"), 0)

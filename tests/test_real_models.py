@@ -143,7 +143,7 @@ def test_regions_of_smollm2(run: Run) -> None:
 
 
 def test_a_server_whose_echo_is_off_by_one_is_refused(run: Run, server: str) -> None:
-    code, _, err = run("regions", "--endpoint", server, "--model", "smollm2", "--begin", BETWEEN_TEXTS, "--yes")
+    code, _, err = run("regions", f"{server}#smollm2", "--server", f"begin={BETWEEN_TEXTS}", "--yes")
     assert code == 2 and "do not stand at their own tokens. Load the model's folder or GGUF file" in err
 
 

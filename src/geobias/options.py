@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from geobias.models.fast import use_plain
 from geobias.texts.defaults import DEFAULT_TEMPLATE
 
 # The groups of options in `geobias COMMAND --help`.
@@ -26,18 +25,13 @@ def keep_brackets(text: str) -> str:
     return re.sub(r"\[(?=[a-z#/@])", r"\\[", text)
 
 
-def _switch_to_plain(plain: bool) -> bool:
-    if plain:
-        use_plain()
-    return plain
-
-
 Classifiers = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[CLASSIFIER ...]",
         help="Classifiers: Hugging Face ids, folders, .skops files (scikit-learn) or package.module:function. With "
-        "--labels also language models: ids, folders or GGUF files (default: the four bundled classifiers).",
+        "--labels also language models: ids, folders, GGUF files or a server's model as "
+        "http://localhost:8000/v1#my-model (default: the four bundled classifiers).",
     ),
 ]
 TextFiles = Annotated[
@@ -118,38 +112,21 @@ GazetteerFile = Annotated[
 NameDraws = Annotated[int, option(STATISTICS, "Names drawn per text and country.")]
 NameSeed = Annotated[int, option(STATISTICS, "Random seed for drawing names.")]
 Epochs = Annotated[int, option(TRAINING, "Number of training epochs.")]
-EndpointUrl = Annotated[
+Server = Annotated[
     str | None,
     option(
-        MODEL,
-        "Audit a model on an OpenAI-compatible server: http://localhost:8000/v1. Needs --model.",
-        "--endpoint",
-        metavar="URL",
+        COMPUTE,
+        "For a model behind a server: calls=N stops after N calls (the same command resumes), rate=R calls per second, "
+        "at-once=8 concurrent calls, begin=<s> the token to send before every text.",
+        metavar="KEY=VALUE,...",
     ),
 ]
-EndpointModel = Annotated[str | None, option(MODEL, "Name of the model on the server.", "--model")]
-Begin = Annotated[str | None, option(MODEL, "Token to send before every text, such as <s>; it is not scored.")]
-Yes = Annotated[bool, option(COMPUTE, "Send texts to the endpoint without confirmation.", "--yes")]
-MaxCalls = Annotated[
-    int | None,
-    option(COMPUTE, "Stop after this many calls to the endpoint (default: no limit). The same command resumes."),
-]
-Rate = Annotated[float | None, option(COMPUTE, "Limit calls to the endpoint per second (default: no limit).")]
-Concurrency = Annotated[int | None, option(COMPUTE, "Number of concurrent calls to the endpoint (default: 8).")]
+Yes = Annotated[bool, option(COMPUTE, "Send texts to the server without confirmation.", "--yes")]
 Plan = Annotated[
     bool, option(COMPUTE, "Show the number of texts, the time and the smallest detectable effect, then stop.", "--plan")
 ]
 Device = Annotated[str, option(COMPUTE, "Device: auto, cpu, cuda, cuda:1, ...")]
 Dtype = Annotated[str, option(COMPUTE, "Precision of the weights: auto, float32, bfloat16 or float16.")]
-Plain = Annotated[
-    bool,
-    option(
-        COMPUTE,
-        "Disable the fast path and use plain transformers code (same as GEOBIAS_FAST=0).",
-        "--plain",
-        callback=_switch_to_plain,
-    ),
-]
 Ray = Annotated[
     str | None,
     option(

@@ -24,9 +24,9 @@ from geobias.audits.study import RunOptions
 from geobias.cli import make_app
 
 # What only a terminal has: other things to do than the audit, how to print, and consent to what leaves the machine.
-# From Python a server is an `Endpoint`, given as the model, and `models.fast.use_plain()` is what --plain is.
-COMMAND_ONLY = {"plan", "preview", "plain", "full", "quiet", "json", "debug"}
-SERVER = {"endpoint", "model", "begin", "yes", "max_calls", "rate", "concurrency"}
+# From Python a server is an `Endpoint`, given as the model.
+COMMAND_ONLY = {"plan", "preview", "full", "quiet", "json", "debug"}
+SERVER = {"server", "yes"}
 HAS_SERVER = {"regions", "names", "downstream", "decide"}
 PYTHON_ONLY = {"progress"}
 # A command-line option that may be repeated has a singular name; the keyword that takes them all has a plural.

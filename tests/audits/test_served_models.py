@@ -41,7 +41,7 @@ def test_regions_of_a_served_model(run: Run, monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setenv(KEY_VARIABLE, KEY)
     with served("vllm") as toy:
         toy.key = KEY
-        command = ("regions", *FEW, "--endpoint", toy.url, "--model", "toy")
+        command = ("regions", *FEW, f"{toy.url}#toy")
         code, _, said = run(*command, "--yes", "--out", "a")
         assert code == 0, said
         first = len(toy.calls)
@@ -59,7 +59,7 @@ def test_regions_of_a_served_model(run: Run, monkeypatch: pytest.MonkeyPatch, tm
 
 def test_nothing_is_sent_without_consent(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     with served("vllm") as toy:
-        command = ("regions", *FEW, "--endpoint", toy.url, "--model", "toy")
+        command = ("regions", *FEW, f"{toy.url}#toy")
         monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
         code, _, said = run(*command)
         assert code == 2 and "Add --yes" in said
@@ -70,14 +70,14 @@ def test_nothing_is_sent_without_consent(run: Run, monkeypatch: pytest.MonkeyPat
         assert code == 0 and "Nothing is sent with --plan" in told and "54 texts" in " ".join(told.split())
         assert toy.calls == []
         monkeypatch.setattr("sys.stdin", Terminal("y\n"))
-        code, _, _ = run(*command, "--max-calls", "3")
+        code, _, _ = run(*command, "--server", "calls=3")
         assert code == 2 and len(toy.calls) == 3
 
 
 def test_no_more_calls_than_allowed_then_the_same_command_goes_on(run: Run) -> None:
     with served("vllm") as toy:
-        command = ("regions", *FEW, "--endpoint", toy.url, "--model", "toy", "--yes", "--out", "a")
-        code, _, said = run(*command, "--max-calls", "8")
+        command = ("regions", *FEW, f"{toy.url}#toy", "--yes", "--out", "a")
+        code, _, said = run(*command, "--server", "calls=8")
         assert code == 2 and "answers so far are saved" in said and len(toy.calls) == 8
         code, _, said = run(*command)
         assert code == 0, said
@@ -89,32 +89,31 @@ def test_no_more_calls_than_allowed_then_the_same_command_goes_on(run: Run) -> N
 
 def test_a_server_that_begins_no_texts_needs_begin(run: Run) -> None:
     with served("plain") as toy:
-        command = ("regions", *FEW, "--endpoint", toy.url, "--model", "toy", "--yes")
+        command = ("regions", *FEW, f"{toy.url}#toy", "--yes")
         code, _, said = run(*command)
-        assert code == 2 and "Set --begin" in said and not any("Nigeria" in text for text in toy.prompts())
-        code, _, said = run(*command, "--begin", "<s>")
+        assert code == 2 and "Set --server begin=" in said and not any("Nigeria" in text for text in toy.prompts())
+        code, _, said = run(*command, "--server", "begin=<s>")
         assert code == 0, said
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("--endpoint", "http://localhost:1/v1"), "needs --model"),
-        (("--model", "toy"), "need --endpoint"),
-        (("--yes",), "need --endpoint"),
-        (("embedded/lm", "--endpoint", "http://localhost:1/v1", "--model", "toy"), "either --endpoint"),
-        (("--endpoint", "http://u:hidden@x/v1", "--model", "toy", "--yes"), "GEOBIAS_API_KEY"),
-        (("--endpoint", "http//u:hidden@x/v1", "--model", "toy", "--yes"), "is not a URL"),
+        (("http://localhost:1/v1",), "needs the name of the model on the server"),
+        (("--yes",), "need a model behind a server"),
+        (("--server", "calls=3"), "need a model behind a server"),
+        (("embedded/lm", "http://localhost:1/v1#toy"), "audit it without other models"),
+        (("http://u:hidden@x/v1#toy", "--yes"), "GEOBIAS_API_KEY"),
+        (("http://u:hidden@x/v1", "--yes"), "GEOBIAS_API_KEY"),
+        (("http://localhost:1/v1#toy", "--yes", "--server", "at-once=0"), "at-once in --server must"),
+        (("http://localhost:1/v1#toy", "--yes", "--server", "calls=5,rate=0"), "rate in --server must be"),
+        (("http://localhost:1/v1#toy", "--yes", "--server", "calls=0"), "calls in --server must"),
+        (("http://localhost:1/v1#toy", "--yes", "--server", "calls=many"), "must be a number, not 'many'"),
         (
-            ("--endpoint", "http://localhost:1/v1", "--model", "toy", "--yes", "--concurrency", "0"),
-            "--concurrency must",
+            ("http://localhost:1/v1#toy", "--yes", "--server", "call=5"),
+            "Unknown --server 'call=5'. Did you mean 'calls'",
         ),
-        (("--endpoint", "http://localhost:1/v1", "--model", "toy", "--yes", "--rate", "0"), "--rate must be"),
-        (("--endpoint", "http://localhost:1/v1", "--model", "toy", "--yes", "--max-calls", "0"), "--max-calls must"),
-        (
-            ("--endpoint", "http://localhost:1/v1", "--model", "toy", "--score", "aul", "--yes"),
-            "mean, sum, conditional",
-        ),
+        (("http://localhost:1/v1#toy", "--score", "aul", "--yes"), "mean, sum, conditional"),
     ],
 )
 def test_options_that_do_not_go_together(run: Run, given: tuple[str, ...], message: str) -> None:
@@ -129,7 +128,7 @@ def test_names_with_a_served_model(run: Run, tmp_path: Path, like: str) -> None:
     texts.write_text("text,spans\n" + "".join(f'Mary {verb} again.,"[[0, 4]]"\n' for verb in ("ran", "fell", "sang")))
     command = ("names", "--texts", texts, "--spans", "spans", "--countries", "FR,MA", "--draws", "2")
     with served(like) as toy:
-        asked = (*command, "--endpoint", toy.url, "--model", "toy", "--perplexity-draws", "0", "--out", "a")
+        asked = (*command, f"{toy.url}#toy", "--perplexity-draws", "0", "--out", "a")
         code, _, said = run(*asked, "--yes")
         assert code == 2 and "--labels" in said and toy.calls == []
         labelled = (*asked, "--labels", "positive,negative")
@@ -150,7 +149,7 @@ def test_perplexities_that_are_answered_are_not_counted_again(run: Run, tmp_path
     texts.write_text("text,spans\n" + "".join(f'Mary {verb} again.,"[[0, 4]]"\n' for verb in ("ran", "fell", "sang")))
     asked = ("names", "--texts", texts, "--spans", "spans", "--countries", "FR,MA", "--draws", "2")
     with served("vllm") as toy:
-        command = (*asked, "--endpoint", toy.url, "--model", "toy", "--labels", "positive,negative")
+        command = (*asked, f"{toy.url}#toy", "--labels", "positive,negative")
         code, _, said = run(*command, "--perplexity-draws", "1", "--yes")
         assert code == 0, said
         _, told, _ = run(*command, "--perplexity-draws", "1", "--plan")
@@ -165,6 +164,6 @@ def test_a_server_that_refuses_completions_is_asked_in_chats(run: Run, tmp_path:
     asked = ("names", "--texts", texts, "--spans", "spans", "--countries", "FR,MA", "--perplexity-draws", "0", "--yes")
     with served("chat") as toy:
         toy.failures = lambda number: status if number == 1 else None
-        code, _, said = run(*asked, "--endpoint", toy.url, "--model", "toy", "--labels", "positive,negative")
+        code, _, said = run(*asked, f"{toy.url}#toy", "--labels", "positive,negative")
         assert code == 0, said
         assert {path for path, _, _ in toy.calls[1:]} == {"/v1/chat/completions"}

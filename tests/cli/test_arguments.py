@@ -20,7 +20,6 @@ from tests.conftest import Run
         ("names", "--countries", ",".join(["Bosnia and Herzegovina"] * 150)),
         ("names", "--labels", "a,b", "--prompt", "Is it good? " * 300 + "{text}"),
         ("names", "--prompt=" + "Is it good? " * 300 + "{text}"),
-        ("regions", "--begin", ""),
         ("regions", "models/" + "a" * 255, "--out", "~/runs"),
         ("names", "--texts", "été 北京 😀.csv"),
     ],

@@ -20,11 +20,9 @@ from geobias.measures.association import (
     split_variance,
 )
 from geobias.measures.association_size import (
-    compare_ratios,
     compare_size_with_invented,
     compare_with_permuted_words,
 )
-from geobias.measures.estimates import Estimate
 
 REGIONS, PLACES, WORDS, PARAPHRASES = 40, 60, 60, 4
 NOISE = 0.3
@@ -238,21 +236,6 @@ def test_the_ratio_of_a_world_without_associations_is_one() -> None:
     nothing = np.zeros((PLACES, WORDS))
     assert compare_size_with_invented(associate(real), nothing).at().value is None
     assert compare_size_with_invented(np.zeros((REGIONS, WORDS)), associate(invented)).at().value == 0
-
-
-def test_two_ratios_differ_by_their_logarithms() -> None:
-    rng = np.random.default_rng(10)
-    first, second = Estimate(1.0, 0.8, 1.25, None, None), Estimate(2.0, 1.6, 2.5, None, None)
-    difference = compare_ratios(first, second).at()
-    assert difference.value == pytest.approx(np.log(2)) and difference.low == pytest.approx(
-        np.log(2) - np.sqrt(2) * np.log(1.25)
-    )
-    assert difference.p is not None and difference.p < 0.001
-    same = compare_ratios(first, first).at()
-    assert same.value == 0 and same.p == 1
-    assert compare_ratios(first, Estimate(None, None, None, None, None)).at().value is None
-    simulated = rng.normal(0, np.log(1.25) / 1.96, (2, 100_000))
-    assert np.std(simulated[1] - simulated[0]) * 1.96 == pytest.approx((same.high or 0), rel=0.01)
 
 
 def test_permuted_words_have_a_closed_form() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from geobias.checks import check_number
+from geobias.checks import check_number, describe_choices
 from geobias.engine.answer_checks import CHECKED_TEXTS
 from geobias.engine.ask import find_distinct
 from geobias.engine.store import ScoreStore
@@ -21,13 +21,18 @@ from geobias.models.classifiers.prompted import Prompt, PromptedClassifier
 from geobias.models.scorer import Classifier, probability_columns
 from geobias.models.served.chat_classifier import ServedClassifier
 from geobias.models.served.connection import warn_about_key
-from geobias.models.served.endpoint import Endpoint
+from geobias.models.served.endpoint import Endpoint, check_url
 from geobias.models.served.likelihoods import NoLikelihoods
 from geobias.models.served.served_lm import ServedLM
 from geobias.texts.lazy_texts import select_texts
 
-MOST_CALLS, DEFAULT_CONCURRENCY, MOST_AT_ONCE = 1_000_000_000, 8, 1_000
-RATES = 0.0001, 100_000  # calls a second: from one in three hours
+DEFAULT_CONCURRENCY = 8
+# The keys of --server: the field of `Served`, the kind of number, and its bounds. A rate is in calls per second.
+LIMITS: dict[str, tuple[str, type[int] | type[float], float, float]] = {
+    "calls": ("max_calls", int, 1, 1_000_000_000),
+    "rate": ("rate", float, 0.0001, 100_000),
+    "at-once": ("concurrency", int, 1, 1_000),
+}
 LETTERS_A_TOKEN = 4  # about, in English
 SAMPLE = 1000  # texts whose length is looked at: those that are made when looked at may be millions
 
@@ -48,33 +53,39 @@ class Served:
         return Endpoint(self.url, self.model, concurrency=self.concurrency, rate=self.rate, max_calls=self.max_calls)
 
 
-def served_by(
-    url: str | None,
-    model: str | None,
-    others: Sequence[str] | None,
-    *,
-    begin: str | None,
-    yes: bool,
-    max_calls: int | None,
-    rate: float | None,
-    concurrency: int | None,
-) -> Served | None:
-    """From the options of the command line; None without an endpoint. `others` are models named next to them."""
-    if url is None:
-        if model is not None or yes or any(option is not None for option in (begin, max_calls, rate, concurrency)):
-            raise InputError("--model, --begin, --yes, --max-calls, --rate and --concurrency need --endpoint URL.")
+def find_served(models: Sequence[str] | None, server: str | None, yes: bool) -> Served | None:
+    """The model behind a server among the models of a command; None if there is none. It is audited alone."""
+    addresses = [model for model in models or () if model.startswith("http") and "//" in model]
+    if not addresses:
+        if yes or server is not None:
+            raise InputError("--server and --yes need a model behind a server, as http://localhost:8000/v1#my-model.")
         return None
-    if model is None:
-        raise InputError("--endpoint needs --model: the name of the model on the server.")
-    if others:
-        raise InputError(f"Use either --endpoint with --model, or local models ({', '.join(others)}), not both.")
-    if max_calls is not None:
-        check_number("--max-calls", max_calls, 1, MOST_CALLS)
-    if rate is not None:
-        check_number("--rate", rate, *RATES)
-    concurrency = DEFAULT_CONCURRENCY if concurrency is None else concurrency
-    check_number("--concurrency", concurrency, 1, MOST_AT_ONCE)
-    return Served(url, model, begin or "", yes, max_calls, rate, concurrency)
+    url, _, model = addresses[0].partition("#")
+    check_url(url)  # before it is repeated: it may hold a password
+    if not model:
+        raise InputError(f"{url} needs the name of the model on the server: {url}#my-model.")
+    if len(set(models or ())) > 1:
+        raise InputError(f"{url}#{model} is behind a server: audit it without other models.")
+    return _read_limits(Served(url, model, yes=yes), server or "")
+
+
+def _read_limits(served: Served, server: str) -> Served:
+    """The options of `--server KEY=VALUE,...`."""
+    for entry in filter(None, server.split(",")):
+        key, equals, value = entry.partition("=")
+        if key == "begin":
+            served = replace(served, begin=value)
+            continue
+        if key not in LIMITS or not equals:
+            raise InputError(f"Unknown --server {entry!r}. {describe_choices(key, [*LIMITS, 'begin'])}")
+        field, kind, lowest, highest = LIMITS[key]
+        try:
+            number = kind(value)
+        except ValueError:
+            raise InputError(f"{key} in --server must be a number, not {value!r}.") from None
+        check_number(f"{key} in --server", number, lowest, highest)
+        served = replace(served, **{field: number})  # type: ignore[arg-type]
+    return served
 
 
 @dataclass(frozen=True)
@@ -84,10 +95,8 @@ class Workload:
     texts: int
     tokens: int
     known: int = 0
-    known_tokens: int = 0
     again: int = 0
     """Texts that are sent again, to check the answers (`engine.answer_checks`)."""
-    again_tokens: int = 0
 
     def __add__(self, other: Workload) -> Workload:
         return Workload(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
@@ -96,22 +105,14 @@ class Workload:
         """Count what one scorer is asked again, and that it makes so many calls for each text."""
         texts = self.texts + self.known
         again = min(CHECKED_TEXTS, self.known) + min(CHECKED_TEXTS, texts)
-        again_tokens = round(again * (self.tokens + self.known_tokens) / max(texts, 1))
-        return replace(
-            self,
-            texts=self.texts * calls,
-            tokens=self.tokens * calls,
-            again=again * calls,
-            again_tokens=again_tokens * calls,
-        )
+        return replace(self, texts=self.texts * calls, tokens=self.tokens * calls, again=again * calls)
 
     def __str__(self) -> str:
         known = f" ({self.known:,} more are already stored)" if self.known else ""
         again = f", {self.again:,} texts again, to check that the answers stay the same," if self.again else ","
         return (
             f"{self.texts:,} texts with about {self.tokens:,} tokens in total{known}{again} and a few to probe the "
-            f"server: about {self.texts + self.again:,} calls at most. If the server must be called token by token, "
-            f"about {self.tokens + self.again_tokens:,} calls, fewer where texts share a prefix."
+            f"server: about {self.texts + self.again:,} calls at most."
         )
 
 
@@ -126,8 +127,7 @@ def workload(
     sample = [len(texts[i]) for i in range(0, len(texts), max(1, len(texts) // SAMPLE))]
     letters = sum(sample) / max(len(sample), 1) + each
     counts = int((~known).sum()), int(known.sum())
-    missing_tokens, known_tokens = (round(count * letters / LETTERS_A_TOKEN) for count in counts)
-    return Workload(counts[0], missing_tokens, counts[1], known_tokens)
+    return Workload(counts[0], round(counts[0] * letters / LETTERS_A_TOKEN), counts[1])
 
 
 def agree(served: Served, load: Workload) -> None:

@@ -141,7 +141,7 @@ def _score_again(scorer: Scorer, texts: Sequence[str]) -> np.ndarray:
     except CallLimitReached:
         raise CallLimitReached(
             f"The limit of calls was reached while {len(texts)} texts were asked again, to check that "
-            f"{scorer.identity().name} gives the same answers. All answers so far are saved. Raise --max-calls."
+            f"{scorer.identity().name} gives the same answers. All answers so far are saved. Raise --server calls=N."
         ) from None
     return rows
 

@@ -179,12 +179,12 @@ def estimate_contrast(
     (`_bound_leaks`); adjusted for all regions (Benjamini-Hochberg).
     """
     contrast, error, df = _find_contrast(value, invented, groups, by_paraphrase)
-    if invented is None or len(invented) < FEWEST_PLACES:
-        p = np.full(len(value), np.nan)
-    else:
+    p = np.full(len(value), np.nan)
+    if invented is not None and len(invented) >= FEWEST_PLACES:
         leaks = _bound_leaks(value, _measure_spread(invented))
         beyond_leaks = np.maximum(np.abs(contrast) - sum(leaks[:, words].mean(axis=1) for words in groups), 0)
-        p = 2 * stats.t.sf(np.divide(beyond_leaks, error, out=np.zeros_like(contrast), where=error > 0), df)
+        t = np.divide(beyond_leaks, error, out=np.zeros_like(contrast), where=error > 0)
+        p = np.asarray(2 * stats.t.sf(t, df))
     half_width = t_quantile(df) * error
     return Estimates(contrast, contrast - half_width, contrast + half_width, p, benjamini_hochberg(p))
 

@@ -1,4 +1,4 @@
-"""How strong associations are as a whole: against invented places, between models, and against permuted words."""
+"""How strong associations are as a whole: against invented places, and against permuted words."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from scipy import stats
 
 from geobias.measures.association import SMALLEST_SPREAD
 from geobias.measures.estimates import (
-    NORMAL_QUANTILE,
-    Estimate,
     Estimates,
     benjamini_hochberg,
     satterthwaite_df,
@@ -35,9 +33,9 @@ def compare_strength_with_invented(value: np.ndarray, invented: np.ndarray) -> E
 def compare_size_with_invented(value: np.ndarray, invented: np.ndarray) -> Estimates:
     """The root mean square association of regions, divided by that of invented places: a single ratio.
 
-    It can be compared between models with other tokenizers. Centring n regions takes 1/n of their variance away, which
-    is put back. The 95 % interval is a jackknife's of the log ratio, over words, regions and invented places. p is of
-    the hypothesis that the ratio is 1.
+    Training alone moves it, so that models cannot be compared by it. Centring n regions takes 1/n of their variance
+    away, which is put back. The 95 % interval is a jackknife's of the log ratio, over words, regions and invented
+    places. p is of the hypothesis that the ratio is 1.
     """
     regions, places = len(value), len(invented)
     correction = 0.5 * np.log((1 - 1 / places) / (1 - 1 / regions))
@@ -62,23 +60,6 @@ def compare_size_with_invented(value: np.ndarray, invented: np.ndarray) -> Estim
     half_width = t_quantile(df) * np.sqrt(variance)
     p = np.asarray(2 * stats.t.sf(np.abs(centre) / np.sqrt(variance), df)) if variance > 0 else np.array(np.nan)
     return Estimates(np.exp(centre), np.exp(centre - half_width), np.exp(centre + half_width), p, p)
-
-
-def compare_ratios(first: Estimate, second: Estimate) -> Estimates:
-    """log(second / first) of the ratios of `compare_size_with_invented` of two models.
-
-    Their errors are taken for independent. Both models have the same regions and words, so that their errors rather
-    have a positive correlation: the interval is too wide then, never too narrow.
-    """
-    ratios = np.array([[each.value, each.low, each.high] for each in (first, second)], dtype=float)
-    if not (ratios > 0).all():
-        return Estimates.unknown(np.array(np.nan))
-    logs = np.log(ratios)
-    difference, half_width = logs[1, 0] - logs[0, 0], np.hypot(*(logs[:, 2] - logs[:, 1])) / 2
-    p = np.array(np.nan)
-    if half_width > 0:
-        p = np.array(2 * stats.norm.sf(abs(difference) / (half_width / NORMAL_QUANTILE)))
-    return Estimates(np.array(difference), difference - half_width, difference + half_width, p, p)
 
 
 def compare_with_permuted_words(value: np.ndarray, groups: list[np.ndarray]) -> float | None:

@@ -70,7 +70,7 @@ class LoadedModel:
 
     @property
     def fast_parts(self) -> tuple[str, ...]:
-        """The parts of the fast path that this model uses, by name; none with --plain."""
+        """The parts of the fast path that this model uses, by name; none with GEOBIAS_FAST=0."""
         return self.fast.parts
 
     def run_model(self, module: Any, **inputs: Any) -> Any:

@@ -32,7 +32,7 @@ class RunDescription:
     work: dict[str, int]
     """How many texts had to be scored; the rest was in the store."""
     fast: dict[str, list[str]]
-    """For each model the parts of the fast path that it used, by name; none with --plain."""
+    """For each model the parts of the fast path that it used, by name; none with GEOBIAS_FAST=0."""
     command: str | None = None
     """The command as it was typed; null for a run made from Python."""
     texts_left_out: bool = False

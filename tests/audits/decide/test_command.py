@@ -78,7 +78,7 @@ def test_full_report_and_json(run: Run) -> None:
         (("--countries", "FR,Atlantis"), "Unknown country 'Atlantis'"),
         (("--draws", "0"), "--draws"),
         (("--paraphrases", "0"), "--paraphrases"),
-        (("--system", " "), "--system is empty"),
+        (("--system", " "), "An argument is empty"),
         (("--limit", "0"), "--limit"),
         (("--scenarios", "missing.csv"), "missing.csv"),
     ],
@@ -111,7 +111,7 @@ def test_begin_reaches_a_server_of_likelihoods(run: Run, tmp_path: Path, monkeyp
     with served("plain") as toy:
         monkeypatch.setattr(toy, "_chat", lambda body: (404, {"detail": "Not Found"}))
         few = ("--countries", "FR,KE", "--domains", "hiring", "--limit", "1")
-        address = ("--endpoint", toy.url, "--model", "toy", "--begin", "<s>", "--yes")
+        address = (f"{toy.url}#toy", "--server", "begin=<s>", "--yes")
         code, _, err = run("decide", *address, *few, "--out", "served", "--quiet")
     assert code == 0, err
     assert json.loads((tmp_path / "served" / "results.json").read_text())["models"][0]["begin"] == "<s>"
@@ -121,7 +121,7 @@ def test_begin_reaches_a_server_of_likelihoods(run: Run, tmp_path: Path, monkeyp
 def test_a_served_model_is_asked_after_consent(run: Run) -> None:
     with served("chat") as toy:
         few = ("--countries", "FR,KE", "--domains", "hiring", "--limit", "1")
-        address = ("--endpoint", toy.url, "--model", "toy")
+        address = (f"{toy.url}#toy",)
         code, _, err = run("decide", *address, *few)
         assert code == 2 and "needs your confirmation" in err
         # 2 questions about 2 countries, 12 invented ones and nobody in particular, and 2 reviews of each; one number

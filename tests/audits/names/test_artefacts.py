@@ -1,4 +1,4 @@
-"""Planted artefacts: a function that dislikes long, rare or accented names leads with no country; a planted one does."""
+"""Planted artefacts: long, rare or accented names lead with no country; a planted country leads."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_a_planted_dislike_is_named_with_its_size(design: NamesDesign) -> None:
     assert finding.sentence.startswith("toy: Scores differ between countries by 8.9 points (standard deviation; 95 %")
     assert "18 points lower (harsher) with names common in Bland" in finding.sentence
     assert "of 6 countries stand" in finding.sentence and len(finding.sentence.split()) <= 45
-    assert "overestimated, this one by about" in finding.limit
+    assert "overestimated, that of Bland by about 3 %" in finding.limit
     assert "names toy --texts FILE --seed 1" in finding.next_step
     # Bland moves the mean of countries: that the others look kinder is no finding of its own.
     assert with_role(result.findings, "detail") == []

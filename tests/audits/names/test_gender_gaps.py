@@ -41,7 +41,7 @@ def test_women_of_one_country_are_told_apart(design: NamesDesign, monkeypatch: p
     assert split.women.value == pytest.approx(-15, abs=2) and split.men.value == pytest.approx(0, abs=2)
     told = [each for each in result.findings if "women's names" in each.sentence]
     assert len(told) == 1 and told[0].code == "Bland" and told[0].role != "caution"
-    assert "points harsher for women's names, " in told[0].sentence and " for men's" in told[0].sentence
+    assert "points lower (harsher) for women's names, " in told[0].sentence and " for men's" in told[0].sentence
     (table,) = (each for each in show_blocks(result, monkeypatch) if isinstance(each, Table) and "gender" in each.id)
     assert table.rows[0]["country"] == "Bland" and table.rows[0]["evidence"] == "clear: women's lower"
 
@@ -54,7 +54,7 @@ def test_a_contrast_that_cancels_in_delta_is_a_finding_of_its_own(design: NamesD
     (detail,) = (each for each in with_role(result.findings, "detail") if "women's" in each.sentence)
     assert detail.evidence == "clear" and detail.code == "Bland" and detail.size is not None
     assert detail.size.value == pytest.approx(-25, abs=4) and detail.direction == "lower"
-    assert "harsher for women's" in detail.sentence and "kinder for men's" in detail.sentence
+    assert "lower (harsher) for women's" in detail.sentence and "higher (kinder) for men's" in detail.sentence
 
 
 def test_a_dislike_of_the_whole_country_has_no_gender(design: NamesDesign) -> None:

@@ -245,8 +245,10 @@ def test_a_tree_of_the_users(tmp_path: Path) -> None:
     rows = [f"N{k},Northton {k},N" for k in range(8)] + [f"S{k},Southville {k},S" for k in range(8)]
     own.write_text("\n".join(["id,name,parent", "E,All,", "N,North,E", "S,South,E", *rows]), encoding="utf-8")
     opinion = Opinion(say("Southville 3", ["shy"], log(60)))
-    result = geobias.audit_regions(opinion, tree=own, words=WORDS, paraphrases=2, progress=False)
+    result = geobias.audit_regions(opinion, tree=own, words=WORDS, paraphrases=4, progress=False)
     assert result.association is not None and result.association.level == "level 2"
+    assert result.association.signal is not None
+    assert result.association.signal.proxies == ["likelihood of the bare name"]  # no population is known
     (detail,) = clear_details(result)
     assert detail.code == "S3" and "of the average region" in detail.sentence
 

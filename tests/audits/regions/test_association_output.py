@@ -16,7 +16,7 @@ from geobias.audits.pages import add_findings, read_run
 from geobias.audits.regions.answers import AssociationAnswers, InventedPlaces, RegionsAnswers
 from geobias.audits.regions.association import measure_association
 from geobias.audits.regions.association_findings import list_clear_pairs
-from geobias.audits.regions.association_records import list_compared
+from geobias.audits.regions.association_records import Association, list_compared
 from geobias.audits.regions.design import RegionsOptions, design_regions
 from geobias.audits.regions.files import read_associations
 from geobias.audits.regions.findings import list_findings
@@ -44,6 +44,16 @@ def judge(text: str) -> float:
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> RegionsResult:
     return audit(judge, countries=[*COUNTRIES, "GL"], out=tmp_path_factory.mktemp("association") / "run")
+
+
+def silence(association: Association) -> Association:
+    """No signal, and no region that stands out."""
+    assert association.signal is not None
+    nothing = Estimate(-0.1, -0.2, 0.05, 0.5, 0.5)
+    signal = replace(
+        association.signal, beyond_names=nothing, beyond_fame=nothing, p_names=1.0, p_regions=1.0, standing_out=[]
+    )
+    return replace(association, signal=signal)
 
 
 def details(result: RegionsResult) -> list[Finding]:
@@ -84,18 +94,17 @@ def test_findings_can_be_made_again_from_a_saved_result(saved: RegionsResult) ->
 def test_evidence_is_never_stronger_than_the_overall_test(saved: RegionsResult) -> None:
     """A pair may be marked where the test of everything is not clear."""
     association = saved.association
-    assert association is not None and association.ratio is not None
+    assert association is not None
     weak = replace(
-        association,
+        silence(association),
         marked=1,
-        ratio=replace(association.ratio, value=0.9),
         regions=[
             replace(region, more=[], less=[], topics={}, valence=None) for region in list_compared(association)[1:]
         ]
         + [
             replace(
                 list_compared(association)[0],
-                more=[replace(list_compared(association)[0].more[0], times=Estimate(2.0, 1.5, 2.5, 1e-6, 0.04))],
+                more=[replace(list_compared(association)[0].more[0], times=Estimate(2.0, 1.5, 2.5, 1e-6, 0.02))],
                 less=[],
                 topics={},
                 valence=None,
@@ -103,7 +112,7 @@ def test_evidence_is_never_stronger_than_the_overall_test(saved: RegionsResult) 
         ],
     )
     result = add_findings(replace(saved, association=weak))
-    assert result.findings[0].p_adjusted == pytest.approx(0.08) and result.findings[0].evidence == "suggestive"
+    assert result.findings[0].p_adjusted == pytest.approx(0.06) and result.findings[0].evidence == "suggestive"
     assert [each.evidence for each in details(result)] == ["suggestive"]
     unclear = replace(weak, regions=[replace(region, more=[]) for region in weak.regions])
     assert add_findings(replace(saved, association=unclear)).findings[0].evidence == "none"
@@ -140,7 +149,7 @@ def test_a_null_does_not_deny_the_pairs_that_are_marked(saved: RegionsResult) ->
                 less=[], topics={}, valence=None)
         for region in list_compared(association)
     ]  # fmt: skip
-    many = replace(association, marked=2, regions=regions, ratio=Estimate(0.9, 0.8, 1.1, 0.9, 0.9))
+    many = replace(silence(association), marked=2, regions=regions)
     many = replace(many, regions=[replace(region, valence=Estimate(1, 1, 1, 1, 1),
                                           topics={"a": Estimate(1, 1, 1, 1, 1)}) for region in regions])  # fmt: skip
     first = next(list_findings(replace(saved, association=many)))
@@ -148,15 +157,32 @@ def test_a_null_does_not_deny_the_pairs_that_are_marked(saved: RegionsResult) ->
     assert "None of" not in first.sentence
 
 
-def test_a_ratio_below_one_is_no_evidence(saved: RegionsResult) -> None:
+def test_more_than_a_name_is_not_yet_more_than_fame(saved: RegionsResult) -> None:
     association = saved.association
-    assert association is not None
+    assert association is not None and association.signal is not None
     regions = [replace(region, more=[], less=[], topics={}, valence=None) for region in association.regions]
-    low = replace(association, marked=0, regions=regions, ratio=Estimate(0.5, 0.4, 0.6, 1e-9, 1e-9))
-    first = next(list_findings(replace(saved, association=low)))
-    assert first.evidence == "none" and "no more than names alone" in first.sentence
-    high = next(list_findings(replace(saved, association=replace(low, ratio=Estimate(1.5, 1.4, 1.6, 1e-9, 1e-9)))))
-    assert high.evidence == "clear" and "1.50 times as strongly as words and invented names" in high.sentence
+    quiet = silence(replace(association, marked=0, regions=regions))
+    assert quiet.signal is not None
+    above, below = Estimate(0.3, 0.2, 0.4, 1e-9, 1e-9), Estimate(-0.3, -0.4, -0.2, 1e-9, 1e-9)
+
+    def say_first(**fields: Any) -> Finding:
+        assert quiet.signal is not None
+        changed = replace(quiet, signal=replace(quiet.signal, **fields))
+        return next(list_findings(replace(saved, association=changed)))
+
+    both = say_first(beyond_names=above, beyond_fame=above, p_names=1e-9)
+    assert both.evidence == "clear" and "depends on the country, not only on its name or fame" in both.sentence
+    assert both.size is not None and both.size.unit == "nats" and "+0.30 nats" in both.sentence
+    names_only = say_first(beyond_names=above, p_names=1e-9)
+    assert names_only.evidence == "suggestive" and "perhaps no more than fame" in names_only.sentence
+    unlike = say_first(beyond_names=above, beyond_fame=above, p_names=1e-9, overlap=0.3)
+    assert unlike.evidence == "suggestive" and "cannot tell" in unlike.sentence
+    missing = say_first(beyond_names=above, beyond_fame=None, p_names=1e-9, overlap=None)
+    assert missing.evidence == "suggestive" and "cannot tell" in missing.sentence
+    longer = say_first(beyond_names=above, beyond_fame=above, p_names=1e-9, comparable_names=0.1, comparable_known=0.2)
+    assert longer.evidence == "suggestive" and "extrapolated" in longer.limit
+    less = say_first(beyond_names=below, beyond_fame=below)
+    assert less.evidence == "none" and "do not clearly go with countries more" in less.sentence
 
 
 def test_paraphrases_that_disagree_are_a_caution(saved: RegionsResult) -> None:
@@ -280,26 +306,16 @@ def test_two_models_are_compared(tmp_path: Path, run: Run) -> None:
     def deepen(size: float) -> Any:
         return lambda text: size * sum(say(place, words[k::7], 1.0)(text) for k, place in enumerate(PLANTED[:5]))
 
-    runs = [
-        audit(deepen(size), out=tmp_path / name, placebo=placebo)
-        for size, name, placebo in ((3.0, "strong", True), (0.3, "weak", True), (0.3, "untested", False))
-    ]
-    ratios = [each.association.ratio for each in runs[:2] if each.association]
+    runs = [audit(deepen(size), out=tmp_path / name) for size, name in ((3.0, "strong"), (0.3, "weak"))]
+    assert all(each.association and each.association.ratio for each in runs)
     result = geobias.compare([tmp_path / "strong", tmp_path / "weak"])
-    row = next(row for row in result.comparisons[0].rows if row.measure == "association.ratio")
-    assert (row.first, row.second) == tuple(ratio.value for ratio in ratios if ratio)
-    assert row.difference.value == pytest.approx(log((row.second or 0) / (row.first or 1)))
-    first, second, *_ = result.findings
-    assert (first.measure, first.evidence, first.direction) == ("association", "clear", "lower")
-    assert second.measure == "distance" and f"{row.second:.2f} against {row.first:.2f} times" in first.sentence
-    assert "association.ratio" in set(result.to_frame()["measure"])
-    untested = geobias.compare([tmp_path / "weak", tmp_path / "untested"])
-    assert untested.findings[0].evidence == "not testable" and "--no-placebo" in untested.findings[0].next_step
+    assert {row.measure for row in result.comparisons[0].rows} == {"c_w.balanced"}  # training alone moves the ratio
+    assert not any("invented names" in finding.sentence for finding in result.findings)
     audit(paraphrases=1, out=tmp_path / "fewer")
     code, _, err = run("compare", tmp_path / "weak", tmp_path / "fewer")
     assert code == 2 and "different number of paraphrases" in err
     code, out, err = run("compare", tmp_path / "strong", tmp_path / "weak", "--full")
-    assert code == 0 and "association.ratio against invented names" in " ".join(out.split()), err
+    assert code == 0 and "association.ratio" not in out, err
 
 
 def test_results_without_associations_are_read(saved: RegionsResult) -> None:

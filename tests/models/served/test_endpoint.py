@@ -224,7 +224,7 @@ def test_calls_that_answer_no_text_ask_for_more_of_them() -> None:
     with served() as toy:
         for allowed in (2, 3):  # not enough to find out what the server can, or just enough
             limited = Endpoint(toy.url, "toy", max_calls=allowed)
-            with pytest.raises(InputError, match=f"limit of {allowed} calls .* only probe .* Raise --max-calls"):
+            with pytest.raises(InputError, match=f"limit of {allowed} calls .* only probe .* Raise --server calls"):
                 limited.ask(probing)
                 [*limited.ask_all([said("A fox")])]
         assert len(toy.calls) == 5

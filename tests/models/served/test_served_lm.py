@@ -78,7 +78,7 @@ def test_log_likelihoods_are_the_models_own(like: str, begin: str) -> None:
 
 def test_a_server_that_begins_texts_by_itself_takes_no_beginning() -> None:
     with served("vllm") as toy:
-        with pytest.raises(InputError, match=r"adds the first token itself\. Remove --begin"):
+        with pytest.raises(InputError, match=r"adds the first token itself\. Remove begin="):
             model(toy, "<s>").scorer().score(TEXTS)
         assert not set(toy.prompts()) & {f"<s>{text}" for text in TEXTS}
 
@@ -294,7 +294,7 @@ def test_no_more_calls_than_allowed_then_the_rest() -> None:
 def test_too_few_calls_to_find_out_what_the_server_can() -> None:
     with served() as toy:
         for allowed in (2, 6):
-            with pytest.raises(InputError, match=r"only probe the server.*Raise --max-calls"):
+            with pytest.raises(InputError, match=r"only probe the server.*Raise --server calls"):
                 ask(model(toy, max_calls=allowed).scorer(), TEXTS)
         with pytest.raises(InputError, match="run the same command to resume"):
             ask(model(toy, max_calls=7).scorer(), [f"Fox {'x' * n}" for n in range(50)])

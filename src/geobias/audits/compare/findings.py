@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from geobias.audits.compare.associations import answer_association
 from geobias.audits.compare.measure_words import ANSWERED, MEAN_LIMIT, PREFERENCE, SCORE, WORDS
 from geobias.audits.compare.pairs import ModelPair, list_pairs
 from geobias.audits.compare.result import ASSOCIATION, CompareResult, Difference
@@ -18,7 +17,6 @@ from geobias.report.sentences import format_evidence, format_number, list_first,
 from geobias.report.tables import is_marked
 
 MOST_DETAILS = 2  # where there is one pair of models; else the most certain one of each
-DISTANCE = "distance"
 QUESTION = "Does the second model treat places differently from the first?"
 
 
@@ -29,13 +27,11 @@ def list_findings(result: CompareResult) -> list[Finding]:
     answers: list[Finding] = []
     details: list[Finding] = []
     for pair in pairs:
-        association = answer_association(pair)
-        measure = None if association is None else DISTANCE  # two answers are told apart by their measures
         if ANSWERED in pair.rows:  # what is not answered is in no preference
             shares = _answer(replace(pair, rows={ANSWERED: pair.rows[ANSWERED]}))
             answers += [replace(shares, measure=ANSWERED)] if shares.evidence == "clear" else []
-        answers += [*([] if association is None else [association]), replace(_answer(pair), measure=measure)]
-        details += [replace(detail, measure=measure) for detail in _list_details(pair, most_details)]
+        answers.append(_answer(pair))
+        details += _list_details(pair, most_details)
     return [
         *answers,
         *sorted(details, key=lambda detail: detail.p_adjusted or 0),
@@ -44,7 +40,7 @@ def list_findings(result: CompareResult) -> list[Finding]:
 
 
 def main_rows(pair: ModelPair) -> list[Difference]:
-    """The rows of the main measure that have a difference. Associations have an answer of their own."""
+    """The rows of the main measure that have a difference."""
     return [row for row in next(iter(pair.rows.values())) if row.is_known]
 
 

@@ -20,7 +20,7 @@ from geobias.report.runs import FinishedRun
 from geobias.report.tables import listed
 from geobias.report.tidy import tidy_row
 
-ASSOCIATION = "association.ratio"  # its difference is that of the logarithms
+ASSOCIATION = "association.ratio"  # in comparisons of earlier versions: training alone moves it
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ def decide(
         list[str] | None,
         typer.Argument(
             metavar="[MODEL ...]",
-            help="Language models: Hugging Face ids, folders, GGUF files or package.module:function (default: the "
-            "bundled model, which decides near chance).",
+            help="Language models: Hugging Face ids, folders, GGUF files, package.module:function or a server's model "
+            "as http://localhost:8000/v1#my-model (default: the bundled model, which decides near chance).",
         ),
     ] = None,
     scenarios: Annotated[
@@ -44,18 +44,12 @@ def decide(
     samples: Annotated[
         int | None, option(MODEL, "Answers sampled per question from a server without log-probabilities (default: 20).")
     ] = None,
-    endpoint: options.EndpointUrl = None,
-    model: options.EndpointModel = None,
-    begin: options.Begin = None,
     plan: options.Plan = False,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     ray: options.Ray = None,
-    plain: options.Plain = False,
+    server: options.Server = None,
     yes: options.Yes = False,
-    max_calls: options.MaxCalls = None,
-    rate: options.Rate = None,
-    concurrency: options.Concurrency = None,
     out: options.Out = None,
     full: options.Full = False,
     quiet: options.Quiet = False,
@@ -70,14 +64,12 @@ def decide(
     from geobias.audits.decide.audit import audit_decisions
     from geobias.audits.decide.design import DecideOptions, design_decisions
     from geobias.audits.decide.study import DecideStudy
-    from geobias.audits.served_models import served_by
+    from geobias.audits.served_models import find_served
     from geobias.audits.show_results import View, show_result
     from geobias.audits.study import RunOptions, output_folder, parse_options
     from geobias.models.scorer import EMBEDDED_LM
 
-    served = served_by(
-        endpoint, model, models, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
-    )
+    served = find_served(models, server, yes)
     names = list(dict.fromkeys(models or [EMBEDDED_LM]))
     decide_options = parse_options(DecideOptions, locals(), domains=domains or None, countries=countries or None)
     if plan:

@@ -40,19 +40,13 @@ def downstream(
     labels: options.Labels = None,
     prompt: options.PromptText = None,
     calibrate: options.Calibrate = False,
-    endpoint: options.EndpointUrl = None,
-    model: options.EndpointModel = None,
-    begin: options.Begin = None,
     plan: options.Plan = False,
     allow: options.Allow = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     ray: options.Ray = None,
-    plain: options.Plain = False,
+    server: options.Server = None,
     yes: options.Yes = False,
-    max_calls: options.MaxCalls = None,
-    rate: options.Rate = None,
-    concurrency: options.Concurrency = None,
     out: options.Out = None,
     full: options.Full = False,
     quiet: options.Quiet = False,
@@ -67,13 +61,11 @@ def downstream(
     from geobias.audits.downstream.audit import DownstreamStudy, audit_downstream
     from geobias.audits.downstream.design import DownstreamOptions, design_downstream
     from geobias.audits.inputs import parse_text_files
-    from geobias.audits.served_models import served_by
+    from geobias.audits.served_models import find_served
     from geobias.audits.show_results import View, show_result
     from geobias.audits.study import RunOptions, choose_classifiers, output_folder, parse_options
 
-    served = served_by(
-        endpoint, model, classifiers, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
-    )
+    served = find_served(classifiers, server, yes)
     audited = choose_classifiers(classifiers, served)
     downstream_options = parse_options(
         DownstreamOptions,

@@ -72,7 +72,7 @@ class Contrast:
         """The difference from the mean of places; 0 where there is none."""
         return _value(self.shift.inference.against_mean or NO_ESTIMATE)
 
-    @property
+    @cached_property
     def p_adjusted(self) -> float | None:
         inference = self.shift.inference
         mean = inference.against_mean
@@ -88,12 +88,12 @@ class Contrast:
         is_doubtful = self.shared_word is not None or self.is_single_wording
         return max([p for p in p_values if p is not None] + [SIGNIFICANT] * is_doubtful)
 
-    @property
+    @cached_property
     def stands_out(self) -> bool:
         is_compared = self.shift.inference.against_mean is not None or self.has_names_fixed
         return is_compared and self.p_adjusted is not None and self.p_adjusted < SIGNIFICANT
 
-    @property
+    @cached_property
     def is_doubted(self) -> bool:
         """Whether it would stand out but for a shared word or a single wording."""
         return replace(self, shared_word=None, is_single_wording=False).stands_out and not self.stands_out

@@ -54,7 +54,6 @@ def mitigate(
     allow: options.Allow = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
-    plain: options.Plain = False,
     out: options.Out = None,
     full: options.Full = False,
     quiet: options.Quiet = False,

@@ -62,19 +62,13 @@ def names(
     perplexity_texts: Annotated[
         int | None, option(STATISTICS, "Number of randomly chosen texts whose perplexity is computed (default: all).")
     ] = None,
-    endpoint: options.EndpointUrl = None,
-    model: options.EndpointModel = None,
-    begin: options.Begin = None,
     plan: options.Plan = False,
     allow: options.Allow = None,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     ray: options.Ray = None,
-    plain: options.Plain = False,
+    server: options.Server = None,
     yes: options.Yes = False,
-    max_calls: options.MaxCalls = None,
-    rate: options.Rate = None,
-    concurrency: options.Concurrency = None,
     out: options.Out = None,
     preview: Annotated[int | None, option(OUTPUT, "Show N texts with their renamed versions, then stop.")] = None,
     full: options.Full = False,
@@ -92,13 +86,11 @@ def names(
     from geobias.audits.names.design import NamesOptions, design_names
     from geobias.audits.names.study import NamesStudy
     from geobias.audits.names.terminal import show_preview
-    from geobias.audits.served_models import served_by
+    from geobias.audits.served_models import find_served
     from geobias.audits.show_results import View, show_result
     from geobias.audits.study import RunOptions, choose_classifiers, output_folder, parse_options
 
-    served = served_by(
-        endpoint, model, classifiers, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
-    )
+    served = find_served(classifiers, server, yes)
     audited = choose_classifiers(classifiers, served)
     names_options = parse_options(
         NamesOptions, locals(), texts=parse_text_files(texts), subsets=subset, names=names_are

@@ -68,6 +68,6 @@ def _make_caution(result: NamesResult, entry: ClassifierMeasures, concerned: Seq
         f"texts: {first.texts_of_half} of {entry.texts_with_names:,} make up half of it. Its interval may be too "
         f"narrow, and a gate may pass wrongly.{also}",
         limit="Where a few texts carry an effect, other texts may carry much more of it: in simulations 95 % intervals "
-        "then cover it in 76 to 93 %.",
+        "then cover it in 70 to 93 %, with few texts in less.",
         next_step=f"Read these texts on the page, and use more texts: {rerun(result, entry, '--texts FILE')}",
     )

@@ -168,7 +168,7 @@ def _make_finding(result: NamesResult, role: Role, gap: Gap, sentence: str, next
         evidence=gap.evidence,
         sentence=sentence,
         limit=f"It holds for texts like these {gap.entry.texts_with_names:,} and for lists of common {names}; the "
-        f"interval is that of one country and allows for {kinds}; {say_overestimated(gap)}.",
+        f"interval allows for {kinds}; {say_overestimated(gap)}.",
         next_step=next_step,
         examples=choose_examples(result, gap) if has_examples else [],
     )

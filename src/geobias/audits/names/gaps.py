@@ -286,7 +286,7 @@ def rerun(result: NamesResult, entry: ClassifierMeasures, options: str) -> str:
     model = entry.model
     if result.settings.texts.source != BUNDLED_TEXTS and "--texts" not in options:
         options = f"--texts FILE {options}"
-    place = f"--endpoint {model.endpoint} --model {model.name}" if model.endpoint else shlex.quote(model.name)
+    place = shlex.quote(f"{model.endpoint}#{model.name}" if model.endpoint else model.name)
     return f"geobias names {place} {options}"
 
 

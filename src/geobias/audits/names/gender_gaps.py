@@ -45,6 +45,11 @@ def list_gender_gaps(countries: Sequence[CountryNames], inference: NamesInferenc
     return [GenderGap(country.country, country.code, estimates.at(c)) for c, country in enumerate(countries)]
 
 
+def list_sides(entry: ClassifierMeasures) -> tuple[str, str]:
+    """How to say that delta is higher, and lower; of emotions it is neither better nor worse."""
+    return ("higher", "lower") if has_emotions(entry) else ("higher (kinder)", "lower (harsher)")
+
+
 class SplitGap(NamedTuple):
     """A country whose women's and men's names are treated differently, with Delta of both."""
 
@@ -59,8 +64,8 @@ class SplitGap(NamedTuple):
         )
 
     def describe_sizes(self, entry: ClassifierMeasures) -> str:
-        """ "14 points harsher for women's names, 0.1 for men's": the larger one first."""
-        words = ("higher", "lower") if has_emotions(entry) else ("kinder", "harsher")
+        """ "14 points lower (harsher) for women's names, 0.1 for men's": the larger one first."""
+        words = list_sides(entry)
         sides = {"women's": self.women.value or 0.0, "men's": self.men.value or 0.0}
         (first, larger), (second, smaller) = sorted(sides.items(), key=lambda side: -abs(side[1]))
         side = "" if larger * smaller >= 0 else f" {words[smaller < 0]}"
@@ -86,31 +91,28 @@ def add_gender_findings(result: NamesResult, findings: Sequence[Finding]) -> lis
     told = list(findings)
     for entry in result.classifiers:
         for split in list_standing_out(entry)[:MOST_DETAILS]:
-            of_country = [k for k, each in enumerate(told) if _is_about(each, entry, split)]
+            of_country = [k for k, each in enumerate(told) if says_delta(each, entry, split.gap.code)]
             if of_country:
                 k = of_country[0]
-                sentence = f"{told[k].sentence} It is {split.describe_sizes(entry)} ({split.certainty})."
-                told[k] = replace(told[k], sentence=sentence)
+                origin = name_origin("names", split.gap.country)
+                more = f"With {origin} it is {split.describe_sizes(entry)} ({split.certainty})."
+                told[k] = replace(told[k], sentence=f"{told[k].sentence} {more}")
             else:
                 cautions = [k for k, each in enumerate(told) if each.role == "caution"]
                 told.insert(cautions[0] if cautions else len(told), _make_finding(result, entry, split))
     return told
 
 
-def _is_about(finding: Finding, entry: ClassifierMeasures, split: SplitGap) -> bool:
-    """Whether a finding says that the country's delta stands out."""
-    says_delta = (
-        finding.size is not None and finding.size.unit == POINTS and finding.evidence in ("clear", "suggestive")
-    )
-    return (
-        says_delta and finding.role != "caution" and (finding.model, finding.code) == (entry.model.name, split.gap.code)
-    )
+def says_delta(finding: Finding, entry: ClassifierMeasures, code: str) -> bool:
+    """Whether a finding says that the delta of the country with this code stands out."""
+    is_told = finding.role != "caution" and finding.evidence in ("clear", "suggestive")
+    is_delta = finding.size is not None and finding.size.unit == POINTS
+    return is_told and is_delta and (finding.model, finding.code) == (entry.model.name, code)
 
 
 def _make_finding(result: NamesResult, entry: ClassifierMeasures, split: SplitGap) -> Finding:
-    difference, verb = split.gap.difference, "have a Δ" if has_emotions(entry) else "are judged"
-    value = difference.value or 0.0
-    origin = name_origin("names", split.gap.country)
+    difference = split.gap.difference
+    value, origin = difference.value or 0.0, name_origin("names", split.gap.country)
     return Finding(
         role="detail",
         audit=result.audit,
@@ -123,7 +125,8 @@ def _make_finding(result: NamesResult, entry: ClassifierMeasures, split: SplitGa
         p=difference.p,
         p_adjusted=difference.p_adjusted,
         evidence="clear",
-        sentence=f"{entry.model.short_name}: N{origin[1:]} {verb} {split.describe_sizes(entry)} ({split.certainty}).",
+        sentence=f"{entry.model.short_name}: Texts with {origin} score {split.describe_sizes(entry)} "
+        f"({split.certainty}).",
         limit="It compares texts in which women's names stand with others in which men's names do.",
         next_step=f"Check it with other names: {rerun(result, entry, '--seed 1')}",
     )

@@ -69,7 +69,8 @@ def say_overestimated(gap: Gap) -> str:
     if shrunken is None or not size or gap.label is not None:
         return "the largest of many gaps tends to be overestimated"
     share = min(max(1 - shrunken / size, 0), 1)
-    return f"the largest of many gaps tends to be overestimated, this one by about {share:.0%}".replace("%", " %")
+    largest = f"that of {add_article(gap.country.country)} by about {share:.0%}".replace("%", " %")
+    return f"the largest of many gaps tends to be overestimated, {largest}"
 
 
 def _shrink(gap: Gap) -> float | None:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from geobias.audits.names.gaps import POINTS, has_emotions, name_origin, rerun, shorten
+from geobias.audits.names.gaps import name_origin, rerun, shorten
+from geobias.audits.names.gender_gaps import list_sides, says_delta
 from geobias.audits.names.records import ScriptGap
 from geobias.measures.estimates import Estimate
 from geobias.report.findings import Finding, format_p
@@ -22,7 +23,7 @@ def add_script_findings(result: NamesResult, findings: Sequence[Finding]) -> tup
     for entry in result.classifiers:
         latin = {country.code: country.inference.against_mean.delta for country in entry.countries}
         for gap in entry.scripts:
-            of_country = [k for k, each in enumerate(told) if _says_delta(each, entry, gap)]
+            of_country = [k for k, each in enumerate(told) if says_delta(each, entry, gap.code)]
             for k in of_country[:1]:
                 told[k] = replace(told[k], sentence=f"{told[k].sentence} {_describe_other(entry, gap)}")
             if not of_country and is_marked(gap.difference):
@@ -30,16 +31,11 @@ def add_script_findings(result: NamesResult, findings: Sequence[Finding]) -> tup
     return told, cautions
 
 
-def _says_delta(finding: Finding, entry: ClassifierMeasures, gap: ScriptGap) -> bool:
-    """Whether a finding says that the country's delta stands out."""
-    is_told = finding.role != "caution" and finding.evidence in ("clear", "suggestive")
-    is_delta = finding.size is not None and finding.size.unit == POINTS
-    return is_told and is_delta and (finding.model, finding.code) == (entry.model.name, gap.code)
-
-
 def _describe_other(entry: ClassifierMeasures, gap: ScriptGap) -> str:
     certainty = f" (95 % interval {interval(gap.own_script, 1)})" if gap.own_script.low is not None else ""
-    sentence = f"With names in its own script it is {_size(entry, gap.own_script)}{certainty}"
+    sentence = (
+        f"With {name_origin('names', gap.country)}, in its own script, it is {_size(entry, gap.own_script)}{certainty}"
+    )
     if gap.difference.p_adjusted is None:
         return f"{sentence}; whether the scripts differ was not tested."
     if is_marked(gap.difference):
@@ -48,13 +44,12 @@ def _describe_other(entry: ClassifierMeasures, gap: ScriptGap) -> str:
 
 
 def _size(entry: ClassifierMeasures, estimate: Estimate) -> str:
-    words = ("higher", "lower") if has_emotions(entry) else ("kinder", "harsher")
     value = estimate.value or 0.0
-    return f"{shorten(value)} points {words[value < 0]}"
+    return f"{shorten(value)} points {list_sides(entry)[value < 0]}"
 
 
 def _make_caution(result: NamesResult, entry: ClassifierMeasures, gap: ScriptGap, latin: Estimate) -> Finding:
-    verb, origin = "have a Δ" if has_emotions(entry) else "are judged", name_origin("names", gap.country)
+    origin = name_origin("names", gap.country)
     return Finding(
         role="caution",
         audit=result.audit,
@@ -65,8 +60,8 @@ def _make_caution(result: NamesResult, entry: ClassifierMeasures, gap: ScriptGap
         p=gap.difference.p,
         p_adjusted=gap.difference.p_adjusted,
         evidence="clear",
-        sentence=f"{entry.model.short_name}: N{origin[1:]} {verb} {_size(entry, latin)} than the mean of countries in "
-        f"Latin script, and {_size(entry, gap.own_script)} in their own: the scripts disagree (difference: 95 % "
+        sentence=f"{entry.model.short_name}: Texts with {origin} score {_size(entry, latin)} than in the mean country "
+        f"in Latin script, and {_size(entry, gap.own_script)} in their own: the scripts disagree (difference: 95 % "
         f"interval {interval(gap.difference, 1)}, {format_p(gap.difference.p_adjusted)}).",
         limit="Few names in another script stand in English texts; the two lists are of different names.",
         next_step=f"Audit the country with all its names: {rerun(result, entry, '--scripts all')}",

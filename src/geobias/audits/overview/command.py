@@ -35,7 +35,6 @@ def audit(
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     ray: options.Ray = None,
-    plain: options.Plain = False,
     out: options.Out = None,
     full: options.Full = False,
     quiet: options.Quiet = False,

@@ -89,7 +89,16 @@ def measure_association(design: RegionsDesign, answers: RegionsAnswers) -> Assoc
             *([benjamini_hochberg(tones[1]).min()] if tones else []),
         ]
         names_p += [_adjust_together([p for _, p in contrasts.values()]).min()] if contrasts else []
-        signal = measure_signal(places, associations, invented, length, invented_length, controls, names_p)
+        signal = measure_signal(
+            places,
+            associations,
+            invented,
+            length,
+            invented_length,
+            controls,
+            names_p,
+            has_tokens=answers.name_tokens is not None,
+        )
     return Association(
         level=tree.regions[level[0]].level,
         subject="both" if len(design.association.subjects) > 1 else design.association.subjects[0],

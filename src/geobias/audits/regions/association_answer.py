@@ -30,7 +30,7 @@ from geobias.report.sentences import format_number, list_first, measure_size
 from geobias.report.tables import format_interval
 
 TOTALS = "It holds if the function returns total log-likelihoods, not means per token."
-MOSTLY_COMPARABLE = 0.5  # share of regions whose names are as long as invented ones; with fewer, it is extrapolation
+MOSTLY_COMPARABLE = 0.5  # share of names with as many tokens as those compared with; with fewer, it is extrapolated
 
 
 def answer_association(result: RegionsResult) -> Finding | None:
@@ -124,10 +124,11 @@ def _list_limits(association: Association) -> list[str]:
         return limits
     if not _can_tell(signal):
         limits.append("Without known places as well known as these, country and fame cannot be told apart.")
-    if signal.comparable_names < MOSTLY_COMPARABLE:
+    shares = [signal.comparable_names, *([signal.comparable_known or 0.0] if _can_tell(signal) else [])]
+    if max(shares) < MOSTLY_COMPARABLE:
         limits.append(
-            f"Only {100 * signal.comparable_names:.0f} % of the names have as many tokens as invented ones: the "
-            "comparison with them is one of these."
+            f"Only {100 * max(shares):.0f} % of the names have as many tokens as those they are compared with: the "
+            "rest is extrapolated."
         )
     return limits
 

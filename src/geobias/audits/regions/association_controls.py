@@ -39,6 +39,11 @@ class Controls:
         return float(self.is_known.mean())
 
     @property
+    def comparable(self) -> float:
+        """Share of regions whose names are as long as those of known places."""
+        return float(find_comparable(self.length, self.known_length).mean())
+
+    @property
     def can_tell(self) -> bool:
         """Whether regions and known places are alike enough in fame."""
         return self.overlap >= LEAST_OVERLAP
@@ -82,13 +87,15 @@ def measure_signal(
     invented_length: np.ndarray,
     controls: Controls | None,
     other_p: Sequence[float],
+    *,
+    has_tokens: bool,
 ) -> AssociationSignal:
     """All comparisons; `other_p` are the smallest adjusted p-values of pairs, tones and topics against invented places.
 
     Regions whose names have more or fewer tokens than any invented one have no part in the first comparison, unless
     fewer than three are left.
     """
-    is_comparable = (length >= invented_length.min()) & (length <= invented_length.max())
+    is_comparable = find_comparable(length, invented_length)
     kept = is_comparable if is_comparable.sum() > 2 else np.ones(len(length), dtype=bool)
     beyond_names = compare_signal(associations[:, kept], invented, length[kept], invented_length).at()
     p = compare_lengths(associations.mean(axis=0), invented.mean(axis=0), length, invented_length)
@@ -108,12 +115,18 @@ def measure_signal(
         fame_share=None if controls is None else controls.fame_share,
         known_places=0 if controls is None else controls.known.shape[1],
         overlap=None if controls is None else controls.overlap,
-        comparable_names=float(is_comparable.mean()),
+        comparable_names=float(is_comparable.mean()) if has_tokens else 1.0,
+        comparable_known=None if controls is None else controls.comparable if has_tokens else 1.0,
         proxies=[] if controls is None else controls.proxies,
         p_names=float(min(1.0, len(p_names) * min(p_names))),
         p_regions=number(adjusted.min()),
         standing_out=[StandsOut(regions[k].id, regions[k].name, float(adjusted[k])) for k in order],
     )
+
+
+def find_comparable(length: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Whether each length lies within the range of the others; what is beyond it would be extrapolated."""
+    return np.asarray((length >= others.min()) & (length <= others.max()))
 
 
 def require_known_places(estimates: Estimates, controls: Controls) -> Estimates:

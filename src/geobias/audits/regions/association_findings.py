@@ -14,7 +14,7 @@ from geobias.audits.regions.association_records import Association, RegionAssoci
 from geobias.audits.regions.notes import name_level, pluralise
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import Estimate
-from geobias.report.findings import Finding, Role, Size, grade_evidence
+from geobias.report.findings import Finding, Role, Size, format_p, grade_evidence
 from geobias.report.sentences import format_evidence, format_number, measure_size
 from geobias.report.tables import is_marked
 from geobias.texts.paraphrases import MOST_PARAPHRASES
@@ -53,6 +53,7 @@ def list_association_details(result: RegionsResult) -> Iterator[Finding]:
             f"tone {len(tones):,} of {len(list_compared(association)):,} {pluralise(association.level)} stand out.",
             valence="better" if is_better else "worse",
         )
+    yield from _list_regions(result, association)
     for region, topic, times in list_clear_topics(association)[:MOST_TOPICS]:
         yield _describe_claim(
             result,
@@ -60,6 +61,34 @@ def list_association_details(result: RegionsResult) -> Iterator[Finding]:
             f"Of {region.name} it uses words of the topic {topic} {{}} times as often as of the average {level}, "
             "relative to other words",
             limit="The interval is of this topic alone, over its words, paraphrases and what a name alone may do.",
+        )
+
+
+def _list_regions(result: RegionsResult, association: Association) -> Iterator[Finding]:
+    """The regions that stand out by all their words together; those of which a word or a tone is named come without."""
+    named = {claim.region.id for claim in list_clear_pairs(association)[:MOST_PAIRS]}
+    named |= {claim.region.id for claim in list_clear_tones(association)[:MOST_TONES]}
+    standing_out = association.signal.standing_out if association.signal else []
+    is_state = association.level != "country" or any(region.id in UN_STATES for region in standing_out)
+    for region in standing_out:
+        if region.id in named or (is_state and association.level == "country" and region.id not in UN_STATES):
+            continue
+        if len(named) >= MOST_PAIRS:
+            return
+        named.add(region.id)
+        yield make_finding(
+            result,
+            "detail",
+            question=f"Does the model use words of {region.name} more, or less, than of other places?",
+            subject=region.name,
+            code=region.id,
+            p=region.p_adjusted,
+            p_adjusted=region.p_adjusted,
+            evidence=grade_evidence(region.p_adjusted),
+            sentence=f"{result.model.short_name}: {region.name} stands out by all its words together "
+            f"({format_p(region.p_adjusted)}); no single word has to.",
+            limit="It is compared with invented places and, fame held fixed, with known places that are no countries.",
+            next_step=f"See all words of {region.name}: {FILE}, rows of {region.id}.",
         )
 
 

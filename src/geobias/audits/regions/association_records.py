@@ -80,7 +80,9 @@ class AssociationSignal:
     overlap: float | None
     """Share of regions whose bare name is as likely as those of known places."""
     comparable_names: float
-    """Share of regions whose name has as many tokens as some invented one."""
+    """Share of regions whose name has as many tokens as some invented one; 1 where the scorer counts none."""
+    comparable_known: float | None
+    """The same of known places."""
     proxies: list[str]
     """What fame is measured by."""
     p_names: float

@@ -243,8 +243,8 @@ def connect(served: Served, total: Workload) -> ServedLM:
     agree(served, total)
     if not lm.source.scores_first_token:
         raise InputError(
-            "The server returns no score for the first token of a text. Set --begin to the token that starts texts for "
-            f"{lm.name}, such as '<s>' or '<|endoftext|>'."
+            "The server returns no score for the first token of a text. Set --server begin= to the token that starts "
+            f"texts for {lm.name}, such as '<s>' or '<|endoftext|>'."
         )
     return lm
 

@@ -16,8 +16,8 @@ def regions(
         list[str] | None,
         typer.Argument(
             metavar="[MODEL ...]",
-            help="Language models: Hugging Face ids, folders, GGUF files or package.module:function (default: the "
-            "bundled model).",
+            help="Language models: Hugging Face ids, folders, GGUF files, package.module:function or a server's model "
+            "as http://localhost:8000/v1#my-model (default: the bundled model).",
         ),
     ] = None,
     cities: options.Cities = "5",
@@ -76,18 +76,12 @@ def regions(
     vectors: Annotated[
         Path | None, option(STATISTICS, "Word vectors for --substitute nearest, in word2vec or GloVe text format.")
     ] = None,
-    endpoint: options.EndpointUrl = None,
-    model: options.EndpointModel = None,
-    begin: options.Begin = None,
     plan: options.Plan = False,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
     ray: options.Ray = None,
-    plain: options.Plain = False,
+    server: options.Server = None,
     yes: options.Yes = False,
-    max_calls: options.MaxCalls = None,
-    rate: options.Rate = None,
-    concurrency: options.Concurrency = None,
     out: options.Out = None,
     full: options.Full = False,
     show_offensive: Annotated[
@@ -109,14 +103,12 @@ def regions(
     """
     from geobias.audits.regions.design import RegionsOptions, design_regions
     from geobias.audits.regions.several_models import list_studies, plan_studies, run_studies, show_runs
-    from geobias.audits.served_models import served_by
+    from geobias.audits.served_models import find_served
     from geobias.audits.show_results import View
     from geobias.audits.study import RunOptions, output_folder, parse_options
     from geobias.models.scorer import EMBEDDED_LM
 
-    served = served_by(
-        endpoint, model, models, begin=begin, yes=yes, max_calls=max_calls, rate=rate, concurrency=concurrency
-    )
+    served = find_served(models, server, yes)
     design = design_regions(parse_options(RegionsOptions, locals(), templates=template))
     audited = served or list(dict.fromkeys(models or [EMBEDDED_LM]))
     scores = [name.strip() for text in score or [] for name in text.split(",")]

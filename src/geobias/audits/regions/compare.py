@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from geobias.audits.compare.result import ASSOCIATION, Comparison, Difference, list_differences
+from geobias.audits.compare.result import Comparison, list_differences
 from geobias.audits.regions.design import top_rows_with_pairs
 from geobias.audits.regions.files import read_likelihoods
 from geobias.audits.regions.result import BALANCED, RegionsResult
 from geobias.audits.regions.wording import score_vectors
 from geobias.errors import InputError
-from geobias.measures.association_size import compare_ratios
-from geobias.measures.estimates import Estimate
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.paired_differences import MeasureKey, word_differences
 from geobias.report.runs import FinishedRun
@@ -28,7 +24,10 @@ SAME_SETTINGS = {  # what two runs must share to be compared
 
 
 def compare_runs(first: FinishedRun[RegionsResult], second: FinishedRun[RegionsResult]) -> Comparison:
-    """The strength of associations; balanced C_w of the root and of what lies directly below it."""
+    """Balanced C_w of the root and of what lies directly below it.
+
+    Associations are not compared: their strength as a whole is moved by training alone.
+    """
     tree, words = first.result.tree, len(first.result.words)
     rows = top_rows_with_pairs(tree.children)
     if not rows or words < 2:
@@ -50,26 +49,4 @@ def compare_runs(first: FinishedRun[RegionsResult], second: FinishedRun[RegionsR
     differences = list_differences(
         models, MeasureKey(BALANCED, "sub-regions"), (), places, word_differences(measure, words)
     )
-    associations = _compare_associations(first.result, second.result)
-    return Comparison(str(first.folder), str(second.folder), [], [*differences, *associations])
-
-
-def _compare_associations(first: RegionsResult, second: RegionsResult) -> Iterator[Difference]:
-    """The ratio to invented names: each model has its own, so that tokenizers may differ."""
-    ratios = [each.association.ratio for each in (first, second) if each.association is not None]
-    if len(ratios) < 2:
-        return
-    unknown = Estimate(None, None, None, None, None)
-    first_ratio, second_ratio = (ratio or unknown for ratio in ratios)
-    root = first.regions[0]
-    yield Difference(
-        models=[result.model.name for result in (first, second)],
-        measure=ASSOCIATION,
-        against="invented names",
-        label=None,
-        id=root.id,
-        name=root.name,
-        first=first_ratio.value,
-        second=second_ratio.value,
-        difference=compare_ratios(first_ratio, second_ratio).at(),
-    )
+    return Comparison(str(first.folder), str(second.folder), [], list(differences))

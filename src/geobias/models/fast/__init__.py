@@ -1,9 +1,9 @@
 """Everything that only makes models faster, and the one switch that turns all of it off.
 
 A loaded model has a `FastPath` (`fast_path.py`): each part of `PARTS` is tried, and those that give the same numbers
-are used. With `GEOBIAS_FAST=0` in the environment, or `--plain` on the command line, or after `use_plain()`, no
-part is tried: every model then runs through plain transformers code, whose logits go through `log_softmax`.
-`model.fast_parts` names the parts that a model uses. `python -m bench.speed.parts` measures what each brings.
+are used. With `GEOBIAS_FAST=0` in the environment, or after `use_plain()`, no part is tried: every model then runs
+through plain transformers code, whose logits go through `log_softmax`. `model.fast_parts` names the parts that a
+model uses. `python -m bench.speed.parts` measures what each brings.
 """
 
 from __future__ import annotations

@@ -75,9 +75,9 @@ class Endpoint:
         self.url = check_url(url)
         self.model = model
         if not model.strip():
-            raise InputError("The name of the server's model is empty. Set it with --model.")
+            raise InputError("The name of the server's model is empty. Write it as URL#NAME.")
         if concurrency < 1 or (rate is not None and not rate > 0) or (max_calls is not None and max_calls < 1):
-            raise InputError("--concurrency, --rate and --max-calls must be above 0.")
+            raise InputError("concurrency, rate and max_calls must be above 0.")
         self.concurrency, self.rate, self.max_calls = concurrency, rate, max_calls
         self.timeout, self.retries = timeout, retries
         self.calls = 0
@@ -153,7 +153,7 @@ class Endpoint:
             if isinstance(failure, CallLimitReached) and not self._has_answered:
                 raise CallLimitReached(
                     f"The limit of {self.max_calls:,} calls was reached before any text was scored. The first calls "
-                    "only probe the server, and a text may take several calls. Raise --max-calls."
+                    "only probe the server, and a text may take several calls. Raise --server calls=N."
                 )
             if failure is not None:
                 raise failure

@@ -76,7 +76,7 @@ async def probe_server(begin: str, connection: Connection) -> LikelihoodSource:
             [without_begin] = await _echo(connection, [probe], 0)
             if without_begin and without_begin[0].log_p is not None:
                 raise InputError(
-                    f"The server at {connection.endpoint.url} adds the first token itself. Remove --begin."
+                    f"The server at {connection.endpoint.url} adds the first token itself. Remove begin= from --server."
                 )
         if is_right:
             return await _use_echo(connection, begin)
