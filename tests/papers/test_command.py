@@ -52,8 +52,8 @@ def test_table_4_from_texts_and_a_classifier(run: Run, here: Path) -> None:
     assert (row["published"], row["measured"]) == ("327.0", "2.0")
     assert float(cells["Uganda", "hatespeech18_up_mean"]["measured"]) == pytest.approx(0.4)
     assert cells["Syria", "hatespeech18_up"]["measured"] == "0.0" and cells["Syria", "imdb_up"]["measured"] == ""
-    options = ("--texts", "hatespeech18=hate.csv", "--model", "hatespeech18=uganda:dislikes", "--json")
-    code, out, err = run("reproduce", "herb", "table_4_overall", *options, "--out", "overall")
+    named = ("--texts", "hatespeech18=hate.csv", "--model", "hatespeech18=uganda:dislikes", "--json")
+    code, out, err = run("reproduce", "herb", "table_4_overall", *named, "--out", "overall")
     assert code == 0, err
     numbers = {(row["testset"], row["column"]): row["measured"] for row in json.loads(out)["numbers"]}
     assert numbers["Original", "hatespeech18_accuracy"] == 0.5 and numbers["Original", "imdb_accuracy"] is None

@@ -14,6 +14,7 @@ import pytest
 import geobias
 from geobias.audits.regions.design import SCORE_ONLY
 from geobias.models.load import load_masked
+from geobias.models.training import epochs as training
 from geobias.models.training.epochs import IGNORED
 from geobias.papers.herb import figure_5
 from geobias.papers.herb.figure_5 import choose_sentences, mask_regions
@@ -81,7 +82,7 @@ def test_an_interrupted_training_resumes_to_the_same_figure(
     with open("whole/tables/herb-figure-5.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 9 and rows[0]["loss"] == "" and float(rows[-1]["loss"]) > 0
-    train, epochs = figure_5.train_epoch, []
+    train, epochs = training.train_epoch, []
 
     def stop(*arguments: Any, epoch: int, **options: Any) -> float:
         if epoch == 2:

@@ -12,6 +12,7 @@ import pytest
 import geobias
 from geobias.audits.inputs import split_by_class
 from geobias.errors import InputError
+from geobias.models.training import epochs as training
 from geobias.models.training import finetuning
 from geobias.papers.herb.labelled_texts import divide_texts
 from geobias.papers.herb.table_5 import count_flips, describe_control
@@ -132,7 +133,7 @@ def test_an_interrupted_training_resumes_to_the_same_table(
     assert "a prefix that names none" in out and "1.3645" in out
     whole = json.loads(Path("whole/results.json").read_text())
     epochs = []
-    train = finetuning.train_epoch
+    train = training.train_epoch
 
     def stop(*arguments: Any, epoch: int, **options: Any) -> float:
         if epoch == 2:

@@ -40,16 +40,18 @@ def measure(
     models = [] if model is None else [model]
     dataset, *_ = load_datasets(models, texts, column=column, label=label, limit=limit, device=device)
     before, after = dataset.ask([NOWHERE, *(region.name for region in regions)], progress)
-    positive, rows = dataset.positive, []
+    positive = dataset.positive
+    rows: list[dict[str, Any]] = []
     share = predict_classes(after, dataset.threshold)[..., positive].mean(axis=0)  # control, then countries
     share_before = predict_classes(before, dataset.threshold)[:, positive].mean()
     probability = after[..., positive].astype(np.float64).mean(axis=0)
     for k, region in enumerate(regions, start=1):
-        row: dict[str, Any] = {"code": region.id, "country": region.name}
-        row["difference"] = probability[k] - before[:, positive].astype(np.float64).mean()
-        row["against_control"] = probability[k] - probability[0]
-        row["positive_share_difference"] = share[k] - share_before
-        rows.append({name: value if isinstance(value, str) else float(value) for name, value in row.items()})
+        numbers = {
+            "difference": probability[k] - before[:, positive].astype(np.float64).mean(),
+            "against_control": probability[k] - probability[0],
+            "positive_share_difference": share[k] - share_before,
+        }
+        rows.append({"code": region.id, "country": region.name, **{key: float(x) for key, x in numbers.items()}})
     ranked = sorted(rows, key=lambda row: -row["against_control"])
     name = dataset.classifier.labels[positive]
     ends = [", ".join(f"{row['country']} {row['against_control']:+.4f}" for row in part) for part in
