@@ -1,6 +1,7 @@
 """Which number about associations rises with what was planted, and is silent where nothing was?
 
-    python -m bench.dose_response docs/figures/dose_response.md [FOLDER of bench.dose_training]
+    python -m bench.dose_response docs/figures/dose_response.md            # the simulated worlds
+    python -m bench.dose_response docs/figures/dose_response.md FOLDER     # the models of bench.dose_training
 
 Simulated worlds have known content: names, wording, fame and, in some countries, words of their own. The dose is the
 size of these, from nothing to the largest of a cell. The trained models are those of dose_training.py. Candidates:
@@ -32,6 +33,8 @@ from geobias.world.known_places import load_known_places
 SEEDS, NULLS, POWER_RUNS = 5, 200, 50
 DOSES = (0.0, 0.25, 0.5, 0.75, 1.0)
 SUBSETS, SUBSET_SIZES = 10, (4, 6, 8, 12)
+SHOWN = ("ratio", "halves", "beyond_names", "beyond_fame", "tail")  # of trained models: no country stands out in any
+TRAINED = "## The bundled model, trained"
 CELLS = {  # countries x words of each: nats at the highest dose
     (5, 2): 4.0,
     (5, 10): 2.0,
@@ -172,15 +175,20 @@ def measure_trained(folder: Path) -> Iterator[dict[str, Any]]:
         first = (totals[0][:4], totals[1][:4], totals[2][:4])
         value = associate(first[0]).mean(axis=0)
         verdict = judge(first, proxies, lengths)
-        numbers = {name: getattr(verdict, name) for name in CANDIDATES}
         kinds = {
             "more than a name": verdict.names_clear,
             "more than fame": verdict.fame_clear,
             "a country": verdict.stands_out,
             "a pair": verdict.pair_clear,
         }
-        found = ", ".join(name for name, is_clear in kinds.items() if is_clear)
-        yield {**about, "size": float(np.exp(value[planted].mean())), **numbers, "clear": found or "nothing"}
+        yield {
+            "countries x words": f"{about['countries']} x {about['words']}",
+            "dose": about["dose"],
+            "seed": about["seed"],
+            "size": float(np.exp(value[planted].mean())),
+            **{name.replace("_", " "): getattr(verdict, name) for name in SHOWN},
+            "clear": ", ".join(name for name, is_clear in kinds.items() if is_clear) or "nothing",
+        }
 
 
 def share(values: Sequence[bool] | np.ndarray) -> str:
@@ -196,34 +204,38 @@ def tabulate(rows: Sequence[dict[str, object]]) -> list[str]:
 
 
 def tabulate_trained(folder: Path) -> list[str]:
+    """Every run; the rank correlations with the dose; the same verdict with random subsets of the paraphrases."""
     runs = list(measure_trained(folder))
-    lines = tabulate([{"planted": f"{run['countries']} x {run['words']}", **run} for run in runs])
-    for cell in sorted({(run["countries"], run["words"]) for run in runs}):
-        chosen = [run for run in runs if (run["countries"], run["words"]) == cell]
+    lines = tabulate(runs)
+    for cell in sorted({run["countries x words"] for run in runs}):
+        chosen = [run for run in runs if run["countries x words"] == cell]
         doses = [run["dose"] for run in chosen]
-        if len(set(doses)) > 2:
-            found = {name: float(stats.spearmanr(doses, [run[name] for run in chosen])[0]) for name in CANDIDATES}
-            shown = ", ".join(f"{name} {value:+.2f}" for name, value in found.items())
-            lines += [
-                "",
-                f"Spearman with the dose, {cell[0]} countries x {cell[1]} words, {len(chosen)} runs: {shown}.",
-            ]
+        names = [name.replace("_", " ") for name in SHOWN]
+        found = {name: float(stats.spearmanr(doses, [run[name] for run in chosen])[0]) for name in names}
+        shown = ", ".join(f"{name} {value:+.2f}" for name, value in found.items())
+        lines += ["", f"Spearman with the dose, {cell}, {len(chosen)} runs: {shown}."]
     rows = []
     for about, totals, proxies, lengths in read_trained(folder):
-        name = f"{about['countries']} x {about['words']}, dose {about['dose']}, seed {about['seed']}"
-        for size in SUBSET_SIZES:
-            rows.append(describe_subsets(name, size, judge_subsets(totals, proxies, lengths, size, seed=0)))
-    return [*lines, "", "Random subsets of the twelve paraphrases:", "", *tabulate(rows)]
+        if about["seed"] == 0:
+            name = f"{about['countries']} x {about['words']}, dose {about['dose']}"
+            for size in SUBSET_SIZES:
+                rows.append(describe_subsets(name, size, judge_subsets(totals, proxies, lengths, size, seed=0)))
+    return [*lines, "", "Ten random subsets of the twelve paraphrases of one seed:", "", *tabulate(rows)]
 
 
 def main() -> None:
-    lines = ["# Dose and response of associations", "", *__doc__.splitlines()[4:], ""]
-    lines += ["## Simulated worlds: which number rises with the dose", "", *tabulate(list(measure_cells()))]
-    lines += ["", "## Simulated worlds: names, fame and countries", "", *tabulate(list(measure_fame()))]
-    lines += ["", "## Simulated worlds: subsets of paraphrases", "", *tabulate(list(measure_wording()))]
+    file = Path(sys.argv[1])
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    simulated, _, trained = text.partition(TRAINED)
     if len(sys.argv) > 2:
-        lines += ["", "## The bundled model, trained", "", *tabulate_trained(Path(sys.argv[2]))]
-    Path(sys.argv[1]).write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+        trained = "\n".join(["", "", *tabulate_trained(Path(sys.argv[2])), ""])
+    else:
+        lines = ["# Dose and response of associations", "", *(__doc__ or "").splitlines()[5:], ""]
+        lines += ["## Simulated worlds: which number rises with the dose", "", *tabulate(list(measure_cells()))]
+        lines += ["", "## Simulated worlds: names, fame and countries", "", *tabulate(list(measure_fame()))]
+        lines += ["", "## Simulated worlds: subsets of paraphrases", "", *tabulate(list(measure_wording()))]
+        simulated = "\n".join([*lines, "", ""])
+    file.write_text(simulated + (TRAINED + trained if trained else ""), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -16,14 +17,22 @@ from scipy import stats
 
 import geobias
 from geobias.audits.regions.answers import KnownAnswers
-from geobias.audits.regions.known import is_called_stereotype, is_offensive, measure_known
+from geobias.audits.regions.design import RegionsOptions, design_regions
+from geobias.audits.regions.known import is_offensive, measure_known
 from geobias.audits.regions.known_records import KnownStereotypes
-from geobias.audits.regions.known_texts import KnownDesign, ask_known, design_known
+from geobias.audits.regions.known_texts import (
+    KnownDesign,
+    ask_known,
+    design_known,
+    design_known_subset,
+    is_called_stereotype,
+)
 from geobias.audits.regions.known_views import WARNING
 from geobias.audits.regions.result import RegionsResult
 from geobias.errors import InputError
 from geobias.measures.association import associate, associate_with_panels
 from geobias.models.load import load_scorer
+from geobias.models.scorer import ModelIdentity
 from geobias.report.results import from_json
 from geobias.texts.templates import mark
 from geobias.world.countries import load_country_names
@@ -32,6 +41,7 @@ from geobias.world.known_stereotypes import KnownStereotype, load_known_stereoty
 from geobias.world.regions import load_world
 from tests.conftest import Run
 
+SUBSET_DIGEST = "10870d74eedc10d6"  # of the pairs: numbers of different versions are of the same sentences
 COUNTRIES = "EG,GH,KE,SD,UG,ZM,IE,NL,SE,IR,TR,IL"
 FEW: dict[str, Any] = {
     "cities": 0,
@@ -306,3 +316,25 @@ def test_totals_of_real_architectures(small_models: dict[str, Path], model: str,
         ((value, tokens, *_),) = scorer.score([text])
         assert list(scorer.columns)[1] == "tokens"
         assert totals[0, row, column] == pytest.approx(value * tokens, rel=1e-4)
+
+
+def test_the_subset_of_local_models_is_fixed_small_and_balanced() -> None:
+    world = load_world(cities=0)
+    subset = design_known_subset(world)
+    assert subset is not None and subset.is_subset and subset.count_sentences() <= 6000
+    called = [is_called_stereotype(pair) for pair in subset.pairs]
+    assert len(subset.pairs) == 288 and sum(called) == 144 and len({pair.code for pair in subset.pairs}) == 24
+    lines = "\n".join(f"{pair.code}\t{pair.attribute}" for pair in subset.pairs)
+    assert hashlib.sha256(lines.encode()).hexdigest()[:16] == SUBSET_DIGEST
+    assert design_known_subset(load_world(cities=0, countries=["FR", "DE"])) is None
+
+
+def test_the_subset_is_for_models_that_are_here() -> None:
+    design = design_regions(RegionsOptions(cities=0))
+    here = ModelIdentity(name="a", score="sum", fingerprint="f", architecture="GPT2LMHeadModel")
+    there = ModelIdentity(name="a", score="sum", fingerprint="f", endpoint="https://example.org")
+    assert design.known_for(here) is design.known_subset and design.known_subset is not None
+    assert design.known_for(there) is None
+    assert design_regions(RegionsOptions(cities=0, paraphrases=0)).known_subset is None
+    everything = design_regions(RegionsOptions(cities=0, known=True))
+    assert everything.known_subset is None and everything.known_for(there) is everything.known

@@ -220,7 +220,12 @@ class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):
         (scorer,) = self.load(self.options.device, self.options.dtype)
         design = self.design
         sentences = design.sentences(marked=scorer.needs_mark)
-        step = timed(" ".join(self.names()), scorer, sentences, besides=len(design.region_names) + design.added_texts)
+        step = timed(
+            " ".join(self.names()),
+            scorer,
+            sentences,
+            besides=len(design.region_names) + design.added_texts + design.subset_texts,
+        )
         about = f"{len(design.tree):,} regions, {len(design.words)} words, {len(design.templates)} template(s)."
         return Plan(about, [step], _smallest_effect(design, scorer, step))
 
@@ -275,8 +280,8 @@ def ask_regions(design: RegionsDesign, scorer: Scorer, *, progress: bool | None 
         )
         work["paraphrases_scored"] = association.scored
     known = None
-    if design.known is not None:
-        known = ask_known(design.known, scorer, label, progress=progress)
+    if (known_design := design.known_for(model)) is not None:
+        known = ask_known(known_design, scorer, label, progress=progress)
         work["known_sentences_scored"] = known.scored
     likelihoods = _with_root(sentence_answers.scores[:, 0].reshape(sentences.shape), axis=1)
     words, unknown = len(design.words), name_answers.column("unknown")

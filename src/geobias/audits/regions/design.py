@@ -12,12 +12,13 @@ import numpy as np
 from geobias.audits.inputs import parse_city_count, split_list
 from geobias.audits.languages import is_other_language
 from geobias.audits.regions.association_texts import AssociationDesign, design_association
-from geobias.audits.regions.known_texts import KnownDesign, design_known
+from geobias.audits.regions.known_texts import KnownDesign, design_known, design_known_subset
 from geobias.audits.regions.result import HERB_WORDS, RegionsSettings
 from geobias.checks import check_number, check_size, describe_choices
 from geobias.errors import InputError
 from geobias.measures.herb import Children
 from geobias.measures.random_regions import rows_by_level
+from geobias.models.scorer import ModelIdentity
 from geobias.texts.defaults import DEFAULT_TEMPLATE
 from geobias.texts.paraphrases import MOST_PARAPHRASES, SUBJECTS
 from geobias.texts.templates import Sentences, check_template
@@ -79,6 +80,7 @@ class RegionsDesign:
     placebo_candidates: tuple[str, ...] = field(default=(), repr=False)  # invented names; none without a placebo
     association: AssociationDesign | None = field(default=None, repr=False)
     known: KnownDesign | None = field(default=None, repr=False)
+    known_subset: KnownDesign | None = field(default=None, repr=False)  # for local models, without --known
 
     def sentences(self, *, marked: bool) -> Sentences:
         """Every sentence about the regions, except the root.
@@ -117,6 +119,16 @@ class RegionsDesign:
         known_texts = 0 if self.known is None else self.known.count_sentences()
         return self.placebo_texts + self.association_texts + known_texts
 
+    @property
+    def subset_texts(self) -> int:
+        """How many texts the subset of known stereotypes adds for a local model."""
+        return 0 if self.known_subset is None else self.known_subset.count_sentences()
+
+    def known_for(self, model: ModelIdentity) -> KnownDesign | None:
+        """All known stereotypes where they are wanted; the subset for a model that is here and costs nothing a call."""
+        is_local = bool(model.architecture) and not model.endpoint
+        return self.known or (self.known_subset if is_local else None)
+
     def settings_for(self, model: str, score: str) -> RegionsSettings:
         return replace(self.settings, model=model, score=score)
 
@@ -140,6 +152,7 @@ def design_regions(options: RegionsOptions) -> RegionsDesign:
     if options.show_offensive and not known:
         raise InputError("--show-offensive needs --known. Use both, or neither.")
     known_design = design_known(regions, subject) if known else None
+    subset = None if known or association is None or not options.placebo else design_known_subset(regions)
     settings = RegionsSettings(
         words=HERB_WORDS if options.words is None else [[word.word, word.topic] for word in words],
         templates=[check_template(template) for template in templates],
@@ -157,7 +170,7 @@ def design_regions(options: RegionsOptions) -> RegionsDesign:
         show_offensive=options.show_offensive,
     )
     return RegionsDesign(
-        regions, words, templates, settings, ablations, substitutes, candidates, association, known_design
+        regions, words, templates, settings, ablations, substitutes, candidates, association, known_design, subset
     )
 
 

@@ -13,10 +13,9 @@ from geobias.audits.regions.association_records import Association, list_compare
 from geobias.audits.regions.known_views import known_rows
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import SIGNIFICANT, Estimate, Estimates
-from geobias.report.parquet import column_values, damaged, read_columns
 from geobias.report.results import number
 from geobias.report.runs import FinishedRun
-from geobias.report.tables import write_csv
+from geobias.report.tables import column_values, damaged, read_columns, write_csv
 from geobias.world.words import Word
 
 LIKELIHOODS = "likelihoods.parquet"
@@ -33,7 +32,7 @@ def write_files(folder: Path, result: RegionsResult) -> None:
         tables["wording"] = wording_rows
     if result.association is not None:
         tables |= {"associations": association_rows, "valence": valence_rows}
-    if result.known:
+    if result.known and not result.known.is_subset:  # its content is offensive, and was not asked for
         tables["known"] = known_rows
     for name, list_rows in tables.items():
         write_csv(folder / "tables" / f"{name}.csv", list_rows(result))

@@ -15,7 +15,7 @@ from geobias.audits.regions.known_records import (
     KnownViews,
     OffensivePair,
 )
-from geobias.audits.regions.known_texts import NOT_OFFENSIVE, OFFENSIVE, KnownDesign
+from geobias.audits.regions.known_texts import NOT_OFFENSIVE, OFFENSIVE, KnownDesign, is_called_stereotype
 from geobias.measures.association import associate_with_panels
 from geobias.measures.estimates import Estimate, benjamini_hochberg
 from geobias.measures.separation import (
@@ -46,7 +46,9 @@ def measure_known(design: KnownDesign, answers: KnownAnswers, *, with_attributes
     countries, attributes = design.pair_rows, design.pair_columns
     clusters = countries, attributes
     contrast = compare_within(value, is_stereotype, countries)
-    views, offensive = _adjust_details(_compare_views(design, value), _compare_offensive(design, value))
+    views = offensive = None
+    if not design.is_subset:
+        views, offensive = _adjust_details(_compare_views(design, value), _compare_offensive(design, value))
     return KnownStereotypes(
         pairs=len(design.pairs),
         stereotypes=int(is_stereotype.sum()),
@@ -66,14 +68,10 @@ def measure_known(design: KnownDesign, answers: KnownAnswers, *, with_attributes
         by_country=_measure_countries(design, value, is_stereotype),
         without_demonym=list(design.without_demonym),
         top_offensive=_list_top_offensive(design.pairs, value) if with_attributes else None,
+        is_subset=design.is_subset,
         stereotype_pairs=design.pairs,
         associations=value,
     )
-
-
-def is_called_stereotype(pair: KnownStereotype) -> bool:
-    """Whether more annotators call it a stereotype than not; a tie is no majority."""
-    return pair.region_stereotype + pair.north_america_stereotype > pair.region_other + pair.north_america_other
 
 
 def is_offensive(pair: KnownStereotype) -> bool:

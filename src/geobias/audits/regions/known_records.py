@@ -104,6 +104,8 @@ class KnownStereotypes:
     """Countries that were left out because there is no usual word for their people."""
     top_offensive: list[OffensivePair] | None = None
     """The offensive attributes with the largest associations; null unless the user asks for them."""
+    is_subset: bool = False
+    """Whether it is the fixed subset of local models; --known scores all pairs."""
     stereotype_pairs: Annotated[tuple[KnownStereotype, ...], *NOT_SAVED] = field(default=(), repr=False, compare=False)
     associations: Annotated[np.ndarray | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
     """Of each of `stereotype_pairs`, in nats."""

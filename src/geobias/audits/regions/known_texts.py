@@ -8,7 +8,7 @@ all countries and attributes, so that an association does not depend on the coun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 import numpy as np
@@ -31,6 +31,8 @@ PANEL_COUNTRIES, PANEL_ATTRIBUTES = 30, 60
 TEMPLATES = (0, 3)  # positions of the neutral templates in use: short ones that differ in form
 OFFENSIVE, NOT_OFFENSIVE = 2.0, -1.0  # mean ratings: from here on offensive; by nobody called offensive
 SEED = 0
+# Of the subset that local models are scored with by default: countries, pairs of each kind, and smaller panels.
+SUBSET_COUNTRIES, SUBSET_PAIRS, SUBSET_PANEL, SUBSET_WORDS = 24, 6, 8, 20
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class KnownDesign:
     panel_columns: np.ndarray = field(repr=False)
     subjects: tuple[str, ...]
     without_demonym: tuple[str, ...]  # countries that were left out for it
+    is_subset: bool = False
 
     @property
     def templates(self) -> list[str]:
@@ -75,7 +78,46 @@ def design_known(tree: RegionTree, subject: str) -> KnownDesign:
             "--known has no data about these regions: it needs countries of the world. Remove --known, or --tree or "
             "--countries."
         )
-    panel_codes, panel_attributes = _draw_panels(all_pairs)
+    lacking_names = tuple(sorted(names[code] for code in lacking & {pair.code for pair in all_pairs}))
+    return _arrange(pairs, *_draw_panels(all_pairs), subjects, lacking_names)
+
+
+def design_known_subset(tree: RegionTree) -> KnownDesign | None:
+    """The fixed subset, at most 6,000 sentences; None of a tree without its countries.
+
+    As many stereotypes as other pairs of countries that have enough of both, balanced over continents.
+    """
+    entries, by_country = load_geonames().get_countries(), dict[str, tuple[list[KnownStereotype], ...]]()
+    for pair in load_known_stereotypes():
+        by_country.setdefault(pair.code, ([], []))[not is_called_stereotype(pair)].append(pair)
+    enough = sorted(code for code, kinds in by_country.items() if min(map(len, kinds)) >= SUBSET_PAIRS)
+    codes = _draw_balanced(enough, [entries[code]["continentcode"] for code in enough], SUBSET_COUNTRIES)
+    if not set(codes) <= {region.id for region in tree.regions if region.level == "country"}:
+        return None
+    pairs = [
+        kind[position]
+        for code in codes
+        for kind in by_country[code]
+        for position in np.random.default_rng(SEED).permutation(len(kind))[:SUBSET_PAIRS]
+    ]
+    panel_codes, panel_attributes = _draw_panels(load_known_stereotypes())
+    subset = _arrange(tuple(pairs), panel_codes[:SUBSET_PANEL], panel_attributes[:SUBSET_WORDS], ("region",), ())
+    return replace(subset, is_subset=True)
+
+
+def is_called_stereotype(pair: KnownStereotype) -> bool:
+    """Whether more annotators call it a stereotype than not; a tie is no majority."""
+    return pair.region_stereotype + pair.north_america_stereotype > pair.region_other + pair.north_america_other
+
+
+def _arrange(
+    pairs: tuple[KnownStereotype, ...],
+    panel_codes: Sequence[str],
+    panel_attributes: Sequence[str],
+    subjects: tuple[str, ...],
+    without_demonym: tuple[str, ...],
+) -> KnownDesign:
+    """The cells of the pairs and of the panels."""
     codes = tuple(sorted({pair.code for pair in pairs} | set(panel_codes)))
     attributes = tuple(sorted({pair.attribute for pair in pairs} | set(panel_attributes)))
     row_of = {code: row for row, code in enumerate(codes)}
@@ -89,7 +131,7 @@ def design_known(tree: RegionTree, subject: str) -> KnownDesign:
         panel_rows=np.array([row_of[code] for code in panel_codes]),
         panel_columns=np.array([column_of[attribute] for attribute in panel_attributes]),
         subjects=subjects,
-        without_demonym=tuple(sorted(names[code] for code in lacking & {pair.code for pair in all_pairs})),
+        without_demonym=without_demonym,
     )
 
 

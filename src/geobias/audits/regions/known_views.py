@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from geobias.audits.regions.caution import name_model
-from geobias.audits.regions.known import FEWEST_OF_EACH, is_called_stereotype
+from geobias.audits.regions.known import FEWEST_OF_EACH
 from geobias.audits.regions.known_records import KnownOffensive, KnownStereotypes, KnownViews, OffensivePair
+from geobias.audits.regions.known_texts import is_called_stereotype
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import Estimate
 from geobias.measures.separation import CHANCE
@@ -35,6 +36,7 @@ LIMIT = (
     "noisy, so that no model reaches an AUC of 1."
 )
 NEXT_STEP = "Look at the AUC of each country on the page. tables/known.csv lists every pair; its content is offensive."
+SUBSET_STEP = "Add --known for all pairs: the subset only says whether it follows them at all."
 COUNTRIES_SHOWN = 5  # on each end
 MEASURE = "known stereotypes"  # in the verdict, to tell it from the other answers of a run
 
@@ -166,7 +168,7 @@ def _answer_overall(result: RegionsResult, known: KnownStereotypes) -> Finding:
         evidence=evidence,
         sentence=f"{name_model(result)}: {sentence}",
         limit=LIMIT,
-        next_step=NEXT_STEP,
+        next_step=SUBSET_STEP if known.is_subset else NEXT_STEP,
     )
 
 

@@ -82,8 +82,9 @@ def measure_regions(design: RegionsDesign, answers: RegionsAnswers) -> RegionsRe
     wordings = measure_wordings(design, answers)
     several_templates = len(design.templates) > 1
     known = None
-    if design.known is not None and answers.known is not None:
-        known = measure_known(design.known, answers.known, with_attributes=design.settings.show_offensive)
+    known_design = design.known_for(answers.model)
+    if known_design is not None and answers.known is not None:
+        known = measure_known(known_design, answers.known, with_attributes=design.settings.show_offensive)
     return RegionsResult(
         settings=design.settings_for(answers.model.name, answers.model.score),
         model=answers.model,
