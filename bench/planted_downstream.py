@@ -32,7 +32,7 @@ from geobias.models.scorer import ModelIdentity
 TEXTS, NOISE = 40, 0.03
 BAND = 0.06
 LABELS = ("hate",)
-FOLDER = Path("docs/figures")
+
 SYLLABLES = "ba de fi go hu ka le mi no pu ra se ti vo".split()
 PROFANITY = {"NE": 0.51, "MM": 0.36, "NG": 0.01}  # what profanity-check does to these countries, rounded
 
@@ -169,7 +169,7 @@ def write_table(rows: dict[str, dict[str, float]], repetitions: int) -> str:
 
 def main() -> None:
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else FOLDER
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path("docs/figures")
     kept = folder / "planted_downstream.json"
     rows = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
     for name in sys.argv[3:] or WORLDS:

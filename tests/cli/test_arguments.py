@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from geobias.cli.arguments import LONGEST_LINE, check_arguments, explain_error, format_error
+from geobias.cli import LONGEST_LINE, check_arguments, explain_error, format_error
 from geobias.errors import InputError
 from tests.conftest import Run
 

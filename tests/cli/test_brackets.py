@@ -12,8 +12,7 @@ import pytest
 import typer
 
 from geobias import progress
-from geobias.cli import make_app
-from geobias.cli.arguments import format_error
+from geobias.cli import format_error, make_app
 from geobias.errors import InputError
 from geobias.report.tables import console
 from tests.conftest import Run

@@ -1,4 +1,4 @@
-"""The store of scores: what is written is read again, and damaged files are set aside."""
+"""The store of scores: what is written is read again, and damaged files are deleted."""
 
 from __future__ import annotations
 
@@ -69,7 +69,6 @@ def test_a_store_without_fingerprint_writes_nothing(own_store: Path) -> None:
 
 
 def test_rows_with_a_number_that_is_none_are_not_served() -> None:
-    """Those in another column than the first were stored by earlier versions."""
     columns = ["value", "log_p(yes)"]
     rows = [[np.nan, 1.0], [np.inf, 1.0], [3.0, np.nan], [3.0, np.inf], [3.0, -np.inf]]
     ScoreStore("model:aul", columns).add(list("abcde"), np.array(rows))
@@ -86,7 +85,7 @@ def test_a_score_is_found_whichever_file_has_a_row_without_one() -> None:
     assert [entry.texts for entry in store.stored()] == [8]
 
 
-# Damage: each function damages the cache of a scorer's folder and returns the path that is reported and set aside. The
+# Damage: each function damages the cache of a scorer's folder and returns the path that is reported and deleted. The
 # folder holds one good file with the texts "a" and "b". Damaged files hold the text "lost".
 
 
@@ -142,19 +141,6 @@ def make_link(target: str) -> Callable[[Path], Path]:
     return damage
 
 
-def replace_folder(folder: Path) -> Path:
-    """The scorer's folder is moved away, and a file has its name."""
-    folder.rename(folder.with_name("elsewhere"))
-    folder.write_text("not a folder")
-    return folder
-
-
-def replace_folder_by_broken_link(folder: Path) -> Path:
-    folder.rename(folder.with_name("elsewhere"))
-    folder.symlink_to("nowhere")
-    return folder
-
-
 SCORE_FILE_DAMAGE: dict[str, Callable[[Path], Path]] = {
     "cut short": change_content(lambda content: content[: len(content) // 2]),
     "one score changed": change_content(lambda content: content.replace(struct.pack("d", 7.0), struct.pack("d", 8.0))),
@@ -179,18 +165,12 @@ SCORE_FILE_DAMAGE: dict[str, Callable[[Path], Path]] = {
     "broken link": make_link("nowhere"),
     "link to itself": make_link("link.parquet"),
 }
-FOLDER_DAMAGE: dict[str, Callable[[Path], Path]] = {
-    "a file where the scorer's folder should be": replace_folder,
-    "a broken link where the scorer's folder should be": replace_folder_by_broken_link,
-}
 
 
-@pytest.fixture(params=SCORE_FILE_DAMAGE | FOLDER_DAMAGE)
-def damage(request: pytest.FixtureRequest) -> tuple[Path, list[float]]:
-    """A damaged path, and the scores of "a", "b" and "lost" that are still there."""
-    folder = fill_store(["a", "b"])
-    path = (SCORE_FILE_DAMAGE | FOLDER_DAMAGE)[request.param](folder)
-    return path, [np.nan] * 3 if request.param in FOLDER_DAMAGE else [0.0, 1.0, np.nan]
+@pytest.fixture(params=SCORE_FILE_DAMAGE)
+def damage(request: pytest.FixtureRequest) -> Path:
+    """A damaged path beside a good file with the texts "a" and "b"."""
+    return SCORE_FILE_DAMAGE[request.param](fill_store(["a", "b"]))
 
 
 def deny_reading(path: Path, error: OSError, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,30 +185,14 @@ def deny_reading(path: Path, error: OSError, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Path, "read_bytes", read)
 
 
-def deny_renaming(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file can be set aside, as in a read-only folder."""
-
-    def rename(self: Path, target: Path) -> Path:
-        raise PermissionError(errno.EACCES, "Permission denied", str(self))
-
-    monkeypatch.setattr(Path, "rename", rename)
-
-
-def test_damage_is_set_aside_with_one_warning(
-    damage: tuple[Path, list[float]], caplog: pytest.LogCaptureFixture
-) -> None:
-    path, scores = damage
-    inode = path.lstat().st_ino
-    store = open_store()
-    np.testing.assert_array_equal(store.lookup(["a", "b", "lost"])[:, 0], scores)
-    target = path.with_suffix(".damaged")
+def test_damage_is_deleted_with_one_warning(damage: Path, caplog: pytest.LogCaptureFixture) -> None:
+    is_folder = damage.is_dir()
+    np.testing.assert_array_equal(open_store().lookup(["a", "b", "lost"])[:, 0], [0, 1, np.nan])
     (message,) = list_messages(caplog)
-    assert message.startswith(f"{path} is damaged (")
-    assert message.endswith(f"): renamed to {target.name}; its texts are scored again.")
-    assert target.lstat().st_ino == inode and (path == store.folder or not os.path.lexists(path))
+    assert str(damage) in message and message.endswith("; its texts are scored again.")
+    assert os.path.lexists(damage) == is_folder  # a folder is nothing that geobias wrote
     fill_store(["a", "b", "lost"])
     np.testing.assert_array_equal(open_store().lookup(["a", "b", "lost"])[:, 0], [0, 1, 2])
-    assert len(list_messages(caplog)) == 1
 
 
 def test_a_good_file_that_cannot_be_read_now_stays(
@@ -248,58 +212,13 @@ def test_a_good_file_that_cannot_be_read_now_stays(
     assert not np.isnan(open_store().lookup(["lost"])).any()
 
 
-def test_the_cache_command_reports_damage_and_changes_nothing(
-    damage: tuple[Path, list[float]], run: Run, own_store: Path
-) -> None:
-    path, scores = damage
+def test_the_cache_command_reports_damage_and_changes_nothing(damage: Path, run: Run, own_store: Path) -> None:
     tree = describe_tree(own_store)
     code, out, err = run("cache")
-    assert code == 0
-    assert ("2 texts  a model" in out) == (scores[0] == 0.0)
+    assert code == 0 and "2 texts  a model" in out
     (line,) = err.splitlines()
-    assert f"{path} is damaged (" in line and "scores its texts again" in line
+    assert f"{damage} is damaged (" in line and "scores its texts again" in line
     assert describe_tree(own_store) == tree
-
-
-@pytest.mark.parametrize("kind", SCORE_FILE_DAMAGE)
-def test_damage_that_cannot_be_set_aside_is_skipped(
-    kind: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = fill_store(["a", "b"])
-    path = SCORE_FILE_DAMAGE[kind](folder)
-    deny_renaming(monkeypatch)
-    store = open_store()
-    np.testing.assert_array_equal(store.lookup(["a", "b", "lost"])[:, 0], [0.0, 1.0, np.nan])
-    (message,) = list_messages(caplog)
-    assert message.startswith(f"{path} is damaged (") and "Permission denied" in message
-    assert "skipped" in message and message.endswith("its texts are scored again.")
-    inode = path.lstat().st_ino
-    texts = [str(i) for i in range(FILES_BEFORE_MERGING)]
-    for text in texts:
-        fill_store([text])
-    caplog.clear()
-    store.tidy()
-    assert not list_messages(caplog)
-    assert path.lstat().st_ino == inode
-    assert not np.isnan(open_store().lookup(["a", "b", *texts])).any()
-
-
-def test_a_folder_that_cannot_be_set_aside_is_an_input_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    replace_folder(fill_store(["a"]))
-    deny_renaming(monkeypatch)
-    with pytest.raises(InputError, match="Cannot write"):
-        open_store()
-
-
-def test_setting_aside_overwrites_nothing() -> None:
-    folder = fill_store(["a"])
-    path = write_score_file(folder, b"nonsense")
-    path.with_suffix(".damaged").write_text("first")
-    (folder / f"{path.stem}.1.damaged").symlink_to("nowhere")
-    open_store()
-    assert path.with_suffix(".damaged").read_text() == "first"
-    assert (folder / f"{path.stem}.1.damaged").is_symlink()
-    assert (folder / f"{path.stem}.2.damaged").read_bytes() == b"nonsense"
 
 
 def test_a_file_that_another_process_has_just_merged_is_no_damage(
@@ -316,7 +235,7 @@ def test_a_file_that_another_process_has_just_merged_is_no_damage(
 
     monkeypatch.setattr(Path, "read_bytes", read)
     np.testing.assert_array_equal(open_store().lookup(["a", "b", "lost"])[:, 0], [0.0, 1.0, np.nan])
-    assert not list_messages(caplog) and not list(folder.glob("*.damaged"))
+    assert not list_messages(caplog)
 
 
 def test_a_store_of_damaged_files_only_is_tidied() -> None:
@@ -329,7 +248,7 @@ def test_a_store_of_damaged_files_only_is_tidied() -> None:
     assert describe_tree(store.folder) == tree
 
 
-def test_a_file_that_this_version_of_arrow_cannot_read_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_this_version_of_arrow_cannot_read_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = fill_store(["a"])
 
     def read(self: pq.ParquetFile) -> pa.Table:
@@ -337,11 +256,11 @@ def test_a_file_that_this_version_of_arrow_cannot_read_is_damaged(monkeypatch: p
 
     monkeypatch.setattr(pq.ParquetFile, "read", read)
     assert np.isnan(open_store().lookup(["a"])).all()
-    assert len(list(folder.glob("*.damaged"))) == 1
+    assert len(list(folder.glob("*.parquet"))) == 1
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
-def test_a_process_without_resources_sets_nothing_aside(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_without_resources_deletes_nothing(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_score_file(fill_store(["a"]), make_table())
     deny_reading(path, OSError(number, os.strerror(number)), monkeypatch)
     with pytest.raises(OSError, match="open files"):
@@ -350,20 +269,6 @@ def test_a_process_without_resources_sets_nothing_aside(number: int, monkeypatch
 
 
 # The description, scorer.json
-
-
-def test_a_folder_in_place_of_the_description_is_set_aside(caplog: pytest.LogCaptureFixture, run: Run) -> None:
-    file = fill_store(["a", "b"]) / "scorer.json"
-    file.unlink()
-    file.mkdir()
-    (file / "notes.txt").write_text("inside")
-    code, out, _ = run("cache")
-    assert code == 0 and "2 texts  (description damaged)" in out and file.is_dir()
-    assert open_store().lookup(["b"])[0, 0] == 1.0
-    (message,) = list_messages(caplog)
-    assert str(file) in message and "renamed to scorer.damaged" in message and "scored again" not in message
-    assert (file.with_suffix(".damaged") / "notes.txt").read_text() == "inside"
-    assert run("cache")[1].count("2 texts  a model") == 1
 
 
 DESCRIPTION = {"fingerprint": "model:aul", "columns": ["value"], "name": "a model"}
@@ -433,9 +338,9 @@ def make_old(path: Path, seconds: float = store.TEMPORARY_FILE_SECONDS + 60) -> 
 def test_only_old_temporary_files_are_deleted_when_a_store_is_opened(own_store: Path, tmp_path: Path) -> None:
     folder = fill_store(["a"])
     (score_file,) = folder.glob("*.parquet")
-    young = [folder / ".geobias-young.tmp", folder / f".{score_file.name}.1", folder / "._hidden.parquet"]
-    old = [folder / ".geobias-old.tmp", folder / f".{score_file.name}.2", folder / ".scorer.json.3"]
-    others = [folder / "notes.txt", folder / "x.damaged", folder.parent / ".geobias-old.tmp", tmp_path / "target"]
+    young = [folder / ".geobias-young.tmp", folder / "._hidden.parquet"]
+    old = [folder / ".geobias-old.tmp", folder / ".geobias-older.tmp"]
+    others = [folder / "notes.txt", folder.parent / ".geobias-old.tmp", tmp_path / "target"]
     for path in [*young, *old, *others]:
         path.write_bytes(score_file.read_bytes()[:20])
     for path in young:
@@ -513,7 +418,6 @@ def test_processes_that_write_and_merge_at_once_lose_and_duplicate_nothing(own_s
     rows = sum(pq.read_metadata(file).num_rows for file in own_store.rglob("*.parquet"))
     assert len(texts) <= rows < 4 * len(texts)
     assert [entry.texts for entry in store.stored()] == [len(texts)]
-    assert not list(own_store.rglob("*.damaged"))
 
 
 # The whole cache
@@ -574,15 +478,14 @@ def test_clear_deletes_only_what_geobias_wrote(own_store: Path, tmp_path: Path, 
     folder, scores, outside = fill_store(["a"]), own_store / "scores", tmp_path / "outside"
     mixed, empty, linked = (scores / (digit * 32) for digit in "abc")
     write_score_file(folder, b"nonsense")
-    open_store()  # sets it aside
-    write_files(folder, ".geobias-1.tmp", f".{'0' * 32}.parquet.77", ".scorer.json.78")
+    write_files(folder, ".geobias-1.tmp")
     write_files(outside, "a.parquet", "scorer.json")
     (folder / "link.parquet").symlink_to(outside / "a.parquet")
     empty.mkdir()
-    deleted = {folder, *folder.iterdir(), empty, *write_files(mixed, "x.parquet", "x.damaged", "scorer.json")}
-    assert len(deleted) == 12
+    deleted = {folder, *folder.iterdir(), empty, *write_files(mixed, "x.parquet", "scorer.json")}
+    assert len(deleted) == 9
     linked.symlink_to(outside, target_is_directory=True)
-    write_files(mixed, "notes.txt", ".hidden", "folder.parquet/x.parquet", "x.1.damaged/scorer.json")
+    write_files(mixed, "notes.txt", ".hidden", "folder.parquet/x.parquet")
     write_files(own_store, "models/x.parquet", f"{'d' * 32}/x.parquet")
     write_files(scores, "a.parquet", "scorer.json", ".geobias-1.tmp", "run/x.parquet", "e" * 32)
     write_files(scores, *(f"{name}/x.parquet" for name in ("A" * 32, "a" * 31, "a" * 33, "g" * 32, f"run/{'a' * 32}")))

@@ -19,8 +19,7 @@ from geobias.report.glossary import TERMS, find_term
 from geobias.report.page.blocks import Chart, Row
 from geobias.report.page.build import TermMarker, _inert, draw_still
 from geobias.report.page.charts import dots
-from geobias.report.page.finding_cards import describe_numbers, group_findings
-from geobias.report.page.marked_text import split_code
+from geobias.report.page.finding_cards import describe_numbers, group_findings, split_code
 from geobias.world.gazetteer import load_gazetteer
 from tests.conftest import Run
 from tests.report.pages import HOSTILE, Speaker, both_runs, finding, invent_findings, judge

@@ -9,17 +9,18 @@ The options of a command are in the `command` module of its audit; what it does 
 
 from __future__ import annotations
 
+import errno
 import io
 import logging
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Annotated
 
 import typer
 
 from geobias import __version__
-from geobias.cli.arguments import check_arguments, explain_error, format_error
+from geobias.checks import escape, find_unusable_character, shorten, shorten_middle
 from geobias.cli.early_exit import INTERRUPTED, StopSignals, refuse_early_exit
 from geobias.errors import GeobiasError, InputError
 from geobias.options import keep_brackets
@@ -45,25 +46,23 @@ def make_app() -> typer.Typer:
 
 def list_commands() -> dict[str, Commands]:
     """All commands by their group in `geobias --help`."""
-    from geobias.audits.country_map.command import world_map
-    from geobias.audits.country_space.command import space
     from geobias.audits.gate.command import gate
     from geobias.audits.overview.command import audit
     from geobias.cli.explain import cache, explain
     from geobias.cli.finished_runs import evidence, export, report
+    from geobias.papers.command import reproduce
 
     runs: Commands = {
         "report": report,
         "gate": gate,
         "evidence": evidence,
         "export": export,
-        "map": world_map,
-        "space": space,
     }
+    papers: Commands = {"reproduce": reproduce}
     others: Commands = {"explain": explain, "cache": cache}
-    audits = dict(_load_commands({"audit", *runs, *others}))
+    audits = dict(_load_commands({"audit", *runs, *papers, *others}))
     runs = {"compare": audits.pop("compare"), **runs}
-    return {"Audits": {"audit": audit, **audits}, "Finished runs": runs, "Other": others}
+    return {"Audits": {"audit": audit, **audits}, "Finished runs": runs, "Papers": papers, "Other": others}
 
 
 def _load_commands(taken: Collection[str]) -> Iterator[tuple[str, Callable[..., None]]]:
@@ -153,3 +152,51 @@ def _restart_in_utf8() -> None:
     """
     if sys.getfilesystemencoding() == "ascii":
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
+
+
+LONGEST_ARGUMENT = 4096  # characters; the longest path that Linux takes
+LONGEST_LINE = 600  # characters of an error
+
+
+def check_arguments(arguments: Sequence[str]) -> None:
+    """Refuse arguments that no command could use: empty, not UTF-8, or absurdly long.
+
+    `arguments` are those after the program's name. A file name that is not UTF-8 could be read, but not be named in
+    results.json or on the terminal; so it is refused before anything is done.
+    """
+    for argument in arguments:
+        option, equals, value = argument.partition("=")
+        if not argument.strip() or (option.startswith("--") and equals and not value.strip()):
+            place = option if equals else "An argument"
+            raise InputError(f"{place} is empty. Remove it, or check the shell variable that it comes from.")
+        shown = f"'{escape(shorten(argument))}'"
+        if find_unusable_character(argument):
+            raise InputError(f"The argument {shown} is not valid UTF-8. Type it in UTF-8, or rename the file.")
+        if len(argument) > LONGEST_ARGUMENT:
+            raise InputError(
+                f"The argument {shown} has {len(argument):,} characters; the limit is {LONGEST_ARGUMENT:,}. "
+                "Shorten it, or put a long prompt into a file."
+            )
+
+
+def explain_error(error: BaseException) -> InputError | None:
+    """The input error behind an exception of the system or of the parser; None for any other.
+
+    A name may be too long for the system, a home folder unknown, or an option, a command or a value wrong; the parser
+    says what, and what is near.
+    """
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        name = shorten(os.path.basename(str(error.filename or "")))
+        return InputError(f"The path of {name!r} is too long for this system. Choose a shorter one.")
+    if isinstance(error, RuntimeError) and "home directory" in str(error):  # of Path.expanduser
+        return InputError("A path starts with ~ and a name that has no home folder here. Write the path without ~.")
+    if hasattr(error, "format_message"):  # Typer's usage errors, which have no common class in all releases
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "geobias COMMAND"
+        return InputError(f"{error.format_message().removesuffix('.')}. `{command} --help` explains the usage.")
+    return None
+
+
+def format_error(message: str) -> str:
+    """An error as one line that any terminal can show; the middle of a very long one is left out."""
+    return f"geobias: {shorten_middle(escape(' '.join(message.split())), LONGEST_LINE)}"

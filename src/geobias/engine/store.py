@@ -42,9 +42,8 @@ LARGE_FILE_BYTES = 2**24  # a file that is not merged with others when a store i
 TEMPORARY_FILE_SECONDS = 24 * 60 * 60
 SCORER_FOLDER = r"[0-9a-f]{32}"
 SCORE_FILE = r"[^.].*\.parquet"
-# What geobias writes into a scorer's folder. The last two are temporary files of this version and of earlier ones.
-TEMPORARY_NAME = r"\.geobias-.*\.tmp|\..+\.(parquet|json)\.\d+"  # the second form is that of earlier versions
-CACHE_FILE = rf".+\.parquet|.+\.damaged|scorer\.json|{TEMPORARY_NAME}"
+TEMPORARY_NAME = r"\.geobias-.*\.tmp"
+CACHE_FILE = rf".+\.parquet|scorer\.json|{TEMPORARY_NAME}"  # what geobias writes into a scorer's folder
 TextsOrKeys: TypeAlias = Sequence[str] | pa.FixedSizeBinaryArray  # texts, or what `text_keys` has returned for them
 DamageReport = Callable[[Path, str, bool], None]  # takes a file, what is wrong with it, and whether it is damaged
 log = logging.getLogger("geobias")
@@ -77,7 +76,7 @@ class ScoreStore:
         if fingerprint is not None:
             self.folder = cache_folder() / "scores" / _digest(json.dumps([fingerprint, self.columns]).encode())
             _open_folder(self.folder, {"fingerprint": fingerprint, "columns": self.columns, "name": name})
-            tables = _read_tables(_list_folder(self.folder, SCORE_FILE), self.columns, _set_aside)
+            tables = _read_tables(_list_folder(self.folder, SCORE_FILE), self.columns, _delete_damaged)
         self._scores = ScoreIndex((table for _, table in tables), len(self.columns))
 
     def lookup(self, texts: TextsOrKeys) -> np.ndarray:
@@ -133,11 +132,7 @@ def _open_folder(folder: Path, description: dict[str, Any]) -> None:
     """Create a scorer's folder and its description where needed, and delete old temporary files."""
     file = folder / "scorer.json"
     with writing(folder):
-        if os.path.lexists(folder) and not os.path.isdir(folder):
-            _set_aside(folder, "it is not a folder")
         folder.mkdir(parents=True, exist_ok=True)
-        if os.path.isdir(file):
-            _set_aside(file, "it is not a file", consequence="it is written again")
         if _read_description(folder) != description:  # a read-only cache that needs no change can be opened
             write_whole(file, json.dumps(description, indent=1).encode())
     cutoff = time.time() - TEMPORARY_FILE_SECONDS
@@ -158,8 +153,9 @@ def _read_tables(
             reason = getattr(error, "strerror", None) or " ".join(str(error).split()).rstrip(".")
             if not os.path.lexists(path):
                 continue  # another process has merged it into a larger file, read by a later run
-            # A file that cannot be read may be another user's, or on a disk that is away: that is no damage.
-            report(path, reason, not (isinstance(error, OSError) and os.path.isfile(path)))
+            # A file that cannot be read may be another user's, on a disk that is away, or from a newer Arrow.
+            is_unreadable = isinstance(error, OSError) and os.path.isfile(path)
+            report(path, reason, not is_unreadable and not isinstance(error, pa.ArrowNotImplementedError))
         else:
             yield path, table
 
@@ -175,24 +171,20 @@ def _read_table(path: Path, columns: list[str] | None) -> pa.Table:
     if not names or not table.schema.equals(schema) or any(column.null_count for column in table.columns):
         raise ValueError("it is not a table of this scorer's scores")
     scored = find_scored(np.column_stack([column.to_numpy() for column in table.columns[1:]]), names)
-    return table if scored.all() else table.filter(pa.array(scored))  # earlier versions looked at one column only
+    return table if scored.all() else table.filter(pa.array(scored))
 
 
-def _set_aside(
-    path: Path, reason: str, is_damaged: bool = True, consequence: str = "its texts are scored again"
-) -> None:
-    """Rename a damaged file to end in `.damaged`, never over another file. If that fails, only warn."""
-    if not is_damaged:
-        log.warning("Cannot read %s (%s): skipped; %s.", path, reason, consequence)
+def _delete_damaged(path: Path, reason: str, is_damaged: bool = True) -> None:
+    """Delete a damaged file with a warning. A folder, or a file that may be good, stays, with a warning too."""
+    if not is_damaged or (path.is_dir() and not path.is_symlink()):
+        log.warning("Cannot read %s (%s): skipped; its texts are scored again.", path, reason)
         return
-    targets = (path.with_name(f"{path.stem}{f'.{i}' if i else ''}.damaged") for i in itertools.count())
-    target = next(target for target in targets if not os.path.lexists(target))
+    action = "deleted"
     try:
-        path.rename(target)
-        action = f"renamed to {target.name}"
+        path.unlink(missing_ok=True)
     except OSError as error:
-        action = f"skipped, and cannot be renamed ({error.strerror or error})"
-    log.warning("%s is damaged (%s): %s; %s.", path, reason, action, consequence)
+        action = f"skipped, and cannot be deleted ({error.strerror or error})"
+    log.warning("%s is damaged (%s): %s; its texts are scored again.", path, reason, action)
 
 
 def _drop_duplicates(table: pa.Table) -> pa.Table:
@@ -217,7 +209,7 @@ def stored() -> list[StoredScores]:
     entries = []
 
     def warn(path: Path, reason: str, is_damaged: bool = True) -> None:
-        problem, action = ("is damaged", "renames it") if is_damaged else ("cannot be read", "skips it")
+        problem, action = ("is damaged", "deletes it") if is_damaged else ("cannot be read", "skips it")
         log.warning("%s %s (%s): the next run %s and scores its texts again.", path, problem, reason, action)
 
     for folder in _list_folder(cache_folder() / "scores", SCORER_FOLDER):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from geobias.checks import describe_choices
 from geobias.errors import InputError
-from geobias.models.classifiers.any_classifier import make_classifier
 from geobias.models.functions import FunctionLM, import_function
+from geobias.models.kinds import make_classifier
 from geobias.models.own_objects import ScorerLike, as_scorer
 from geobias.models.scorer import (
     EMBEDDED_LM,

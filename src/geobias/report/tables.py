@@ -9,14 +9,15 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from geobias.files import save_file
+from geobias.errors import InputError
 from geobias.measures.estimates import SIGNIFICANT, Estimate
 from geobias.report.results import HasInterval
 
@@ -64,11 +65,6 @@ def _plain_cell(value: Any) -> Any:
 
 def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> None:
     path.write_text(csv_text(rows, columns), encoding="utf-8")
-
-
-def save_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """A table that joins a finished run: whole or not at all."""
-    save_file(path, csv_text(rows).encode())
 
 
 def titled_table(title: str, words: Sequence[str] = (), numbers: Sequence[str] = ()) -> Table:
@@ -140,3 +136,30 @@ def signed(value: float | None, places: int, nothing: str = NOTHING) -> str:
 
 def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def read_columns(path: Path, columns: Sequence[str]) -> pyarrow.Table:
+    """Some columns of a file; InputError where it is missing, damaged, or of another run."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path, columns=list(columns))
+    except (OSError, pa.ArrowException) as error:
+        raise damaged(path) from error
+    if set(table.column_names) != set(columns):  # pyarrow passes over absent columns in silence
+        raise damaged(path)
+    return table
+
+
+def column_values(table: pyarrow.Table, columns: Sequence[str]) -> np.ndarray:
+    """rows x columns."""
+    return np.column_stack([table[column].to_numpy() for column in columns]).astype(float)
+
+
+def damaged(path: Path) -> InputError:
+    return InputError(f"{path} is missing, damaged or of another run. Run the audit again with --out {path.parent}.")

@@ -19,7 +19,7 @@ from geobias.audits.names.result import ChangeFromMean, CountryChange, CountryIn
 from geobias.audits.pages import read_run, run_sections
 from geobias.measures.estimates import Estimate
 from geobias.report.page.blocks import Chart, Section, Table
-from geobias.report.page.marked_text import mark_names
+from geobias.report.page.finding_cards import mark_names
 from geobias.world.gazetteer import load_gazetteer
 from tests.conftest import made_up_names, spell
 

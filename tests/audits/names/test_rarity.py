@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 import geobias
-from geobias.audits.names.covariates import NO_COUNT, NO_TOKENIZER, count_name_tokens, list_covariates
+from geobias.audits.names.covariates import INSEPARABLE, NO_COUNT, NO_TOKENIZER, count_name_tokens, list_covariates
 from geobias.audits.names.design import NamesOptions, design_names
-from geobias.audits.names.measure_rarity import INSEPARABLE
 from geobias.audits.names.page import KINDNESS
 from geobias.audits.names.rarity_report import describe_covariates, describe_rarity, draw_rarity_chart
 from geobias.audits.pages import read_run
@@ -181,7 +180,7 @@ def test_what_differs_between_countries_alone_cannot_be_held_fixed(tmp_path: Pat
     result = audit(classifier(per_letter=-0.1), file)
     rarity = result.classifiers[0].rarity
     assert rarity.left_out["characters"] == INSEPARABLE and rarity.countries == []
-    assert result.findings[0].evidence == "suggestive" and "names differ in length" in result.findings[0].sentence
+    assert result.findings[0].evidence == "suggestive" and "names differ in length as" in result.findings[0].sentence
 
 
 def test_shared_names_are_counted_and_compared(gazetteer: Path) -> None:

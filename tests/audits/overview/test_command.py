@@ -18,8 +18,8 @@ import geobias
 from geobias.audits import pages
 from geobias.audits.overview import audit as overview_audit
 from geobias.audits.overview import design
-from geobias.audits.overview.design import find_tasks
 from geobias.audits.study import RunOptions
+from geobias.models.kinds import find_tasks
 from tests.conftest import Run, build_small_model, save_random_model, spell
 
 MODELS = """

@@ -15,9 +15,8 @@ from geobias.audits.decide.records import CountryEstimate, ModelDecisions
 from geobias.audits.decide.result import DecideResult
 from geobias.errors import InputError
 from geobias.measures.crossed_variance import CrossedVariance, NameUnits
-from geobias.report.parquet import damaged, read_columns
 from geobias.report.runs import FinishedRun, slug
-from geobias.report.tables import write_csv
+from geobias.report.tables import damaged, read_columns, write_csv
 
 if TYPE_CHECKING:
     import pandas as pd

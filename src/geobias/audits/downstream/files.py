@@ -10,10 +10,9 @@ import numpy as np
 
 from geobias.audits.downstream.contrasts import ClassifierContrasts
 from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, Predictions
-from geobias.report.parquet import column_values, damaged, read_columns
 from geobias.report.results import to_json
 from geobias.report.runs import FinishedRun, slug
-from geobias.report.tables import write_csv
+from geobias.report.tables import column_values, damaged, read_columns, write_csv
 
 PREDICTIONS = "predictions.parquet"
 WORDING = "wording"  # its column: which prefix, from 1 on

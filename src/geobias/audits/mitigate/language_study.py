@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.compare.audit import compare
-from geobias.audits.finetune.design import distinct_texts
-from geobias.audits.inputs import TextsSettings, load_texts
+from geobias.audits.inputs import TextsSettings, distinct_texts, load_texts
 from geobias.audits.mitigate.design import MOST_EPOCHS, MitigateOptions, method_subfolder
 from geobias.audits.mitigate.measure import falls
 from geobias.audits.mitigate.methods import LEAST_WORD_VARIANCE, MOST_CAPITALS_LOST, MOST_PERPLEXITY_RISE, Method
@@ -30,9 +29,9 @@ from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
 from geobias.measures.estimates import benjamini_hochberg
 from geobias.measures.mitigation import bootstrap_interval
-from geobias.models.model_files import read_config
+from geobias.models.kinds import find_tasks
 from geobias.models.scorer import Scorer
-from geobias.models.sources import MITIGATED, is_function_name, locate_weights
+from geobias.models.sources import is_function_name
 from geobias.models.training.alignment_split import AlignmentSplit, split_for_alignment
 from geobias.models.training.quality import (
     CapitalsKnown,
@@ -139,17 +138,9 @@ def is_for_language_model(model: Any, methods: Sequence[Method]) -> bool:
             raise InputError(f"--method {method.label} is for classifiers, align for language models. Use one kind.")
     if not isinstance(model, str | Path) or is_function_name(str(model)):
         raise InputError(f"--method {methods[0].label} trains a language model: give its Hugging Face id or folder.")
-    if not _is_language_model(model):
+    if find_tasks(model) != ("language model",):
         raise InputError(f"{model} is a classifier. --method align is for language models: use augment or pair.")
     return True
-
-
-def _is_language_model(model: Any) -> bool:
-    from geobias.models.language.model_kinds import is_language_model  # imports torch
-
-    if not isinstance(model, str | Path) or is_function_name(str(model)) or str(model).startswith(MITIGATED):
-        return False
-    return is_language_model(read_config(str(model), locate_weights(str(model))))
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,11 @@ CHARACTERS: Final = "characters"
 NON_ASCII: Final = "non-ASCII"
 LOG_COUNT: Final = "log-count"
 GROUPS: Final = {TOKENS: "length", CHARACTERS: "length", NON_ASCII: "spelling", LOG_COUNT: "frequency"}
+OLDER_GROUPS: Final = {"surprisal": "frequency", "log-perplexity": "frequency"}  # in results of older versions
 CASES: Final = ("", "lower", "upper")  # of a mention
 NO_TOKENIZER: Final = "the classifier has no tokenizer"
 NO_COUNT: Final = "not all names are bundled ones"
+INSEPARABLE: Final = "among the names of one country it does not vary by itself"
 
 
 class Covariates(NamedTuple):

@@ -41,7 +41,8 @@ def say_what_explains(gaps: Sequence[Gap], overall: Gap) -> str:
     rest = overall.rarity.spread if overall.rarity else None
     left = ""
     if rest and rest.sd.value is not None:
-        left = f": {shorten(rest.sd.value)} {spread_unit(overall)} are left between {ALIKE}"
+        amount = f"{shorten(rest.sd.value)} {spread_unit(overall)} are left"
+        left = f", where {amount}" if ALIKE in reason else f": {amount} between {ALIKE}"
     return f"{_say_spread(overall, overall)}, but {reason}{left}."
 
 

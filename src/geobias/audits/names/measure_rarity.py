@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geobias.audits.names.answers import ClassifierAnswers
-from geobias.audits.names.covariates import Covariates
+from geobias.audits.names.covariates import INSEPARABLE, Covariates
 from geobias.audits.names.records import (
     ClassDifferences,
     CountryRarity,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 MARGIN = 0.25  # of what covariates explain: they measure length, spelling and frequency with some error
 FEWEST_NAMES = 5  # different names of a country, shared and unshared, to compare them
-INSEPARABLE = "among the names of one country it does not vary by itself"
 
 
 def measure_rarity(

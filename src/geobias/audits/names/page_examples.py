@@ -10,7 +10,7 @@ from typing import NamedTuple
 from geobias.audits.names.renamed_texts_file import find_most_changed
 from geobias.audits.names.result import NamesResult
 from geobias.report.page.blocks import Example
-from geobias.report.page.marked_text import mark_names
+from geobias.report.page.finding_cards import mark_names
 from geobias.report.runs import FinishedRun
 from geobias.texts.doubtful_spans import sort_spans
 from geobias.world.gazetteer import Gazetteer, load_gazetteer

@@ -13,8 +13,8 @@ from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.result import ClassifierMeasures, NamesResult
 from geobias.measures.crossed_variance import NameUnits
 from geobias.measures.paired_differences import NamesAnswers
-from geobias.report.parquet import column_values, damaged, read_columns
 from geobias.report.runs import FinishedRun
+from geobias.report.tables import column_values, damaged, read_columns
 from geobias.texts.counterfactuals import Counterfactuals
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from geobias.audits.regions.association_records import Association, list_compare
 from geobias.audits.regions.known_views import known_rows
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import SIGNIFICANT, Estimate, Estimates
-from geobias.report.parquet import column_values, damaged, read_columns
 from geobias.report.results import number
 from geobias.report.runs import FinishedRun
-from geobias.report.tables import write_csv
+from geobias.report.tables import column_values, damaged, read_columns, write_csv
 from geobias.world.words import Word
 
 LIKELIHOODS = "likelihoods.parquet"

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from geobias.models.classifiers.any_classifier import make_classifier
 from geobias.models.entity_finders import EMBEDDED_FINDER, FunctionFinder
+from geobias.models.kinds import make_classifier
 from geobias.models.mitigated.people_reader import PeopleReader
 from geobias.models.scorer import (
     UNREADABLE,

@@ -18,9 +18,9 @@ from typing import Any
 from geobias.checks import escape
 from geobias.errors import InputError
 from geobias.files import save_file
-from geobias.models.classifiers.any_classifier import make_classifier
 from geobias.models.entity_finders import EMBEDDED_FINDER, digest_files, find_pipeline_folder
 from geobias.models.functions import FunctionClassifier, function_name
+from geobias.models.kinds import make_classifier
 from geobias.models.mitigated.mitigated_classifier import MitigatedClassifier
 from geobias.models.mitigated.wrappers import MOST_COPIES, AveragingClassifier, BlindClassifier
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier

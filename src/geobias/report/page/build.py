@@ -26,9 +26,10 @@ from geobias.report.page.finding_cards import (
     describe_numbers,
     describe_size,
     group_findings,
+    hide_quoted_words,
     show_example,
+    split_code,
 )
-from geobias.report.page.marked_text import hide_quoted_words, split_code
 from geobias.report.page.world_map import draw_still_map, map_data, map_shapes
 from geobias.report.results import to_json
 from geobias.report.runs import FinishedRun
@@ -226,7 +227,7 @@ def _bundle() -> str:
 
 
 def save_figures(folder: Path, sections: Sequence[Section]) -> list[str]:
-    """Every chart as SVG and PNG, except the interactive map, which `geobias map` draws; returns their names."""
+    """Every chart as SVG and PNG, except the interactive map; returns their names."""
     charts = list(_charts(sections))
     for chart in charts:
         save_figure(folder / chart.id, chart)
