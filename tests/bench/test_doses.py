@@ -17,7 +17,7 @@ def test_planted_and_fair_sentences_have_the_same_countries_and_words(countries:
     for axis in (0, 1):
         assert stereotyped.sum(axis=axis) == pytest.approx(fair.sum(axis=axis), rel=0.02)
     own = planted.any(axis=1)
-    assert stereotyped[planted].sum() > 0.95 * stereotyped[own].sum()
+    assert stereotyped[planted].sum() > 0.9 * stereotyped[own].sum()
 
 
 def test_the_dose_is_the_share_of_planted_sentences() -> None:
