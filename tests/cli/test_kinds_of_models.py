@@ -10,7 +10,7 @@ import pytest
 
 import geobias
 from geobias.models import sources
-from tests.conftest import SCORE_ONLY, Run, made_up_names
+from tests.conftest import SCORE_ONLY, Run, made_up_names, spell
 
 FEW = ("--countries", "FR,DE,NG,KE", "--cities", "0", *SCORE_ONLY)
 
@@ -45,7 +45,8 @@ def test_all_kinds_have_one_default_and_their_own_scores(run: Run, small_models:
 def test_names_with_a_prompted_model_and_its_own_perplexity(
     run: Run, small_models: dict[str, Path], tmp_path: Path
 ) -> None:
-    (tmp_path / "texts.csv").write_text("text\n" + "\n".join(f"Mary {i} is kind." for i in range(6)), encoding="utf-8")
+    texts = "".join(f"Mary is kind to {spell(i)}.\n" for i in range(6))
+    (tmp_path / "texts.csv").write_text(f"text\n{texts}", encoding="utf-8")
     gazetteer = made_up_names(tmp_path, ["AA", "BB"])
     given = ("--texts", "texts.csv", "--gazetteer", gazetteer, "--draws", "3", "--perplexity-draws", "3")
     asked = (small_models["gpt2"], "--labels", "negative=lazy,positive=kind", *given)

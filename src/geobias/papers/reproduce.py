@@ -153,7 +153,9 @@ def find_table(paper: str, table: str) -> tuple[str, Any]:
 def list_tables(paper: str) -> list[str]:
     """The tables and figures of a paper: the modules of its folder."""
     files = (Path(file.name) for file in (resources.files("geobias.papers") / paper).iterdir())
-    return sorted(file.stem.replace("_", "-") for file in files if file.suffix == ".py" and file.stem != "__init__")
+    return sorted(
+        file.stem.replace("_", "-") for file in files if file.match("table_*.py") or file.match("figure_*.py")
+    )
 
 
 def save(folder: RunFolder, result: Reproduction) -> None:

@@ -168,7 +168,7 @@ def test_of_many_texts_those_that_name_people_are_found(here: Path, monkeypatch:
         (("own:broken",), "no weights"),
         (("absent.skops",), "cannot be read"),
         (("model.pkl",), "is a pickle"),
-        (("embedded/entities",), "no bundled model"),
+        (("embedded/entities",), "Use `geobias find`"),
         (("own:judge", "--texts", "reviews.csv"), "body, stars"),
         (("own:judge", "--texts", "absent.csv"), "does not exist"),
         (("own:judge", "--column", "body"), "--column needs --texts"),
