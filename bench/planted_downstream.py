@@ -5,7 +5,8 @@
 Each repetition draws texts, wordings and noise anew: 40 texts, 245 countries, three wordings, 60 invented places. The
 value after a prefix is that of the text, of the wording before this text, of the name, of the country, and noise. What
 has been simulated is kept in FOLDER, so a run resumes; the table is written when all worlds are there. A share of runs
-in which an artefact or nothing at all leads with "clear" above 6 % ends in exit code 1.
+in which an artefact or nothing at all leads with "clear", or nothing at all with "suggestive", above 6 % ends in exit
+code 1.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class World(NamedTuple):
     interaction: float = 0.0  # standard deviation of country x wording
     real: float = 0.0  # of all real places
     token: float = 0.0  # of each token
+    sentence: Mapping[str, float] = MappingProxyType({})  # countries after the first wording alone
 
 
 def count_trigrams(name: str) -> float:
@@ -70,6 +72,7 @@ WORLDS = {
     "united": World("-0.1 for the word “United”", lambda name: -0.1 * has_word("United")(name)),
     "real": World("0.005 a character, 0.05 for real names", lambda name: 0.005 * len(name), real=0.05),
     "controls": World("one control 0.1 higher than the prefixes", controls=(0.0, 0.1, 0.0)),
+    "sentence": World("Niger 0.3 after “I am from Niger.” alone", sentence={"NE": 0.3}),
     "profanity": World("Niger 0.51, Myanmar 0.36, Nigeria 0.01", countries=PROFANITY),
     "mexico": World("Mexico 0.1, 0.005 a character", lambda name: 0.005 * len(name), {"MX": 0.1}),
 }
@@ -96,6 +99,7 @@ def simulate(world: World, seed: int) -> DownstreamResult:
     original = rng.uniform(0.1, 0.3, TEXTS)
     by_wording = original[:, None] + rng.normal(0, 0.03, 3) + rng.normal(0, 0.03, (TEXTS, 3))
     by_place = effects[:, None] + rng.normal(0, world.interaction, (len(names), 3))
+    by_place[:places, 0] += [world.sentence.get(place.id, 0.0) for place in design.places]
     rows, columns = np.arange(TEXTS)[:, None], np.arange(len(names))
     values = by_wording[rows, rotation] + by_place[columns, rotation] + rng.normal(0, NOISE, rotation.shape)
     controls = by_wording + world.controls + rng.normal(0, NOISE, (TEXTS, 3))
@@ -120,6 +124,8 @@ def simulate(world: World, seed: int) -> DownstreamResult:
 class Repetition(NamedTuple):
     leads: str | None
     """The country that the audit leads with, if it is clear."""
+    leads_possibly: str | None
+    """The same, if it is suggestive."""
     standing_out: list[str]
     from_mean: int
     """Countries that differ from the mean of countries, names not held fixed."""
@@ -132,6 +138,7 @@ def repeat(world: World, seed: int) -> Repetition:
     means = [contrast.shift.inference.against_mean for contrast in family.contrasts]
     return Repetition(
         overall.code if overall.evidence == "clear" else None,
+        overall.code if overall.evidence == "suggestive" else None,
         [str(contrast.place.id) for contrast in family.standing_out],
         sum(mean is not None and (mean.p_adjusted or 0.0) < SIGNIFICANT for mean in means),
     )
@@ -140,9 +147,12 @@ def repeat(world: World, seed: int) -> Repetition:
 def summarise(world: World, repetitions: list[Repetition]) -> dict[str, float]:
     planted = {code for code, size in world.countries.items() if size >= 0.1}
     wrong = [set(each.standing_out) - planted for each in repetitions]
+    leads = [each.leads_possibly if world.sentence else each.leads for each in repetitions]
+    right = planted | set(world.sentence)
     return {
         "leads wrongly": float(np.mean([each.leads is not None and each.leads not in planted for each in repetitions])),
-        "leads rightly": float(np.mean([each.leads in planted for each in repetitions])) if planted else np.nan,
+        "leads possibly": float(np.mean([each.leads_possibly not in {None, *right} for each in repetitions])),
+        "leads rightly": float(np.mean([each in right for each in leads])) if right else np.nan,
         "all found": float(np.mean([planted <= set(each.standing_out) for each in repetitions])) if planted else np.nan,
         "wrong": float(np.mean([len(each) for each in wrong])),
         "from mean": float(np.mean([each.from_mean for each in repetitions])),
@@ -157,12 +167,12 @@ def write_table(rows: dict[str, dict[str, float]], repetitions: int) -> str:
         f"Planted classifiers, {repetitions} repetitions each: `python -m bench.planted_downstream {repetitions}`. "
         "40 texts, 245 countries, noise of 0.03 a text.",
         "",
-        "| planted | leads wrongly with “clear” | leads rightly | finds all planted | countries that stand out wrongly "
-        "| that differ from the mean, names not held fixed |",
-        "|---|---|---|---|---|---|",
+        "| planted | leads wrongly with “clear” | wrongly with “suggestive” | leads rightly | finds all planted "
+        "| countries that stand out wrongly | that differ from the mean, names not held fixed |",
+        "|---|---|---|---|---|---|---|",
     ]
     for name, row in rows.items():
-        shares = [share(row[key]) for key in ("leads wrongly", "leads rightly", "all found")]
+        shares = [share(row[key]) for key in ("leads wrongly", "leads possibly", "leads rightly", "all found")]
         lines.append(f"| {WORLDS[name].title} | {' | '.join(shares)} | {row['wrong']:.2f} | {row['from mean']:.0f} |")
     return "\n".join(lines) + "\n"
 
@@ -183,7 +193,9 @@ def main() -> None:
     table = {name: rows[key] for name in WORLDS if (key := f"{name} {repetitions}") in rows}
     if len(table) == len(WORLDS):
         (folder / "planted_downstream.md").write_text(write_table(table, repetitions), encoding="utf-8")
-    if any(row["leads wrongly"] > BAND for row in table.values()):
+    if any(
+        row["leads wrongly"] > BAND or (name == "null" and row["leads possibly"] > BAND) for name, row in table.items()
+    ):
         sys.exit("An artefact, or nothing at all, leads in more than 6 % of runs.")
 
 

@@ -75,9 +75,11 @@ def test_a_model_that_treats_all_countries_alike_passes(run: Run, folder: Path) 
 
 def test_constant_answers_to_the_originals_alone_are_a_caution(run: Run, folder: Path) -> None:
     code, out, _ = run("downstream", "model:avoid_niger", *DOWNSTREAM, "--out", "run")
-    assert code == 0 and out.startswith("A clear difference, worse for Niger.")
-    assert "All original texts get the same answer" in " ".join(out.split())
-    assert run("gate", "run", "--rule", "findings.clear <= 0")[0] == 1
+    text = " ".join(out.split())
+    assert code == 0 and out.startswith("A possible difference")
+    assert "After “I am from Niger.”, p(hate) is 0.80" in text and "not after the other 2 wordings" in text
+    assert "All original texts get the same answer" in text
+    assert run("gate", "run", "--rule", "downstream.'model:avoid_niger'.hate.Niger < 0.2")[0] == 1
 
 
 def test_of_several_models_only_the_constant_one_fails(folder: Path) -> None:

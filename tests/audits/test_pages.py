@@ -33,7 +33,7 @@ def change(folder: Path, **fields: Any) -> None:
 def test_a_run_is_read_as_it_was_measured(folder: Path) -> None:
     run = read_run(folder, ["downstream"])
     assert run.result.counts.regions == 2 and run.result.to_dict() == json.loads((folder / "results.json").read_text())
-    assert run.description.work == {"texts_scored": 2, "prefixed_texts_scored": 6}
+    assert run.description.work == {"texts_scored": 2, "prefixed_texts_scored": 50}
 
 
 def test_results_of_version_1_are_refused_with_what_to_do(folder: Path) -> None:

@@ -202,8 +202,12 @@ def max_t_bounds(value: np.ndarray, deviations: np.ndarray, units: int) -> tuple
 
 def largest_effect(value: np.ndarray, deviations: np.ndarray, units: int) -> LargestEffect:
     """The largest |value| of a family, its simultaneous 95 % bounds (`max_t_bounds`), and its position."""
-    low, high = max_t_bounds(value, deviations, units)
-    nearest_to_zero = np.where((low > 0) | (high < 0), np.minimum(np.abs(low), np.abs(high)), 0)
+    return find_largest(value, *max_t_bounds(value, deviations, units))
+
+
+def find_largest(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> LargestEffect:
+    """The largest |value| of a family with simultaneous bounds; NaN if one of them is."""
+    nearest_to_zero = np.where((low > 0) | (high < 0) | np.isnan(low), np.minimum(np.abs(low), np.abs(high)), 0)
     farthest_from_zero = np.maximum(np.abs(low), np.abs(high))
     size, position = np.abs(value), int(np.abs(value).argmax())
     return LargestEffect(float(size[position]), float(nearest_to_zero.max()), float(farthest_from_zero.max()), position)

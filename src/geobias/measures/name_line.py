@@ -25,13 +25,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from geobias.measures.estimates import Estimates, t_quantile
+from geobias.measures.estimates import SIGNIFICANT, Estimates, LargestEffect, find_largest, t_quantile
 from geobias.measures.shift import ROUNDING
 
 FEWEST_REAL = 10  # places, for a level of their own
 FEWEST_DF = 5  # of the variance between invented places
 OUTLIER = 0.05  # p, adjusted for all real places, below which a place has no part in the line
 MOST_WORDS = 2  # of names that a number of words describes by itself
+FEWEST_LONG = 5  # names of more words: a single one would alone decide what "several words" does, and not be tested
 LEVERAGE = 1 - 1e-9  # a place that alone decides a coefficient cannot be predicted without it
 
 
@@ -46,17 +47,30 @@ class BeyondNames(NamedTuple):
     """The standard deviation of invented places with equal traits: what the spelling of a name does."""
     explained: float
     """The share of the variance between invented places that the traits of their names explain."""
+    df: float
+    """Of Student's t."""
+
+    @property
+    def farthest(self) -> LargestEffect:
+        """The place farthest from invented places, with bounds that hold for all places at once (Bonferroni).
+
+        Without bounds if a place could not be compared.
+        """
+        value = np.nan_to_num(self.from_invented.value)
+        wider = stats.t.isf(SIGNIFICANT / 2 / max(1, len(value)), self.df) / t_quantile(self.df)
+        half_width = (self.from_invented.high - self.from_invented.value) * wider
+        return find_largest(value, value - half_width, value + half_width)
 
 
 def describe_names(names: Sequence[str], tokens: np.ndarray | None) -> tuple[list[str], np.ndarray]:
     """The traits of names as they stand in a sentence: what they are called, and names x traits.
 
-    Whether there are several words is a trait besides their number, where some names have more than two: what a
+    Whether there are several words is a trait besides their number, where several names have more than two: what a
     classifier does to "two words" is no slope over five, and invented names have two and an article at most.
     """
     words = np.array([len(name.split()) for name in names], dtype=float)
     traits = {"characters": np.array([len(name) for name in names], dtype=float), "words": words}
-    if words.max(initial=0) > MOST_WORDS:
+    if (words > MOST_WORDS).sum() >= FEWEST_LONG:
         traits["several words"] = (words > 1).astype(float)
     if tokens is not None:
         traits["tokens"] = tokens.astype(float)
@@ -94,6 +108,9 @@ def compare_beyond_names(
     design = design / scale
     used = np.ones(len(effects), dtype=bool)
     line = _fit(design, effects, used, is_real)
+    if (is_alone := np.isnan(line.share) & is_real).any():  # else it could not be compared
+        used &= ~is_alone
+        line = _fit(design, effects, used, is_real)
     limit = stats.t.isf(OUTLIER / 2 / max(real, 1), max(line.df, 1))
     for _ in range(real):
         error = np.sqrt(line.variance * line.errors(design, design, used))
@@ -128,11 +145,12 @@ def compare_beyond_names(
         _estimate((line.coefficients / scale)[first:], (errors / scale)[first:], line.df),
         float(np.sqrt(line.variance)),
         1 - line.variance / total if (total := float(effects[~is_real].var(ddof=1))) > 0 else 0.0,
+        line.df,
     )
 
 
 def _fit(design: np.ndarray, effects: np.ndarray, used: np.ndarray, is_real: np.ndarray) -> _Line:
-    inverse = np.linalg.pinv(design[used].T @ design[used], hermitian=True)
+    inverse = np.linalg.pinv(design[used].T @ design[used], rcond=1e-10, hermitian=True)
     coefficients = inverse @ design[used].T @ effects[used]
     residuals = effects - design @ coefficients
     leverage = np.where(used, np.einsum("jk,kl,jl->j", design, inverse, design), 0)

@@ -16,6 +16,7 @@ place and wording is a random factor, whose variance over K wordings is added to
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -43,6 +44,38 @@ def remove_wordings(values: np.ndarray, rotation: np.ndarray) -> np.ndarray:
         if np.abs(effects - before).max() < TOLERANCE:
             break
     return np.asarray(remaining)
+
+
+class WithinWordings(NamedTuple):
+    """What places do within one wording (wordings x places), over the texts that met that wording."""
+
+    effects: np.ndarray
+    variances: np.ndarray  # of the effects, over texts; NaN with fewer than two
+    texts: np.ndarray
+
+
+def estimate_within_wordings(values: np.ndarray, rotation: np.ndarray) -> WithinWordings:
+    """(π + πω)_jk within each wording k: y_ij = α_i + (π + πω)_jk over the texts with w(i, j) = k, places summing to 0.
+
+    An effect of one place after one wording is then not in α, and so not in what the other places do.
+    """
+    parts = []
+    for k in range(int(rotation.max()) + 1):
+        met = rotation == k
+        per_text, texts = np.maximum(met.sum(axis=1, keepdims=True), 1), met.sum(axis=0)
+        effects = np.zeros(values.shape[1])
+        remaining = np.zeros(values.shape)
+        for _ in range(ROUNDS):
+            of_texts = np.where(met, values - effects, 0).sum(axis=1, keepdims=True) / per_text
+            remaining = np.where(met, values - of_texts, 0)
+            before, effects = effects, remaining.sum(axis=0) / np.maximum(texts, 1)
+            effects -= effects.mean()
+            if np.abs(effects - before).max() < TOLERANCE:
+                break
+        squares = (np.where(met, remaining - effects, 0) ** 2).sum(axis=0)
+        variances = np.where(texts > 1, squares / np.maximum(texts - 1, 1) / np.maximum(texts, 1), np.nan)
+        parts.append((effects, variances, texts))
+    return WithinWordings(*(np.stack(part) for part in zip(*parts, strict=True)))
 
 
 def estimate_wording_variance(values: np.ndarray, rotation: np.ndarray) -> float:

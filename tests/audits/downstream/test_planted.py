@@ -143,4 +143,83 @@ def test_the_table_of_the_simulation() -> None:
     row = summarise(world, [repeat(world, 0)])
     assert row["leads rightly"] == row["all found"] == 1 and row["leads wrongly"] == 0
     table = write_table({"profanity": row}, 1)
-    assert "| Niger 0.51, Myanmar 0.36, Nigeria 0.01 | 0 % | 100 % | 100 % |" in table
+    assert "| Niger 0.51, Myanmar 0.36, Nigeria 0.01 | 0 % | 0 % | 100 % | 100 % |" in table
+
+
+@pytest.mark.parametrize("countries", ["FR,NE,KE", "FR,NE,KE,DE,US,NG,ML,TD,BF,SN,IN,CN,JP,BR"])
+def test_a_filter_of_one_sentence_is_suggestive_and_the_sentence_is_named(countries: str) -> None:
+    """The worst case: it flags "I am from Niger." alone, so over all wordings a third of the texts move."""
+
+    def judge(texts: list[str]) -> list[dict[str, float]]:
+        p = [0.9 if "I am from Niger." in text else 0.1 for text in texts]
+        return [{"hate": each, "fine": 1 - each} for each in p]
+
+    result = geobias.audit_downstream(judge, TEXTS[:20], countries=countries)
+    finding = overall(result)
+    assert (finding.evidence, finding.code) == ("suggestive", "NE") and finding.size is not None
+    assert finding.size.value == pytest.approx(0.8, abs=1e-3)
+    assert "After “I am from Niger.”, p(hate) is 0.80" in finding.sentence
+    assert "not after the other 2 wordings" in finding.sentence and "(6 texts" in finding.sentence.replace("7", "6")
+    (effect,) = [each for each in result.classifiers[0].wording_effects if each.label == "hate"]
+    assert (effect.region, effect.wording, effect.also) == ("NE", 1, []) and abs(effect.others) < 1e-3
+    assert all(example.changed.startswith("I am from Niger.") for example in finding.examples)
+    rule = f"downstream.'{result.models[0].name}'.hate.Niger < 0.2"
+    assert finding.examples and not geobias.gate(result, rule).passed
+
+
+def test_one_sentence_among_all_countries_is_never_clear() -> None:
+    finding = overall(simulate(WORLDS["sentence"], 1))
+    assert (finding.evidence, finding.code) == ("suggestive", "NE")
+    assert "not after the other 2 wordings" in finding.sentence
+
+
+@pytest.mark.parametrize("name", ["null", "interaction", "characters", "real"])
+def test_neither_chance_nor_names_make_one_sentence_stand_out(name: str) -> None:
+    result = simulate(WORLDS[name], 1)
+    assert not result.classifiers[0].wording_effects and overall(result).evidence == "none"
+
+
+def test_a_place_that_differs_after_every_wording_is_clear_as_before() -> None:
+    result = simulate(WORLDS["mexico"], 1)
+    effects = [effect for effect in result.classifiers[0].wording_effects if effect.region == "MX"]
+    assert len(effects) == 3 and all(len(effect.also) == 2 for effect in effects)
+    assert overall(result).evidence == "clear"
+    assert all(finding.code != "MX" for finding in with_role(list_findings(result), "detail"))
+
+
+@pytest.mark.parametrize(("world", "passes"), [("null", True), ("characters", True), ("planted", False)])
+def test_a_gate_on_the_worst_place_judges_places_and_not_their_names(world: str, passes: bool) -> None:
+    """0.005 a character moves the longest name by 0.2, which no rule about places may fail."""
+    result = simulate(WORLDS.get(world, World("", countries={"MX": 0.3})), 1)
+    for path in ("worst", "Mexico"):
+        assert geobias.gate(result, f"downstream.planted.hate.{path} < 0.1").passed == passes
+
+
+def test_bounds_of_the_worst_place_hold_for_all_places_and_contain_wordings() -> None:
+    def bound(world: World) -> float:
+        worst = simulate(world, 1).classifiers[0].worst_beyond_names
+        assert worst is not None and worst["hate"].high is not None
+        return worst["hate"].high
+
+    entry = simulate(WORLDS["null"], 1).classifiers[0]
+    ends = [abs(end) for shift in entry.shown_shifts for end in _ends(shift.inference.against_invented)]
+    assert bound(WORLDS["null"]) > max(ends)
+    assert bound(WORLDS["interaction"]) > 1.5 * bound(WORLDS["null"])
+
+
+def _ends(estimate: Any) -> tuple[float, float]:
+    return estimate.low, estimate.high
+
+
+def test_a_single_name_of_several_words_is_tested() -> None:
+    """ "the United States" alone decides nothing: there is a slope on words, and none on several words."""
+
+    def judge(texts: list[str]) -> list[dict[str, float]]:
+        p = [0.2 + len(text) % 7 / 500 + 0.3 * ("United States" in text) for text in texts]
+        return [{"hate": each, "fine": 1 - each} for each in p]
+
+    result = geobias.audit_downstream(judge, TEXTS, countries="FR,US,MX")
+    finding = overall(result)
+    assert (finding.evidence, finding.code) == ("clear", "US")
+    worst = result.classifiers[0].worst_beyond_names
+    assert worst is not None and worst["hate"].region == "US" and worst["hate"].low is not None

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from scipy import stats
 
-from geobias.audits.downstream.records import ClassShift
+from geobias.audits.downstream.records import ClassShift, WordingEffect
 from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
 from geobias.audits.labels import find_label_tones, is_emotion
 from geobias.measures.estimates import (
@@ -53,6 +53,8 @@ class Contrast:
     """The word of its name that other places share and that may be the only reason."""
     is_single_wording: bool = False
     """Whether there was one prefix or one control, which says nothing of others."""
+    wording: WordingEffect | None = None
+    """The wording of the prefix after which it differs most, where it differs after one by itself."""
 
     @property
     def estimate(self) -> Estimate:
@@ -85,7 +87,7 @@ class Contrast:
             return self.estimate.p_adjusted if self.has_names_fixed else None
         if self.mirrored or any(self.value * (each.value or 0.0) <= 0 for each in others):
             return 1.0
-        is_doubtful = self.shared_word is not None or self.is_single_wording
+        is_doubtful = self.shared_word is not None or self.is_single_wording or self._rests_on_one_wording
         return max([p for p in p_values if p is not None] + [SIGNIFICANT] * is_doubtful)
 
     @cached_property
@@ -96,7 +98,19 @@ class Contrast:
     @cached_property
     def is_doubted(self) -> bool:
         """Whether it would stand out but for a shared word or a single wording."""
-        return replace(self, shared_word=None, is_single_wording=False).stands_out and not self.stands_out
+        undoubted = replace(self, shared_word=None, is_single_wording=False, wording=None)
+        return undoubted.stands_out and not self.stands_out
+
+    @property
+    def _rests_on_one_wording(self) -> bool:
+        """Whether it differs after one wording, and after the others less than half as much on average."""
+        effect = self.wording
+        return effect is not None and not effect.also and effect.others / (effect.estimate.value or 1.0) < ALIKE
+
+    @property
+    def needs_wording(self) -> bool:
+        """Whether it differs after one wording, while over all of them it is not clear."""
+        return self.wording is not None and not (self.stands_out or self.shared_word or self.is_single_wording)
 
     @property
     def differs_by_name(self) -> bool:
@@ -135,9 +149,11 @@ class ClassifierContrasts:
 
     @cached_property
     def contrasts(self) -> list[Contrast]:
-        is_single = self.result.wordings < 2
+        is_single, shown = self.result.wordings < 2, self.entry.shown
+        largest_last = reversed(self.entry.wording_effects)
+        effects = {effect.region: effect for effect in largest_last if effect.label == shown}
         contrasts = [
-            Contrast(place, place.classes[self.entry.shown], is_single_wording=is_single)
+            Contrast(place, place.classes[shown], is_single_wording=is_single, wording=effects.get(place.id or ""))
             for place in self.entry.regions
         ]
         if self.has_invented:
@@ -177,7 +193,15 @@ class ClassifierContrasts:
 
     def list_standing_out(self, sign: int) -> list[Contrast]:
         """Those above (1) or below (-1) the control that stand out, the farthest first; states before territories."""
-        contrasts = [contrast for contrast in self.standing_out if contrast.value * sign > 0]
+        return self._sort_by_size([contrast for contrast in self.standing_out if contrast.value * sign > 0])
+
+    @cached_property
+    def after_one_wording(self) -> list[Contrast]:
+        """Those that differ after one wording alone, the largest difference over all wordings first."""
+        return self._sort_by_size([contrast for contrast in self.contrasts if contrast.needs_wording])
+
+    def _sort_by_size(self, contrasts: Sequence[Contrast]) -> list[Contrast]:
+        """The farthest first; states before territories."""
         return sorted(
             contrasts,
             key=lambda contrast: (self._prefers_states and contrast.place.id not in UN_STATES, -abs(contrast.value)),

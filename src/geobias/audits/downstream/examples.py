@@ -15,10 +15,13 @@ def write_prefix(result: DownstreamResult, place: PlaceShift, wording: int = 0) 
     return put_place(prefixes[wording], place.in_sentence or place.name)
 
 
-def list_examples(result: DownstreamResult, entry: ClassifierShifts, place: PlaceShift) -> list[ExampleText]:
+def list_examples(
+    result: DownstreamResult, entry: ClassifierShifts, place: PlaceShift, only: int | None = None
+) -> list[ExampleText]:
     """Texts after the control and after the place: changed predictions first, then those nearest the mean difference.
 
-    Only texts that move as the mean does are typical. Nothing for a result that was read from a file.
+    Only texts that move as the mean does are typical; with `only`, those with this wording (from 0). Nothing for a
+    result that was read from a file.
     """
     answers = next((each for each in result.predictions if each.model == entry.model), None)
     if answers is None or result.texts is None:
@@ -35,7 +38,7 @@ def list_examples(result: DownstreamResult, entry: ClassifierShifts, place: Plac
     verdicts = [predict_classes(each, answers.threshold)[:, label] for each in (control, prefixed)]
     differences = after - before
     mean = differences.mean()
-    is_typical = differences * mean > 0
+    is_typical = (differences * mean > 0) & (True if only is None else wording == only)
     order = np.lexsort((np.abs(differences - mean), verdicts[0] == verdicts[1]))
     prefixes = [write_prefix(result, place, k) for k in range(len(result.settings.prefixes) or 1)]
     controls = result.settings.controls or [result.settings.control]

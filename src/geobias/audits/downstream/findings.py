@@ -9,8 +9,9 @@ from geobias.audits.downstream.contrasts import ClassifierContrasts, Contrast
 from geobias.audits.downstream.examples import list_examples, write_prefix
 from geobias.audits.downstream.gate_and_card import place_name
 from geobias.audits.downstream.result import DownstreamResult
+from geobias.audits.downstream.sizes import say_difference, say_size
 from geobias.audits.inputs import describe_copies
-from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, Estimate
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
 from geobias.report.findings import Evidence, Finding, Size, format_p, grade_evidence
 from geobias.report.sentences import measure_size, say_missed
 from geobias.report.tables import is_marked, listed
@@ -51,15 +52,24 @@ class _Writer:
     def overall(self) -> Finding:
         if not self.result.has_enough_texts:
             return self._too_little(FEWEST_TEXTS_SHOWN)
-        first = self.family.ranked[0]
+        first, after_one = self.family.ranked[0], self.family.after_one_wording
+        if after_one and (first in after_one or grade_evidence(first.p_adjusted) == "none"):
+            return self._after_one_wording("overall", after_one[0])
         if grade_evidence(first.p_adjusted) == "none":
             return self._too_little(self.family.texts_needed) if self._cannot_stand_out else self._null(first)
         return self._positive(first)
 
     def details(self) -> Iterator[Finding]:
         """More places that stand out, of both directions; none where several classifiers fill the list."""
-        if not self.result.has_enough_texts or not self.family.standing_out or self.is_one_of_several:
+        if not self.result.has_enough_texts or self.is_one_of_several:
             return
+        if self.family.standing_out:
+            yield from self._list_standing_out()
+        answer = self.overall().code
+        after_one = [contrast for contrast in self.family.after_one_wording if contrast.place.id != answer]
+        yield from (self._after_one_wording("detail", contrast) for contrast in after_one[:MOST_DETAILS])
+
+    def _list_standing_out(self) -> Iterator[Finding]:
         first, *others = (contrast for contrast in self.family.ranked if contrast.stands_out)
         same = [contrast for contrast in others if contrast.value * first.value > 0]
         opposite = [contrast for contrast in others if contrast.value * first.value < 0]
@@ -85,15 +95,15 @@ class _Writer:
         yield from self._name_cautions()
         if shift is not None and not self.family.has_invented:
             yield self._caution(
-                f"{self.name}: most {self.result.place_noun} move {self.shown} the same way, by {_size(shift)} in the "
-                f"mean, so the wording of the control “{self.result.settings.control}” may be the reason. "
+                f"{self.name}: most {self.result.place_noun} move {self.shown} the same way, by {say_size(shift)} in "
+                f"the mean, so the wording of the control “{self.result.settings.control}” may be the reason. "
                 f"Compare {self.result.place_noun} with each other.",
                 'Repeat it with another control, such as --control "I am from somewhere."',
                 Size(shift, None, None, UNIT),
             )
         if is_marked(control) and abs(control.value or 0) >= LARGE_CONTROL:
             yield self._caution(
-                f"{self.name}: a control, which names no place, makes {self.shown} {_difference(control)}: any "
+                f"{self.name}: a control, which names no place, makes {self.shown} {say_difference(control)}: any "
                 "prefix moves this classifier.",
                 "Read differences from the control, not from the original texts.",
                 measure_size(control, UNIT),
@@ -146,12 +156,12 @@ class _Writer:
             trait = min(traits, key=lambda name: effects.slopes[name].p or 0.0)
             unit = "name of several words" if trait == "several words" else trait.removesuffix("s")
             reason = (
-                f"{TRAITS[trait]} of their names explains it: {_difference(effects.slopes[trait])} for each {unit}, "
-                "invented places included"
+                f"{TRAITS[trait]} of their names explains it: {say_difference(effects.slopes[trait])} for each {unit}"
+                ", invented places included"
             )
         else:
             reason = (
-                f"the spelling of names does as much to invented places (standard deviation {_size(effects.spread)})"
+                f"the spelling of names does as much to invented places (standard deviation {say_size(effects.spread)})"
             )
         noun = self.result.place_noun if count > 1 else self._noun
         return f"{count:,} {noun} differ{'' if count > 1 else 's'} from the mean, but {reason}."
@@ -181,18 +191,18 @@ class _Writer:
             largest = f"no {self._noun} moves {self.shown}"
         elif shift is None:
             largest = (
-                f"the closest is {self._name(first)}, {self.shown} {_difference(first.estimate)} than after "
+                f"the closest is {self._name(first)}, {self.shown} {say_difference(first.estimate)} than after "
                 f"{self.family.reference} ({format_p(first.p_adjusted)})"
             )
         else:
-            largest = f"most of them move {self.shown} alike, by {_size(shift)} against the control"
+            largest = f"most of them move {self.shown} alike, by {say_size(shift)} against the control"
         if explained := self._explained:
             largest = explained.removesuffix(".")
         effect = self.family.detectable_difference
         # Where most places move alike against the control, a difference is one from the others.
         is_from_mean = shift is not None and not self.family.has_invented
         values = [contrast.from_mean if is_from_mean else contrast.value for contrast in self.family.contrasts]
-        power = say_missed(f"{self.texts:,} texts", effect if effect >= SMALLEST_SHOWN else None, values, _size)
+        power = say_missed(f"{self.texts:,} texts", effect if effect >= SMALLEST_SHOWN else None, values, say_size)
         return self._finding(
             "overall",
             first,
@@ -215,6 +225,28 @@ class _Writer:
             examples=list_examples(self.result, self.entry, first.place),
         )
 
+    def _after_one_wording(self, role: Literal["overall", "detail"], contrast: Contrast) -> Finding:
+        """A place that differs after one wording: suggestive, since others may act differently."""
+        effect = contrast.wording
+        assert effect is not None
+        sentence = write_prefix(self.result, contrast.place, effect.wording - 1)
+        others = len(self.result.settings.prefixes) - 1
+        rest = f"not after the other {'wording' if others == 1 else f'{others} wordings'}"
+        if effect.also:
+            sentences = (write_prefix(self.result, contrast.place, k - 1) for k in effect.also)
+            rest = f"also after {listed([f'“{each}”' for each in sentences])}"
+        test = f"{effect.texts:,} texts, {format_p(effect.estimate.p_adjusted)}"
+        return self._finding(
+            role,
+            contrast,
+            sentence=f"{self.name}: After “{sentence}”, {self.shown} is {say_difference(effect.estimate)} than after "
+            f"the same sentence with other places ({test}); {rest}.",
+            limit=f"Over all wordings {self._name(contrast)} does not stand out. {self._limit}",
+            next_step="Read the examples on the page, and repeat it with sentences like this one (--prefix).",
+            examples=list_examples(self.result, self.entry, contrast.place, effect.wording - 1),
+            estimate=effect.estimate,
+        )
+
     def _doubt(self, first: Contrast) -> str:
         """Why a place that differs does not stand out."""
         if first.shared_word:
@@ -233,14 +265,16 @@ class _Writer:
         self, role: Literal["overall", "detail", "caution"], contrast: Contrast | None = None, **parts: Any
     ) -> Finding:
         if contrast is not None:
+            estimate = parts.pop("estimate", contrast.estimate)
+            value = estimate.value or 0.0
             parts |= {
                 "subject": self._name(contrast),
                 "code": contrast.place.id,
-                "direction": "higher" if contrast.value > 0 else "lower" if contrast.value < 0 else None,
-                "valence": self._valence(contrast),
-                "size": measure_size(contrast.estimate, UNIT),
-                "p": contrast.estimate.p,
-                "p_adjusted": contrast.p_adjusted,
+                "direction": "higher" if value > 0 else "lower" if value < 0 else None,
+                "valence": self._valence(value),
+                "size": measure_size(estimate, UNIT),
+                "p": estimate.p,
+                "p_adjusted": contrast.p_adjusted if estimate is contrast.estimate else estimate.p_adjusted,
             }
         return Finding(
             role=role,
@@ -252,16 +286,18 @@ class _Writer:
             **parts,
         )
 
-    def _valence(self, contrast: Contrast) -> Literal["better", "worse"] | None:
-        good = self.family.tone * contrast.value
+    def _valence(self, value: float) -> Literal["better", "worse"] | None:
+        good = self.family.tone * value
         return "better" if good > 0 else "worse" if good < 0 else None
 
     def _judge(self, contrast: Contrast) -> str:
         """ "judge is harsher after “I am from Mexico.”: p(negative) is 0.18 (...) higher than after the control"."""
-        stance = {"worse": "is harsher", "better": "is kinder", None: "answers differently"}[self._valence(contrast)]
+        stance = {"worse": "is harsher", "better": "is kinder", None: "answers differently"}[
+            self._valence(contrast.value)
+        ]
         prefix = write_prefix(self.result, contrast.place)
         reference = "invented places with such names" if contrast.has_names_fixed else "the control"
-        difference = f"{self.shown} is {_difference(contrast.estimate)} than after {reference}"
+        difference = f"{self.shown} is {say_difference(contrast.estimate)} than after {reference}"
         return f"{self.name} {stance} after “{prefix}”: {difference}"
 
     @property
@@ -302,29 +338,11 @@ class _Writer:
 
 
 def _grade(contrast: Contrast | None, p_adjusted: float | None) -> Evidence:
-    """By the adjusted p-value; a place that was compared with the control only is never clear."""
+    """By the adjusted p-value; a place that was compared with the control only, or differs after one wording, is never
+    clear.
+    """
     evidence = grade_evidence(p_adjusted)
-    is_capped = contrast is not None and contrast.shift.inference.against_mean is None and not contrast.has_names_fixed
+    is_capped = contrast is not None and (
+        contrast.needs_wording or (contrast.shift.inference.against_mean is None and not contrast.has_names_fixed)
+    )
     return "suggestive" if evidence == "clear" and is_capped else evidence
-
-
-def _difference(estimate: Estimate) -> str:
-    """The size with its interval, and its direction: "0.18 (0.13 to 0.23) higher"."""
-    value = estimate.value or 0.0
-    sign, places = (-1 if value < 0 else 1), _decimals(value)
-    ends = sorted(sign * end for end in (estimate.low, estimate.high) if end is not None)
-    interval = f" (95 % interval {_round(ends[0], places)} to {_round(ends[1], places)})" if len(ends) == 2 else ""
-    return f"{abs(value):.{places}f}{interval} {'lower' if value < 0 else 'higher'}"
-
-
-def _size(value: float) -> str:
-    return f"{value:.{_decimals(value)}f}"
-
-
-def _round(value: float, places: int) -> str:
-    return f"{round(value, places) + 0.0:.{places}f}"  # without a minus before 0.00
-
-
-def _decimals(value: float) -> int:
-    """As many as show two digits of the value; never more than four."""
-    return 2 if abs(value) >= 0.095 else 3 if abs(value) >= 0.0095 else 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from geobias.audits.downstream.contrasts import ClassifierContrasts
+from geobias.audits.downstream.contrasts import ClassifierContrasts, Contrast
 from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
 from geobias.report.number_tree import WORST, NumberTree, Range, model_names, tree_number, worst_number
 from geobias.report.tables import MARKED_COLUMN, TOO_FEW, format_interval
@@ -14,13 +14,13 @@ SHIFT = Range(-1, 1)  # of a probability
 
 def card_rows(result: DownstreamResult) -> Iterator[dict[str, str]]:
     for entry in result.classifiers:
-        worst = entry.worst[entry.shown]
+        family = ClassifierContrasts(result, entry)
+        worst = (entry.worst_beyond_names or entry.worst)[entry.shown]
         numbers = {
-            "Largest shift of p beyond the control": f"{worst.value:.3f}",
+            f"Largest shift of p against {family.reference}": f"{worst.value:.3f}",
             "95 %, all places at once": format_interval(worst, ".3f"),
             "Place": place_name(result, entry.farthest_region),
-            MARKED_COLUMN.format("Places"): f"{len(ClassifierContrasts(result, entry).standing_out)} of "
-            f"{len(entry.regions)}",
+            MARKED_COLUMN.format("Places"): f"{len(family.standing_out)} of {len(entry.regions)}",
         }
         if not result.has_enough_texts:
             numbers = dict.fromkeys(numbers, TOO_FEW)
@@ -28,7 +28,7 @@ def card_rows(result: DownstreamResult) -> Iterator[dict[str, str]]:
 
 
 def gate_numbers(result: DownstreamResult) -> NumberTree:
-    """downstream.CLASSIFIER.LABEL.REGION, or `worst` for a region: against the control."""
+    """downstream.CLASSIFIER.LABEL.REGION, or `worst` for a region: against invented places, or the control."""
     return NumberTree((model_names(entry.model.name), _classifier_numbers(entry)) for entry in result.classifiers)
 
 
@@ -38,11 +38,11 @@ def _classifier_numbers(entry: ClassifierShifts) -> NumberTree:
         numbers = [
             (
                 (place.id or "", place.name),
-                tree_number(place.classes[label].inference.against_control, SHIFT).absolute(),
+                tree_number(Contrast(place, place.classes[label]).estimate, SHIFT).absolute(),
             )
             for place in entry.regions
         ]
-        worst = worst_number(entry.worst[label], [number for _, number in numbers], SHIFT)
+        worst = worst_number((entry.worst_beyond_names or entry.worst)[label], [number for _, number in numbers], SHIFT)
         labels.append(((label,), NumberTree([((WORST,), worst), *numbers])))
     return NumberTree(labels)
 

@@ -6,23 +6,32 @@
 | against_control | the control of the same wording | random, of prefixes and controls |
 | against_mean | the mean of places after the same wording and text (`rotated_wordings.py`) | random |
 | against_invented, held_fixed | invented places and the mean of places, names held fixed (`name_line.py`) | random |
+| wording_effects | both of these | each by itself |
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from geobias.audits.downstream.design import DownstreamDesign
-from geobias.audits.downstream.records import NameEffects
+from geobias.audits.downstream.records import NameEffects, WordingEffect
 from geobias.audits.downstream.result import Predictions
 from geobias.measures.bootstrap import bootstrap_means
-from geobias.measures.estimates import Estimates, benjamini_hochberg
+from geobias.measures.estimates import (
+    FEWEST_TEXTS_SHOWN,
+    SIGNIFICANT,
+    Estimates,
+    LargestEffect,
+    benjamini_hochberg,
+)
 from geobias.measures.name_line import BeyondNames, compare_beyond_names, describe_names
 from geobias.measures.rotated_wordings import (
     add_variance,
     estimate_reference_variance,
+    estimate_within_wordings,
     estimate_wording_variance,
     remove_wordings,
 )
@@ -39,6 +48,9 @@ class PlaceInference(NamedTuple):
     against_invented: Estimates | None
     held_fixed: Estimates | None
     name_effects: dict[str, NameEffects] | None
+    farthest: list[LargestEffect] | None
+    """The place farthest from invented places, of each label."""
+    wording_effects: list[WordingEffect]
 
 
 class _Label(NamedTuple):
@@ -70,7 +82,7 @@ def infer_places(design: DownstreamDesign, answers: Predictions) -> PlaceInferen
     )
     beyond = [part.beyond for part in parts if part.beyond is not None]
     if len(beyond) < len(parts):
-        return PlaceInference(from_originals, from_controls, from_mean, None, None, None)
+        return PlaceInference(from_originals, from_controls, from_mean, None, None, None, None, [])
     names = describe_names(design.names_in_sentence, answers.name_tokens)[0]
     effects = {
         label: NameEffects(
@@ -88,6 +100,8 @@ def infer_places(design: DownstreamDesign, answers: Predictions) -> PlaceInferen
         _adjust([part.from_invented for part in beyond]),
         _adjust([part.from_mean for part in beyond]),
         effects,
+        [part.farthest for part in beyond],
+        _list_wording_effects(design, answers),
     )
 
 
@@ -102,9 +116,7 @@ def differences_from_control(design: DownstreamDesign, answers: Predictions) -> 
 
 def _infer_label(design: DownstreamDesign, answers: Predictions, label: int) -> _Label:
     texts, places = len(answers.original), answers.prefixed.shape[1] - 1
-    values = answers.prefixed[:, 1:, label]
-    if answers.invented is not None:
-        values = np.concatenate([values, answers.invented[:, :, label]], axis=1)
+    values = _join_invented(answers, label)
     rotation = design.rotation[:, : values.shape[1]]
     remaining = remove_wordings(values, rotation)
     from_mean = remaining[:, :places] - remaining[:, :places].mean(axis=1, keepdims=True)
@@ -122,6 +134,59 @@ def _infer_label(design: DownstreamDesign, answers: Predictions, label: int) -> 
         beyond = compare_beyond_names(effects, text_variance, describe_names(names, answers.name_tokens)[1], places)
     of_wordings, of_controls, of_originals = (variance / wordings for variance in variances)
     return _Label(from_mean, of_wordings, of_controls, of_originals, beyond)
+
+
+def _join_invented(answers: Predictions, label: int) -> np.ndarray:
+    values = answers.prefixed[:, 1:, label]
+    return values if answers.invented is None else np.concatenate([values, answers.invented[:, :, label]], axis=1)
+
+
+def _list_wording_effects(design: DownstreamDesign, answers: Predictions) -> list[WordingEffect]:
+    """The cells place x wording that differ, in one direction, from invented places and from the mean of places.
+
+    Names are held fixed, and p-values are adjusted over all cells. Few texts meet a cell, so that the variance is that
+    of all invented places after the same wording (`name_line.py`). A model that reacts to one sentence alone is so
+    found, which three wordings together cannot tell from wordings that differ.
+    """
+    rotation, real = design.rotation, len(design.places)
+    wordings = int(rotation.max()) + 1
+    fewest = min(int((rotation == k).sum(axis=0).min()) for k in range(wordings))
+    if wordings < 2 or fewest < FEWEST_TEXTS_SHOWN:
+        return []
+    traits = describe_names(design.names_in_sentence, answers.name_tokens)[1]
+    by_cell: list[Estimates] = []  # labels x wordings
+    for label in range(len(answers.labels)):
+        within = estimate_within_wordings(_join_invented(answers, label), rotation)
+        for effects, variances in zip(within.effects, within.variances, strict=True):
+            effects = np.where(np.abs(effects) < ROUNDING, 0, effects)
+            beyond = compare_beyond_names(effects, variances, traits, real)
+            if beyond is None:
+                return []
+            is_same = beyond.from_invented.value * beyond.from_mean.value > 0
+            p = np.where(is_same, np.maximum(beyond.from_invented.p, beyond.from_mean.p), 1.0)
+            by_cell.append(replace(beyond.from_invented, p=p))
+    p_adjusted = benjamini_hochberg(np.stack([each.p for each in by_cell]))
+    value = np.stack([each.value for each in by_cell])
+    found = []
+    for cell, row in sorted(np.argwhere(p_adjusted < SIGNIFICANT).tolist(), key=lambda at: -abs(value[tuple(at)])):
+        label, wording = divmod(cell, wordings)
+        others = [label * wordings + k for k in range(wordings) if k != wording]
+        found.append(
+            WordingEffect(
+                region=design.places[row].id,
+                label=answers.labels[label],
+                wording=wording + 1,
+                texts=int((rotation[:, row] == wording).sum()),
+                estimate=replace(by_cell[cell], p_adjusted=p_adjusted[cell]).at(row),
+                others=float(value[others, row].mean()),
+                also=[
+                    other % wordings + 1
+                    for other in others
+                    if p_adjusted[other, row] < SIGNIFICANT and value[other, row] * value[cell, row] > 0
+                ],
+            )
+        )
+    return found
 
 
 def _adjust(by_label: list[Estimates]) -> Estimates:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -22,7 +23,7 @@ from geobias.audits.downstream.result import (
     Predictions,
 )
 from geobias.measures.bootstrap import largest_mean
-from geobias.measures.estimates import NO_ESTIMATE
+from geobias.measures.estimates import NO_ESTIMATE, LargestEffect
 from geobias.measures.shift import Shift, flips, performance, shift
 from geobias.report.results import number
 
@@ -58,6 +59,7 @@ def measure_downstream(design: DownstreamDesign, predictions: tuple[Predictions,
 def _measure_classifier(design: DownstreamDesign, answers: Predictions) -> ClassifierShifts:
     inference = infer_places(design, answers)
     control, *regions = _place_shifts(design, answers, inference)
+    differences = differences_from_control(design, answers)
     return ClassifierShifts(
         model=answers.model,
         labels=list(answers.labels),
@@ -67,7 +69,13 @@ def _measure_classifier(design: DownstreamDesign, answers: Predictions) -> Class
         counts=answers.counts,
         notes=list(answers.notes),
         performance=None if answers.truth is None else _performance(answers.truth, answers),
-        worst=_farthest_places(design, answers),
+        worst=_farthest_places(
+            design, answers, [largest_mean(differences[:, :, k]) for k in range(len(answers.labels))]
+        ),
+        worst_beyond_names=None
+        if inference.farthest is None
+        else _farthest_places(design, answers, inference.farthest),
+        wording_effects=inference.wording_effects,
         control=control,
         regions=regions,
         name_effects=inference.name_effects,
@@ -83,12 +91,12 @@ def _performance(truth: np.ndarray, answers: Predictions) -> PerformanceByPrefix
     return PerformanceByPrefix(measure(original), control=measure(prefixed[:, :1]), regions=measure(prefixed[:, 1:]))
 
 
-def _farthest_places(design: DownstreamDesign, answers: Predictions) -> dict[str, FarthestPlace]:
-    """For every class the region farthest from the control, with bounds that hold for all regions at once."""
+def _farthest_places(
+    design: DownstreamDesign, answers: Predictions, by_label: Sequence[LargestEffect]
+) -> dict[str, FarthestPlace]:
+    """For every class the farthest region, with bounds that hold for all regions at once."""
     places = {}
-    differences = differences_from_control(design, answers)
-    for k, label in enumerate(answers.labels):
-        value, low, high, region = largest_mean(differences[:, :, k])
+    for label, (value, low, high, region) in zip(answers.labels, by_label, strict=True):
         bounds = number(np.float64(low)), number(np.float64(high))
         places[label] = FarthestPlace(value, *bounds, region=design.places[region].id)
     return places

@@ -74,6 +74,26 @@ class FarthestPlace:
 
 
 @dataclass(frozen=True)
+class WordingEffect:
+    """A place that differs after one wording of the prefix, whose name does not explain it."""
+
+    region: str
+    """Its id."""
+    label: str
+    wording: int
+    """From 1."""
+    texts: int
+    """That have this wording with this region."""
+    estimate: Estimate
+    """Minus what invented places with such names do after the same wording; p-values are adjusted over all places,
+    wordings and classes."""
+    others: float
+    """The same difference after the other wordings, their mean."""
+    also: list[int]
+    """The other wordings after which it differs in the same direction, from 1."""
+
+
+@dataclass(frozen=True)
 class NameEffects:
     """What names do to the probability of a class, by invented and real places together."""
 

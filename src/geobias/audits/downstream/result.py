@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from geobias.audits.downstream.records import ClassShift, FarthestPlace, Flips, NameEffects
+from geobias.audits.downstream.records import ClassShift, FarthestPlace, Flips, NameEffects, WordingEffect
 from geobias.audits.inputs import TextsSettings, describe_copies
 from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, NO_ESTIMATE
 from geobias.models.scorer import ModelIdentity
@@ -147,6 +147,11 @@ class ClassifierShifts:
     """Null without true labels."""
     name_effects: dict[str, NameEffects] | None = None
     """By label; null without invented places."""
+    worst_beyond_names: dict[str, FarthestPlace] | None = None
+    """The region farthest from invented places with such names, by label; its bounds hold for all regions at once, and
+    contain texts and wordings. Null without invented places."""
+    wording_effects: list[WordingEffect] = field(default_factory=list)
+    """Regions that differ after one wording of the prefix (adjusted p < 0.05), the largest first."""
 
     @property
     def shown_control(self) -> ClassShift:
@@ -159,8 +164,9 @@ class ClassifierShifts:
 
     @property
     def farthest_region(self) -> PlaceShift:
-        """The region farthest from the control, by the shown class."""
-        return next(place for place in self.regions if place.id == self.worst[self.shown].region)
+        """The region farthest from invented places, or from the control, by the shown class."""
+        worst = self.worst_beyond_names or self.worst
+        return next(place for place in self.regions if place.id == worst[self.shown].region)
 
 
 @dataclass(frozen=True)
