@@ -268,6 +268,12 @@ class DownstreamResult(AuditResult):
         return min(len(set(self.settings.prefixes)), len(set(self.settings.controls))) or 1
 
     @property
+    def caps(self) -> list[str]:
+        if not self.settings.prefixes or self.wordings > 1:  # runs of earlier versions name no prefixes
+            return []
+        return ["one wording of the prefix: findings are at most suggestive. Repeat --prefix and --control."]
+
+    @property
     def has_enough_texts(self) -> bool:
         return self.counts.texts >= FEWEST_TEXTS_SHOWN
 

@@ -23,6 +23,7 @@ from geobias.audits.regions.records import (
 from geobias.audits.regions.views import list_tidy_rows, summarise
 from geobias.checks import describe_choices
 from geobias.errors import InputError
+from geobias.measures.association_signal import FEWEST_PARAPHRASES
 from geobias.measures.grouping import GroupingTest
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult
@@ -255,6 +256,14 @@ class RegionsResult(AuditResult):
             ids = ", ".join(f"{region.id} (in {region.parent})" for region in same_level)
             raise InputError(f"{len(same_level)} regions have the name {name!r}. Use one of the ids: {ids}.")
         return matches[0]
+
+    @property
+    def caps(self) -> list[str]:
+        count = FEWEST_PARAPHRASES if self.association is None else self.association.paraphrases
+        if count >= FEWEST_PARAPHRASES:
+            return []
+        wordings = "one wording" if count == 1 else f"{count} wordings"
+        return [f"{wordings}: associations are at most suggestive. Use --paraphrases {FEWEST_PARAPHRASES} or more."]
 
     def summarise(self) -> Iterator[str]:
         return summarise(self)
