@@ -226,6 +226,8 @@ class DownstreamResult(AuditResult):
         "countries" or "cities".
     wordings : int
         Number of wordings of the prefix.
+    caps : list of str
+        Why no finding can be clear, whatever the models do: there is a single wording.
     has_enough_texts : bool
         Whether there are at least five texts: numbers of fewer are not shown.
 

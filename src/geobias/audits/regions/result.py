@@ -102,6 +102,8 @@ class RegionsResult(AuditResult):
         Correlations of the distances with the tokens and the likelihood of the names.
     grouping : GroupingTest or None
         Whether regions of one parent lie closer together than random ones.
+    caps : list of str
+        Why the answer about associations cannot be clear, whatever the model does: there are fewer than three wordings.
     association : Association or None
         Which words the model uses more, and less, of each region than of others.
     known : KnownStereotypes or None
