@@ -11,14 +11,10 @@ if TYPE_CHECKING:
     from geobias.audits.decide.result import DecideResult
     from geobias.audits.downstream.audit import audit_downstream
     from geobias.audits.downstream.result import DownstreamResult
-    from geobias.audits.drift.audit import audit_drift
-    from geobias.audits.drift.result import DriftResult
     from geobias.audits.evidence.bundle import write_evidence
     from geobias.audits.evidence.manifest import verify_evidence
     from geobias.audits.find.audit import audit_finders
     from geobias.audits.find.result import FindResult
-    from geobias.audits.finetune.audit import audit_finetune
-    from geobias.audits.finetune.result import FinetuneResult
     from geobias.audits.finished_runs import card, write_report
     from geobias.audits.gate.audit import GateReport, gate
     from geobias.audits.mitigate.audit import mitigate
@@ -29,8 +25,6 @@ if TYPE_CHECKING:
     from geobias.audits.overview.result import Overview
     from geobias.audits.regions.audit import audit_regions
     from geobias.audits.regions.result import RegionsResult
-    from geobias.audits.reproduce.audit import reproduce
-    from geobias.audits.reproduce.result import ReproduceResult
     from geobias.errors import GeobiasError, InputError
     from geobias.models.load import load, load_classifier
     from geobias.models.mitigated.saved import save_mitigated
@@ -39,6 +33,8 @@ if TYPE_CHECKING:
     from geobias.models.served.chat_classifier import ServedClassifier
     from geobias.models.served.endpoint import Endpoint
     from geobias.models.served.served_lm import ServedLM
+    from geobias.papers.reproduce import reproduce
+    from geobias.papers.tables import Reproduction
     from geobias.report.findings import Finding
 
 __version__ = "0.1.0"
@@ -49,11 +45,9 @@ _MODULES = {  # where each public name is defined
     "CompareResult": "geobias.audits.compare.result",
     "DecideResult": "geobias.audits.decide.result",
     "DownstreamResult": "geobias.audits.downstream.result",
-    "DriftResult": "geobias.audits.drift.result",
     "Endpoint": "geobias.models.served.endpoint",
     "FindResult": "geobias.audits.find.result",
     "Finding": "geobias.report.findings",
-    "FinetuneResult": "geobias.audits.finetune.result",
     "GateReport": "geobias.audits.gate.audit",
     "GeobiasError": "geobias.errors",
     "InputError": "geobias.errors",
@@ -61,16 +55,14 @@ _MODULES = {  # where each public name is defined
     "NamesResult": "geobias.audits.names.result",
     "Overview": "geobias.audits.overview.result",
     "RegionsResult": "geobias.audits.regions.result",
-    "ReproduceResult": "geobias.audits.reproduce.result",
+    "Reproduction": "geobias.papers.tables",
     "Scorer": "geobias.models.scorer",
     "ServedClassifier": "geobias.models.served.chat_classifier",
     "ServedLM": "geobias.models.served.served_lm",
     "audit": "geobias.audits.overview.audit",
     "audit_decisions": "geobias.audits.decide.audit",
     "audit_downstream": "geobias.audits.downstream.audit",
-    "audit_drift": "geobias.audits.drift.audit",
     "audit_finders": "geobias.audits.find.audit",
-    "audit_finetune": "geobias.audits.finetune.audit",
     "audit_names": "geobias.audits.names.audit",
     "audit_regions": "geobias.audits.regions.audit",
     "card": "geobias.audits.finished_runs",
@@ -79,7 +71,7 @@ _MODULES = {  # where each public name is defined
     "load": "geobias.models.load",
     "load_classifier": "geobias.models.load",
     "mitigate": "geobias.audits.mitigate.audit",
-    "reproduce": "geobias.audits.reproduce.audit",
+    "reproduce": "geobias.papers.reproduce",
     "save_mitigated": "geobias.models.mitigated.saved",
     "verify_evidence": "geobias.audits.evidence.manifest",
     "write_evidence": "geobias.audits.evidence.bundle",
@@ -91,11 +83,9 @@ __all__ = [
     "CompareResult",
     "DecideResult",
     "DownstreamResult",
-    "DriftResult",
     "Endpoint",
     "FindResult",
     "Finding",
-    "FinetuneResult",
     "GateReport",
     "GeobiasError",
     "InputError",
@@ -103,16 +93,14 @@ __all__ = [
     "NamesResult",
     "Overview",
     "RegionsResult",
-    "ReproduceResult",
+    "Reproduction",
     "Scorer",
     "ServedClassifier",
     "ServedLM",
     "audit",
     "audit_decisions",
     "audit_downstream",
-    "audit_drift",
     "audit_finders",
-    "audit_finetune",
     "audit_names",
     "audit_regions",
     "card",

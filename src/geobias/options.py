@@ -122,7 +122,6 @@ Server = Annotated[
     ),
 ]
 Yes = Annotated[bool, option(COMPUTE, "Send texts to the server without confirmation.", "--yes")]
-RegionsRun = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished `geobias regions` run.")]
 Plan = Annotated[
     bool, option(COMPUTE, "Show the number of texts, the time and the smallest detectable effect, then stop.", "--plan")
 ]

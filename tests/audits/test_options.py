@@ -14,15 +14,12 @@ import typer
 import geobias
 from geobias.audits.decide.design import DecideOptions
 from geobias.audits.downstream.design import DownstreamOptions
-from geobias.audits.drift.design import DriftOptions
 from geobias.audits.find.design import FindOptions
-from geobias.audits.finetune.design import FinetuneOptions
 from geobias.audits.mitigate.design import MitigateOptions
 from geobias.audits.names.design import NamesOptions
 from geobias.audits.overview.design import OverviewOptions
 from geobias.audits.regions.design import RegionsOptions
 from geobias.audits.registry import BUNDLED, get_audit
-from geobias.audits.reproduce.design import ReproduceOptions
 from geobias.audits.study import RunOptions
 from geobias.cli import make_app
 
@@ -45,10 +42,9 @@ OTHER_DEFAULTS = {
     ("find", "finder"),
     ("decide", "models"),
     ("regions", "templates"),
-    ("drift", "templates"),
 }
 
-COMMANDS = ["audit", *(audit.name for audit in BUNDLED), "gate"]
+COMMANDS = ["audit", *(audit.name for audit in BUNDLED), "gate", "reproduce"]
 
 OPTIONS = {
     "regions": RegionsOptions,
@@ -56,9 +52,6 @@ OPTIONS = {
     "downstream": DownstreamOptions,
     "find": FindOptions,
     "decide": DecideOptions,
-    "finetune": FinetuneOptions,
-    "reproduce": ReproduceOptions,
-    "drift": DriftOptions,
     "mitigate": MitigateOptions,
     "audit": OverviewOptions,
 }

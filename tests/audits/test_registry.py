@@ -74,9 +74,7 @@ def test_every_audit_of_the_registry_has_its_parts() -> None:
         ):
             assert callable(audit.load(module, name)), (audit.name, module, name)
     assert {"regions", "names", "downstream"} <= set(audits_with("compare", "compare_runs"))
-    assert {"regions", "names", "downstream", "find", "finetune", "drift"} <= set(
-        audits_with("gate_and_card", "gate_numbers")
-    )
+    assert {"regions", "names", "downstream", "find"} <= set(audits_with("gate_and_card", "gate_numbers"))
 
 
 def test_an_unknown_audit_is_refused() -> None:

@@ -133,7 +133,10 @@ def test_downstream_takes_a_pipeline(run: Run, here: Path) -> None:
         (("names", "absent.skops", *TEXTS), "The file absent.skops cannot be read"),
         (("names", "model.pkl", *TEXTS), "model.pkl is a pickle. geobias does not load pickles"),
         (("downstream", "model.joblib", *TEXTS), "model.joblib is a pickle. geobias does not load pickles"),
-        (("drift", "own_lm:likely", "--out", "run"), "is a function and has no weights"),
+        (
+            ("reproduce", "herb", "figure-5", "--model", "own_lm:likely", "--out", "run"),
+            "is a function and has no weights",
+        ),
     ],
 )
 def test_what_cannot_be_is_said_in_one_sentence(run: Run, here: Path, arguments: tuple[str, ...], message: str) -> None:

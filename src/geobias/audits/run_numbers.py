@@ -70,12 +70,8 @@ def _ends_with(parts: tuple[str, ...], endings: Sequence[tuple[str, ...]]) -> bo
 
 
 def _name_top_regions(result: AuditResult) -> set[str]:
-    """Ids of the root and of what lies directly below it; of a drift run, whose tree is small, of all regions."""
-    regions = getattr(result, "regions", None)
-    if regions is None:
-        epochs = getattr(result, "epochs", None)
-        return {region.id for region in epochs[-1].regions} if epochs else set()
-    return {region.id for region in regions if region.parent_index in (None, 0)}
+    """Ids of the root and of what lies directly below it."""
+    return {region.id for region in getattr(result, "regions", ()) if region.parent_index in (None, 0)}
 
 
 def _flatten(tree: NumberTree) -> Iterator[tuple[tuple[str, ...], TreeNumber]]:

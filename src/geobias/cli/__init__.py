@@ -46,25 +46,23 @@ def make_app() -> typer.Typer:
 
 def list_commands() -> dict[str, Commands]:
     """All commands by their group in `geobias --help`."""
-    from geobias.audits.country_map.command import world_map
-    from geobias.audits.country_space.command import space
     from geobias.audits.gate.command import gate
     from geobias.audits.overview.command import audit
     from geobias.cli.explain import cache, explain
     from geobias.cli.finished_runs import evidence, export, report
+    from geobias.papers.command import reproduce
 
     runs: Commands = {
         "report": report,
         "gate": gate,
         "evidence": evidence,
         "export": export,
-        "map": world_map,
-        "space": space,
     }
+    papers: Commands = {"reproduce": reproduce}
     others: Commands = {"explain": explain, "cache": cache}
-    audits = dict(_load_commands({"audit", *runs, *others}))
+    audits = dict(_load_commands({"audit", *runs, *papers, *others}))
     runs = {"compare": audits.pop("compare"), **runs}
-    return {"Audits": {"audit": audit, **audits}, "Finished runs": runs, "Other": others}
+    return {"Audits": {"audit": audit, **audits}, "Finished runs": runs, "Papers": papers, "Other": others}
 
 
 def _load_commands(taken: Collection[str]) -> Iterator[tuple[str, Callable[..., None]]]:

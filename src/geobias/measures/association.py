@@ -88,7 +88,7 @@ def remove_length(
     squares = x @ x + x_invented @ x_invented
     if squares == 0:
         return associations, invented
-    most = STANDS_OUT * _measure_spread(invented.mean(axis=0))
+    most = STANDS_OUT * measure_spread(invented.mean(axis=0))
     real, placebo = (values.mean(axis=0).clip(-most, most) for values in (associations, invented))
     slope = (x @ real + x_invented @ placebo) / squares
     return associations - x[:, None] * slope, invented - x_invented[:, None] * slope
@@ -125,9 +125,9 @@ def compare_with_invented(value: np.ndarray, invented: np.ndarray, of_wording: n
     others), and for their region by its own spread over words where that is larger: some names are noisy in every
     word. To that comes a variance `of_wording` that only the regions have. The largest |z| of an invented place follows
     a generalised extreme value distribution (`Maxima`). What other associations may add through the means
-    (`_bound_leaks`) is taken off first.
+    (`bound_leaks`) is taken off first.
     """
-    beyond_leaks = np.maximum(np.abs(value) - _bound_leaks(value, _measure_spread(invented)), 0)
+    beyond_leaks = np.maximum(np.abs(value) - bound_leaks(value, measure_spread(invented)), 0)
     error = np.sqrt(_measure_names(value, invented) ** 2 + of_wording)
     return _fit_maxima(invented).exceedance(beyond_leaks / error)
 
@@ -150,7 +150,7 @@ def find_detectable(value: np.ndarray, invented: np.ndarray) -> float:
     For a single association among all, in a word and a region of median noise; centring takes a small part of it. Its
     noise is that of the association, and that of both estimates of spread, over words and over invented places.
     """
-    (regions, words), spread = value.shape, _measure_spread(invented)
+    (regions, words), spread = value.shape, measure_spread(invented)
     scale = float(np.median(row_scales(value / spread)))
     needed = _fit_maxima(invented).quantile(SIGNIFICANT / regions) * scale
     noise = np.hypot(1, needed * np.sqrt(0.5 / len(invented) + 1 / words))
@@ -176,12 +176,12 @@ def estimate_contrast(
     The standard error is the larger of two, over words (Welch) and that of the same contrast between invented places,
     and what paraphrases add to it (`by_paraphrase`: associations of regions and of invented places, paraphrases x
     places x words). Interval and p are Student's t, p without what other associations may add through the means
-    (`_bound_leaks`); adjusted for all regions (Benjamini-Hochberg).
+    (`bound_leaks`); adjusted for all regions (Benjamini-Hochberg).
     """
     contrast, error, df = _find_contrast(value, invented, groups, by_paraphrase)
     p = np.full(len(value), np.nan)
     if invented is not None and len(invented) >= FEWEST_PLACES:
-        leaks = _bound_leaks(value, _measure_spread(invented))
+        leaks = bound_leaks(value, measure_spread(invented))
         beyond_leaks = np.maximum(np.abs(contrast) - sum(leaks[:, words].mean(axis=1) for words in groups), 0)
         t = np.divide(beyond_leaks, error, out=np.zeros_like(contrast), where=error > 0)
         p = np.asarray(2 * stats.t.sf(t, df))
@@ -222,7 +222,7 @@ def _find_contrast(
         within = value.copy()  # the contrast itself must not count as noise of the name
         for words in groups:
             within[:, words] -= value[:, words].mean(axis=1, keepdims=True)
-        of_names = spread * row_scales(within / _measure_spread(invented))[:, 0]
+        of_names = spread * row_scales(within / measure_spread(invented))[:, 0]
         df = np.where(of_names > error, places - 1, df)
         error = np.maximum(error, of_names)
     if by_paraphrase is None or len(by_paraphrase[0]) < 2:
@@ -272,18 +272,18 @@ def measure_agreement(associations: np.ndarray) -> float | None:
     return float(max(0.0, 1 - associations.var(axis=0, ddof=1).mean() / count / variance))
 
 
-def _measure_spread(invented: np.ndarray) -> np.ndarray:
+def measure_spread(invented: np.ndarray) -> np.ndarray:
     """The standard deviation of invented places for each word; never less than what counts as a difference."""
     return np.maximum(np.sqrt((invented**2).sum(axis=0) / (len(invented) - 1)), SMALLEST_SPREAD)
 
 
 def _measure_names(value: np.ndarray, invented: np.ndarray) -> np.ndarray:
     """The standard deviation of each association (regions x words) that names without meaning would have."""
-    spread = _measure_spread(invented) * np.sqrt(1 + 1 / len(invented))
+    spread = measure_spread(invented) * np.sqrt(1 + 1 / len(invented))
     return np.asarray(spread * row_scales(value / spread))
 
 
-def _bound_leaks(value: np.ndarray, spread: np.ndarray) -> np.ndarray:
+def bound_leaks(value: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """At most how much of each association may be the mirror image of others.
 
     An association moves the means of its word and of its region, and by them all others there, the other way: by 1 / n

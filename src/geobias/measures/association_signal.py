@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from geobias.measures.association import SMALLEST_SPREAD, STANDS_OUT
+from geobias.measures.association import SMALLEST_SPREAD, STANDS_OUT, bound_leaks, measure_spread
 from geobias.measures.estimates import Estimates, satterthwaite_df, t_quantile
 
 FEWEST_PARAPHRASES = 3  # for an error over them
@@ -122,12 +122,13 @@ def compare_lengths(
 ) -> np.ndarray:
     """One-sided p-value of each region (regions x words): is the length of its row beyond those of other places?
 
-    The length is the root mean square over words, on the log scale, without its slope on the log length of names. The
-    larger of two: Student's t, and an exponential tail above the upper quarter of the other places, for rows with
-    heavy tails; of an exponential tail with k excesses of mean b, a new one is above x with the probability
-    (1 + x / (k b))^(-k).
+    The length is the root mean square over words, on the log scale, without what associations of other regions may add
+    through the means (`bound_leaks`) and without its slope on the log length of names. The larger of two: Student's t,
+    and an exponential tail above the upper quarter of the other places, for rows with heavy tails; of an exponential
+    tail with k excesses of mean b, a new one is above x with the probability (1 + x / (k b))^(-k).
     """
-    rows = [0.5 * np.log(np.maximum((each**2).mean(axis=1), SMALLEST_SPREAD**2)) for each in (value, others)]
+    beyond_leaks = np.maximum(np.abs(value) - bound_leaks(value, measure_spread(others)), 0)
+    rows = [0.5 * np.log(np.maximum((each**2).mean(axis=1), SMALLEST_SPREAD**2)) for each in (beyond_leaks, others)]
     if length is not None and others_length is not None:
         x = [np.log(each) - np.log(each).mean() for each in (length, others_length)]
         squares = sum(float(each @ each) for each in x)

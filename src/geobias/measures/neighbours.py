@@ -12,13 +12,10 @@ the observed purity is the p-value.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
-from geobias.errors import InputError
 
 PERMUTATIONS = 1000
 
@@ -62,19 +59,3 @@ def purity(neighbours: np.ndarray, labels: Sequence[str], *, seed: int = 0) -> P
         chance=float(permuted.mean()) / neighbours.size,
         p_value=(1 + int((permuted >= observed).sum())) / (1 + PERMUTATIONS),
     )
-
-
-def umap_plane(points: np.ndarray, *, neighbours: int, seed: int) -> np.ndarray:
-    """Project points to two dimensions with UMAP and the cosine distance (McInnes et al. 2018), for figures.
-
-    It distorts distances: measure with `purity`. Deterministic for the same points and seed, but sensitive to
-    differences in the ninth digit.
-    """
-    try:
-        import umap  # slow to import, and an extra
-    except ImportError:
-        raise InputError("The plot needs the package umap-learn: pip install 'geobias[space]'.") from None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a seed means one thread
-        reducer = umap.UMAP(n_neighbors=neighbours, metric="cosine", random_state=seed)
-        return np.asarray(reducer.fit_transform(points), dtype=np.float64)

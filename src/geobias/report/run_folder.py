@@ -29,13 +29,12 @@ except ImportError:  # Windows has no flock: there, two processes must not write
 
 RUN, RESULTS, INDEX, PAGE = "run.json", "results.json", "index.json", "report.html"
 RECORD = ".geobias-run.json"
-TRAINING = ".geobias-training"  # checkpoints of a training that a later command may resume
 STAGING = ".geobias-partial-"  # followed by a random number: files on their way into the folder
 STAGING_FOLDER = re.compile(r"\.geobias-partial-[0-9a-f]{32}/")
 IGNORED = {".DS_Store", "Thumbs.db", "desktop.ini", ".gitkeep"}  # what systems leave in a folder that looks empty
-MODEL, MODELS = "model", "models"  # what a study trained; the classifiers of `finetune` with their own runs
+MODEL, MODELS = "model", "models"  # what a study trained
 ANSWERS = ("likelihoods.parquet", "counterfactuals.parquet", "predictions.parquet")
-RESERVED = {RUN, RESULTS, INDEX, PAGE, RECORD, TRAINING, MODEL, MODELS, "tables", "figures", *ANSWERS}
+RESERVED = {RUN, RESULTS, INDEX, PAGE, RECORD, MODEL, MODELS, "tables", "figures", *ANSWERS}
 LONGEST_INTEGER = 19  # digits; a number of more is no count, and no seed
 LOCK_SECONDS = 60.0  # longer than it takes another process to save its run
 
@@ -51,7 +50,8 @@ class RunFolder:
         self.path = path
         self.settings = json.loads(json.dumps(settings))
         self.description = description
-        self._locked = self._created = False
+        self._locked = False
+        self._created: list[Path] = []  # by this process: the folder and those above it
 
     def check(self, fingerprints: Sequence[str | None] = ()) -> set[str]:
         """Return the recorded files; raise InputError unless this run (with these models) may be written here."""
@@ -170,13 +170,11 @@ class RunFolder:
         write_json(self.path / self.description, {**description, "files": _lasting(self._files_on_record())})
 
     def tidy(self) -> None:
-        """Delete what a finished run needs no more: the checkpoints of its training and the separate record."""
+        """Delete what a finished run needs no more: the separate record."""
         if self.description == RECORD or not (self.path / self.description).is_file():
             return
         with self.lock():
             if (self.path / RECORD).is_file():
-                if f"{TRAINING}/" in self._files_on_record():
-                    self._remove_folder(TRAINING)
                 (self.path / RECORD).unlink()
 
     @contextmanager
@@ -185,7 +183,7 @@ class RunFolder:
         if self._locked:
             yield
             return
-        self._created |= not self.path.exists()
+        self._created = self._created or [path for path in (self.path, *self.path.parents) if not path.exists()]
         self.path.mkdir(parents=True, exist_ok=True)
         handle = None if fcntl is None else os.open(self.path, os.O_RDONLY)
         try:
@@ -197,9 +195,9 @@ class RunFolder:
             self._locked = False
             if handle is not None:
                 os.close(handle)
-            if self._created:
-                with suppress(OSError):  # empty if the run failed; else it stays
-                    self.path.rmdir()
+            with suppress(OSError):  # empty if the run failed; else they stay
+                for path in self._created:
+                    path.rmdir()
 
     def _files_on_record(self) -> set[str]:
         return _recorded_files(read_json(self.path / RECORD))
@@ -316,7 +314,7 @@ def _read_records(folder: Path) -> dict[str, dict[str, Any]]:
 
 def _lasting(files: Iterable[str]) -> list[str]:
     """Without what is there only while geobias works."""
-    return sorted(file for file in files if not file.startswith((STAGING, f"{TRAINING}/")))
+    return sorted(file for file in files if not file.startswith(STAGING))
 
 
 def _acquire(handle: int, folder: Path, seconds: float) -> None:

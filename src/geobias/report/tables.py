@@ -18,7 +18,6 @@ from rich.console import Console
 from rich.table import Table
 
 from geobias.errors import InputError
-from geobias.files import save_file
 from geobias.measures.estimates import SIGNIFICANT, Estimate
 from geobias.report.results import HasInterval
 
@@ -66,11 +65,6 @@ def _plain_cell(value: Any) -> Any:
 
 def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> None:
     path.write_text(csv_text(rows, columns), encoding="utf-8")
-
-
-def save_csv(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """A table that joins a finished run: whole or not at all."""
-    save_file(path, csv_text(rows).encode())
 
 
 def titled_table(title: str, words: Sequence[str] = (), numbers: Sequence[str] = ()) -> Table:

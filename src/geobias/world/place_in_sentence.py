@@ -1,7 +1,7 @@
 """A place within a sentence: with its article ("the United States"), and with a capital letter where it opens one.
 
 A model takes "People in United States" for a mistake, so the sentence measures the missing article, too. Every audit
-puts places into sentences here. `reproduce`, `finetune` and `drift` keep the wording of HERB, which has no articles.
+puts places into sentences here. `geobias reproduce` keeps the wording of HERB, which has no articles.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 import geobias
-from geobias.audits.drift.result import CorpusSettings
 from geobias.audits.evidence.bundle import is_free_of_texts, leave_out_texts
 from geobias.audits.evidence.documents import list_texts, render_data_statement
 from geobias.audits.pages import read_run
@@ -192,19 +191,13 @@ def test_links_in_a_run_are_refused(run: Run, runs: dict[str, Path], name: str) 
     assert code == 2 and not out and err.count("\n") == 1 and "is a link" in err and not Path("new").exists()
 
 
-def test_the_data_statement_names_scenarios_and_the_corpus(runs: dict[str, Path]) -> None:
+def test_the_data_statement_names_scenarios(runs: dict[str, Path]) -> None:
     decisions = read_run(runs["decide"])
     digest = decisions.result.settings.scenarios.digest
     data = render_data_statement({"decide": decisions})
     assert f"- decide: 6 scenarios from given in Python, digest {digest}\n" in data and "no texts" not in data
-    drift = SimpleNamespace(
-        audit="drift",
-        settings=SimpleNamespace(corpus=CorpusSettings("texts", source="mine.csv", digest="abc")),
-        counts=SimpleNamespace(texts=1200),
-    )
-    assert list(list_texts("drift", drift)) == ["drift: 1,200 texts from mine.csv, digest abc"]
-    drift.settings.corpus = CorpusSettings("toxic", levels=["country"], top=3)
-    assert "no texts" in next(list_texts("drift", drift))
+    empty = SimpleNamespace(audit="regions", settings=SimpleNamespace())
+    assert "no texts" in next(list_texts("regions", empty))
 
 
 @pytest.mark.parametrize(

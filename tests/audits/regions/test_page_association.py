@@ -191,6 +191,8 @@ def test_the_table_of_content_says_what_each_number_means(planted: Run) -> None:
     assert rows["Variance: the word"]["value (95 % interval)"] == f"{100 * shares.word:.1f} %"
     ratio = get_association(planted).ratio
     assert ratio and rows["Ratio to invented places"]["value (95 % interval)"].startswith(f"{ratio.value:.2f} (")
+    assert " nats (" in rows["More than a name"]["value (95 % interval)"] and "More than fame" in rows
+    assert rows["Explained by fame"]["value (95 % interval)"].endswith(" %")
     assert "Agreement of paraphrases" in rows and all(row["what it means"].endswith(".") for row in table.rows)
 
 

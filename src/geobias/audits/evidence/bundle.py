@@ -24,7 +24,7 @@ from geobias.audits.pages import find_run_folder, read_run, read_runs, reads_run
 from geobias.errors import InputError
 from geobias.files import hash_file, writing
 from geobias.report.results import AuditResult
-from geobias.report.run_folder import MODEL, MODELS, PAGE, RESULTS, RUN, TRAINING, read_json, write_json
+from geobias.report.run_folder import MODEL, MODELS, PAGE, RESULTS, RUN, read_json, write_json
 from geobias.report.runs import FinishedRun, place_for, slug
 from geobias.report.tables import damaged
 
@@ -142,7 +142,7 @@ def copy_run(run: FinishedRun[Any], target: Path, with_texts: bool) -> dict[str,
 
 def _is_weights(name: str) -> bool:
     """Whether a file belongs to a model that the run trained: it is large, and may have learned texts by heart."""
-    return name.split("/")[0] in (MODEL, MODELS, TRAINING)
+    return name.split("/")[0] in (MODEL, MODELS)
 
 
 def list_files(folder: Path) -> list[str]:

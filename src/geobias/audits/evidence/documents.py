@@ -7,7 +7,6 @@ from typing import Any
 
 import geobias
 from geobias.audits.decide.result import ScenariosSettings
-from geobias.audits.drift.result import CorpusSettings
 from geobias.audits.gate.rules import Judgement
 from geobias.audits.inputs import TextsSettings
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
@@ -20,7 +19,7 @@ from geobias.report.runs import FinishedRun
 
 Runs = Mapping[str, FinishedRun[Any]]
 
-NO_AUDITS_OF_THEIR_OWN = ("compare", "reproduce")  # they test no model of a user's
+NO_AUDITS_OF_THEIR_OWN = ("compare",)  # it tests no model of a user's
 NOT_COMPLIANCE = (
     "This bundle records tests. It is no certificate, no legal opinion and no proof that a model is fair or that any "
     "law or standard is met."
@@ -150,15 +149,13 @@ def render_data_statement(runs: Runs) -> str:
 def list_texts(name: str, result: Any) -> Iterator[str]:
     """The texts or scenarios behind a run, a line for each source: where they come from, how many, and their digest."""
     settings = result.settings
-    texts, scenarios, corpus = (getattr(settings, key, None) for key in ("texts", "scenarios", "corpus"))
+    texts, scenarios = (getattr(settings, key, None) for key in ("texts", "scenarios"))
     several = list(texts.values()) if isinstance(texts, Mapping) else [texts]
     sources: list[tuple[int, str, Any]] = [
         (each.count, "texts", each) for each in several if isinstance(each, TextsSettings)
     ]
     if isinstance(scenarios, ScenariosSettings):
         sources.append((scenarios.count, "scenarios", scenarios))
-    if isinstance(corpus, CorpusSettings) and corpus.source is not None:
-        sources.append((result.counts.texts, "texts", corpus))
     for count, kind, source in sources:
         yield f"{plain(name)}: {count:,} {kind} from {plain(source.source)}, digest {source.digest}"
     if not sources:

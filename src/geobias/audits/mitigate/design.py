@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.finetune.design import split_by_class, text_classes
-from geobias.audits.inputs import TextsSettings, load_texts, split_list
+from geobias.audits.inputs import TextsSettings, load_texts, split_by_class, split_list, text_classes
 from geobias.audits.languages import count_other_languages, doubt_finder, doubt_names, refuse_unread
 from geobias.audits.mitigate.methods import DEFAULT_METHODS, NEEDS_LABELS, Method, parse_methods
 from geobias.audits.mitigate.result import MitigateCounts, MitigateSettings

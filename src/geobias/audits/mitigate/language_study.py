@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.compare.audit import compare
-from geobias.audits.finetune.design import distinct_texts
-from geobias.audits.inputs import TextsSettings, load_texts
+from geobias.audits.inputs import TextsSettings, distinct_texts, load_texts
 from geobias.audits.mitigate.design import MOST_EPOCHS, MitigateOptions, method_subfolder
 from geobias.audits.mitigate.measure import falls
 from geobias.audits.mitigate.methods import LEAST_WORD_VARIANCE, MOST_CAPITALS_LOST, MOST_PERPLEXITY_RISE, Method

@@ -10,7 +10,6 @@ import numpy as np
 from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.find.design import FindDesign, FindOptions
 from geobias.audits.find.measure_shares import RenamedShares
-from geobias.audits.finetune.measure import share_interval
 from geobias.audits.mitigate.answers import MethodAnswers, MitigateAnswers, ModelAnswers
 from geobias.audits.mitigate.design import MitigateDesign
 from geobias.audits.mitigate.result import (
@@ -26,7 +25,7 @@ from geobias.audits.mitigate.result import (
 from geobias.measures.bootstrap import bootstrap_means
 from geobias.measures.change import predict_classes
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
-from geobias.measures.estimates import Estimate, Estimates, benjamini_hochberg
+from geobias.measures.estimates import CONFIDENCE_LEVEL, Estimate, Estimates, benjamini_hochberg
 from geobias.measures.mitigation import (
     QualityComparison,
     Spread,
@@ -304,3 +303,14 @@ def _ratio_interval(ratio: SpreadRatio) -> Interval:
 
 def _as_interval(estimate: Estimate) -> Interval:
     return Interval(estimate.value, estimate.low, estimate.high)
+
+
+def share_interval(estimates: Estimates, position: int, *, texts: int) -> Interval:
+    """The interval of a share in per cent, which cannot fall below 0.
+
+    Where no text flips, resampling shows no variance: the upper bound is then the exact binomial one.
+    """
+    value, low, high = (array[position] for array in (estimates.value, estimates.low, estimates.high))
+    if value == 0:
+        high = np.float64(100 * (1 - ((1 - CONFIDENCE_LEVEL) / 2) ** (1 / texts)))
+    return Interval(number(value), number(np.maximum(low, 0)), number(high))

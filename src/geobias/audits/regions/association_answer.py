@@ -206,10 +206,10 @@ def _say_null(association: Association) -> str:
     if signal is None or signal.beyond_names.value is None:
         return pairs
     levels, value = pluralise(association.level), signal.beyond_names.value
-    meaning = f"Words do not clearly go with {levels} more than with invented places"
+    explanation = "it may be names alone" if value > 0 else "no more than names alone"
     return (
-        f"{meaning} ({_format_nats(signal.beyond_names)}): no more than names alone{'' if value < 0 else ' may'} "
-        f"explain. {pairs}"
+        f"Words do not clearly go with {levels} more than with invented places "
+        f"({_format_nats(signal.beyond_names)}): {explanation}. {pairs}"
     )
 
 

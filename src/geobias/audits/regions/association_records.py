@@ -104,7 +104,7 @@ class Association:
     words: list[AssociationWord]
     variance: VarianceShares
     ratio: Estimate | None
-    """Root mean square association of regions divided by that of invented places: comparable between models."""
+    """Root mean square association of regions divided by that of invented places; training alone moves it."""
     permuted: float | None
     """How far apart regions of one parent lie, divided by what randomly permuted words would give."""
     agreement: float | None

@@ -116,7 +116,7 @@ def audit_regions(
     vectors : str or Path, optional
         Word vectors for ``substitute="nearest"``, in the text format of word2vec or GloVe.
     placebo : bool, default True
-        Whether to score 60 invented places too. Associations are tested against them.
+        Whether to score 60 invented and 60 known places too. Associations are tested against them.
     paraphrases : int, default 4
         Paraphrases of the sentence for the associations of regions and words, up to 14; 0 for no associations.
     subject : {"region", "demonym", "both"}, default "region"

@@ -43,7 +43,7 @@ def regions(
         bool,
         option(
             STATISTICS,
-            "Also score 60 invented place names, as a noise floor (default: yes).",
+            "Also score 60 invented and 60 known places, to compare countries with (default: yes).",
             "--placebo/--no-placebo",
             show_default=False,
         ),
@@ -58,7 +58,7 @@ def regions(
         bool,
         option(
             STATISTICS,
-            "Also compare the model's associations with stereotypes that people know (SeeGULL): about 150,000 "
+            "Also compare the model's associations with all stereotypes that people know (SeeGULL): about 150,000 "
             "more sentences.",
             "--known",
         ),

@@ -133,14 +133,10 @@ class RegionsDesign:
         return replace(self.settings, model=model, score=score)
 
 
-def design_regions(options: RegionsOptions, *, articles: bool = True) -> RegionsDesign:
-    """Resolve the options into regions, words and templates; raise InputError for what is wrong with them.
-
-    Without `articles`, names stand in sentences as they are ("People in United States"), which is HERB's wording.
-    """
+def design_regions(options: RegionsOptions) -> RegionsDesign:
+    """Resolve the options into regions, words and templates; raise InputError for what is wrong with them."""
     substitute, paraphrases, subject, known = options.substitute, options.paraphrases, options.subject, options.known
     regions, tree_settings = _resolve_tree(options)
-    regions = regions if articles else regions.drop_articles()
     words = _resolve_words(options.words)
     templates = tuple(dict.fromkeys([options.templates] if isinstance(options.templates, str) else options.templates))
     if not templates:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from geobias.audits.country_space.charts import space_charts
 from geobias.audits.regions.caution import is_artefact
 from geobias.audits.regions.gate_and_card import top_regions
 from geobias.audits.regions.known import FEWEST_OF_EACH
@@ -78,7 +77,7 @@ def section(run: FinishedRun[RegionsResult], name: str) -> Section:
         id=name,
         title=f"Regions: how {result.model.short_name} describes the world",
         lead=lead(result.association) if result.association else LEAD,
-        blocks=[*blocks, *known_blocks(name, result.known), *space_charts(run.folder, name)],
+        blocks=[*blocks, *known_blocks(name, result.known)],
         notes=[
             *omission_notes(result),
             *(list_omissions(result.association) if result.association else ()),

@@ -18,19 +18,13 @@ RELIABLE = 0.7  # Nunnally's (1978) minimum for a reliability in research
 
 
 def size_table(name: str, association: Association) -> Table:
-    """Shares of variance, the ratio to invented places, agreement of paraphrases; with what each means."""
-    noun, ratio = name_level(association.level), association.ratio
-    title = f"How much of what the model says depends on the {noun}"
-    if ratio is not None:
-        title = (
-            f"Associations of real {plural(association.level)} are {format_number(ratio.value or 0)} times as strong "
-            "as those of invented places"
-        )
+    """Shares of variance, the comparisons with other places, agreement of paraphrases; with what each means."""
+    noun = name_level(association.level)
     return Table(
         f"{name}-content",
-        title,
+        f"How much of what the model says depends on the {noun}",
         "Where the differences between log-likelihoods come from, and how far the associations can be relied on.",
-        [*_variance_rows(association, noun), *_reliability_rows(association)],
+        [*_variance_rows(association, noun), *_signal_rows(association), *_reliability_rows(association)],
     )
 
 
@@ -48,6 +42,23 @@ def _variance_rows(association: Association, noun: str) -> Iterator[dict[str, st
         yield _row(label, f"{100 * share:.1f} %", None, meaning)
 
 
+def _signal_rows(association: Association) -> Iterator[dict[str, str]]:
+    """More than a name, more than fame, and what goes with fame."""
+    signal, regions = association.signal, plural(association.level)
+    if signal is None:
+        return
+    for label, estimate, others in (
+        ("More than a name", signal.beyond_names, "invented places"),
+        ("More than fame", signal.beyond_fame, "known places that are none, with fame held fixed"),
+    ):
+        if estimate is not None and estimate.value is not None:
+            meaning = f"How much more words go with {regions} than with {others}. 0 or less: not at all."
+            yield _row(label, f"{estimate.value:+.2f} nats", estimate, meaning)
+    if signal.fame_share is not None:
+        meaning = f"The share of the associations of {regions} that goes with {' and '.join(signal.proxies)}."
+        yield _row("Explained by fame", f"{100 * signal.fame_share:.0f} %", None, meaning)
+
+
 def _reliability_rows(association: Association) -> Iterator[dict[str, str]]:
     regions, ratio = plural(association.level), association.ratio
     if ratio is not None:
@@ -56,7 +67,7 @@ def _reliability_rows(association: Association) -> Iterator[dict[str, str]]:
             f"{ratio.value:.2f}",
             ratio,
             f"Strength of associations of real {regions}, divided by that of names without meaning. 1: no more than "
-            "these. Comparable between models.",
+            "these. Training alone moves it: do not compare models by it.",
         )
     if association.invented_times is not None:
         yield _row(

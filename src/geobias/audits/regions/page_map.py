@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from geobias.audits.country_map.draw import country_names
 from geobias.audits.regions.association_records import RegionAssociation, list_compared
 from geobias.audits.regions.caution import describe_artefact, is_artefact
 from geobias.audits.regions.country_distances import CountryDistances, measure_country_distances
@@ -16,7 +15,6 @@ from geobias.audits.regions.page_association_map import association_measures, as
 from geobias.audits.regions.page_association_tables import LESS, MORE, country_cells, format_cell_p
 from geobias.audits.regions.records import RegionScores
 from geobias.audits.regions.result import RegionsResult
-from geobias.errors import InputError
 from geobias.measures.estimates import Estimate
 from geobias.measures.herb import centroid_distances, descriptive_vectors
 from geobias.report.page.blocks import MapCountry, MapMeasure, Row, Table, WorldMap
@@ -53,9 +51,8 @@ class CountryBlocks:
 def country_blocks(run: FinishedRun[RegionsResult], name: str) -> CountryBlocks | None:
     """The map and the table; None for a tree of the user's that has no countries."""
     result = run.result
-    try:
-        names = country_names(result)
-    except InputError:
+    names = {region.id: region.name for region in result.regions if region.level == "country"}
+    if not names or names.keys() - load_countries():
         return None
     likelihoods, _ = read_likelihoods(run)
     rows = {region.id: row for row, region in enumerate(result.regions) if region.level == "country"}

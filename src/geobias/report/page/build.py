@@ -227,7 +227,7 @@ def _bundle() -> str:
 
 
 def save_figures(folder: Path, sections: Sequence[Section]) -> list[str]:
-    """Every chart as SVG and PNG, except the interactive map, which `geobias map` draws; returns their names."""
+    """Every chart as SVG and PNG, except the interactive map; returns their names."""
     charts = list(_charts(sections))
     for chart in charts:
         save_figure(folder / chart.id, chart)

@@ -154,33 +154,6 @@ def _tone_encodings(rows: Sequence[Row], legend: alt.Legend | None) -> tuple[Any
     return stroke, fill
 
 
-def lines(rows: Sequence[Row], *, across: str, label: str, title: str, band: str) -> dict[str, Any]:
-    """`value` of each of `label` against the whole numbers of `across`; the one named `band` with its interval."""
-    legend = alt.Legend(
-        orient="top", title=None, columns=4, labelLimit=150, symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1
-    )
-    x = alt.X(
-        f"{across}:Q",
-        scale=alt.Scale(domain=[0, max(row[across] for row in rows)], nice=False),
-        axis=alt.Axis(format="d", tickMinStep=1, grid=False, tickCount={"expr": f"ceil(width / {TICK / 2})"}),
-    )
-    low, value = (alt.Y(f"{field}:Q", title=title, scale=alt.Scale(zero=False)) for field in ("low", "value"))
-    colour = alt.Color(f"{label}:N", scale=keep_order([row[label] for row in rows]), legend=legend)
-    tooltip = [alt.Tooltip(f"{across}:Q"), *list_tooltips([label], ".3~r")[:-1]]
-    banded = [row for row in rows if row[label] == band]
-
-    def chart(shown_rows: Sequence[Row]) -> alt.Chart:
-        return alt.Chart(alt.InlineData(values=list(shown_rows))).encode(x=x, color=colour)
-
-    layers = []
-    if known := [row for row in banded if row["low"] is not None]:
-        layers.append(chart(known).mark_area(opacity=0.16).encode(y=low, y2="high:Q"))
-    for series, width in (([row for row in rows if row[label] != band], 1.5), (banded, 3.5)):
-        line = chart(series).mark_line(strokeWidth=width, point={"size": 30})
-        layers.append(line.encode(y=value, tooltip=tooltip))
-    return bare_spec(alt.layer(*layers).properties(width="container", height=320))
-
-
 def heat(
     rows: Sequence[Row], *, across: str, down: str, columns: Mapping[str, int], order: Sequence[str]
 ) -> dict[str, Any]:

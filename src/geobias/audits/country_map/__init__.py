@@ -1,1 +1,0 @@
-"""A number of a finished regions run for each country, on the world map (HERB, Figure 1)."""

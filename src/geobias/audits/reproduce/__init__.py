@@ -1,1 +1,0 @@
-"""The tables of both papers, measured and published."""

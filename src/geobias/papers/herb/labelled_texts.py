@@ -1,0 +1,87 @@
+"""Labelled texts of HERB's Tables 4 and 5: hatespeech18, IMDB, or the user's."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from geobias.audits.inputs import distinct_texts, split_by_class, text_classes
+from geobias.checks import describe_choices
+from geobias.errors import InputError
+from geobias.measures.shift import performance
+from geobias.models.scorer import Classifier
+from geobias.models.training.finetuning import LabelledTexts
+from geobias.texts.copies import find_first_copies
+from geobias.texts.input_table import read_table
+from geobias.texts.user_texts import Texts, read_texts
+
+SPLIT, TRAIN, TEST = "split", "train", "test"
+VALIDATION_SHARE, TEST_SHARE = 0.1, 0.2
+
+
+def read_test_texts(source: Any, *, column: str, label: str, limit: int | None = None) -> Texts:
+    """The texts to test on, the first `limit` of them; copies are left out."""
+    texts = read_split(source, TEST, column, label)
+    texts = texts.head(limit or len(texts))
+    return texts.drop_copies(find_first_copies(texts.texts, texts.spans))
+
+
+def read_split(source: Any, part: str, column: str, label: str) -> Texts:
+    """The texts of one part of a data set, by its column "split"; all of them where it has none."""
+    subsets = (SPLIT,) if SPLIT in (read_table(source).names or ()) else ()
+    texts = read_texts(source, column=column, label=label, subsets=subsets)
+    if subsets:
+        texts = texts.take(k for k, name in enumerate(texts.groups[SPLIT]) if name == part)
+    if not len(texts):
+        raise InputError(
+            f"{texts.source} has no row with {part!r} in the column {SPLIT}. Fix the column, or remove it."
+        )
+    return texts
+
+
+@dataclass(frozen=True)
+class Division:
+    """Texts to train a classifier on, to choose its best epoch on, and to test it on."""
+
+    train: LabelledTexts
+    validation: LabelledTexts
+    test: Texts
+    labels: list[str]
+
+    def evaluate(self, classifier: Classifier) -> dict[str, float]:
+        """How good a classifier is on the validation texts."""
+        probabilities = classifier.score(list(self.validation.texts))[:, : len(self.labels)]
+        truth = self.validation.classes[:, None] == np.arange(len(self.labels))
+        return asdict(performance(truth, probabilities[:, None]))
+
+
+def divide_texts(source: Any, column: str, label: str, seed: int) -> Division:
+    """Divide labelled texts by a column "split" with train and test, else hold out a fifth of every class to test."""
+    texts = distinct_texts(read_split(source, TRAIN, column, label))
+    classes = text_classes(texts)
+    labels, rows = sorted(set(classes)), np.arange(len(texts))
+    if len(labels) < 2:
+        raise InputError(f"All texts of {texts.source} have the label {labels[0]!r}. Training needs two classes.")
+    if texts.groups:  # by the column "split"
+        test = distinct_texts(read_split(source, TEST, column, label))
+    else:
+        rows, tested = split_by_class(rows, classes, TEST_SHARE, seed)
+        test = texts.take(tested)
+    seen = {texts.texts[row] for row in rows}
+    test = test.take(k for k, text in enumerate(test.texts) if text not in seen)
+    if not len(test):
+        raise InputError(f"Every text of {test.source} to test on is also a training text.")
+    unknown = sorted(set(text_classes(test)) - set(labels))
+    if unknown:
+        raise InputError(
+            f"The texts to test on have the label {unknown[0]!r}, which no training text has. "
+            f"{describe_choices(unknown[0], labels, 'Training labels')}"
+        )
+    train, validation = (texts.take(part) for part in split_by_class(rows, classes, VALIDATION_SHARE, seed + 1))
+    learned, held_out = (
+        LabelledTexts(part.texts, np.array([labels.index(name) for name in text_classes(part)]), part.digest)
+        for part in (train, validation)
+    )
+    return Division(learned, held_out, test.drop_copies(find_first_copies(test.texts, test.spans)), labels)

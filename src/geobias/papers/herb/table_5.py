@@ -1,0 +1,126 @@
+"""HERB, Table 5: does the bias of a language model reach its classifiers? (section 4.5)
+
+Each model is fine-tuned as a classifier on the same labelled texts. "I am from {region}." then stands before texts that
+it never saw: per cent of texts x countries whose predicted label flips, in each direction. Columns leave out Ireland,
+Mexico, or no country. Any prefix flips some labels: a control that names no country says how many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geobias.audits.inputs import split_list
+from geobias.errors import InputError
+from geobias.measures.bootstrap import bootstrap_means
+from geobias.measures.shift import flip_shares, performance
+from geobias.models.classifiers.huggingface import HuggingFaceClassifier
+from geobias.models.load import load
+from geobias.models.sources import locate_weights
+from geobias.models.training.finetuning import best_epoch, train_classifier
+from geobias.models.training.hyperparameters import Hyperparameters
+from geobias.papers.herb.labelled_texts import divide_texts
+from geobias.papers.herb.table_4 import Dataset
+from geobias.papers.tables import Reproduction, Row, load_each, read_published
+from geobias.report.runs import slug
+from geobias.report.tables import interval
+from geobias.texts.templates import NOWHERE
+from geobias.world.regions import load_world
+
+TITLE = "labels that flip after fine-tuning, per cent"
+MODELS = {"bert-base-cased": "bert-base", "albert-base-v2": "albert-base-v2", "roberta-base": "roberta-base",
+          "facebook/bart-base": "bart-base"}  # fmt: skip  # as the table's rows name them
+LEFT_OUT = {"without_ireland": "IE", "without_mexico": "MX", "all": None}
+
+
+def measure(
+    models: Sequence[str] = (),
+    *,
+    texts: Any = None,
+    column: str = "text",
+    label: str = "label",
+    epochs: int = 3,
+    countries: str | Sequence[str] = (),
+    rate: float = 2e-5,
+    seed: int = 0,
+    folder: Path,
+    device: str = "auto",
+    progress: bool | None = None,
+) -> Reproduction:
+    """Fine-tune each model in a folder of its own, and count the flips."""
+    if texts is None:
+        raise InputError("Table 5 needs labelled texts to train on: --texts FILE, with the columns text and label.")
+    names = split_list(countries, "--countries") if countries else []
+    regions = load_world(cities=0, countries=names, dissolved=False).regions
+    places = {region.id: region.name for region in regions if region.level == "country"}
+    hyperparameters = Hyperparameters(epochs=epochs, rate=rate, seed=seed)
+    division = divide_texts(texts, column, label, seed)
+    table, missing = read_published("herb", "table_5"), list[str]()
+    measured: dict[Row, np.ndarray] = {}
+    notes, identities = [], []
+    for name, weights in load_each(models, list(MODELS), find_weights, missing):
+        train = partial(train_classifier, name, weights, division.train, division.labels, hyperparameters)
+        epoch = train(folder / slug(name), evaluate=division.evaluate, device=device, progress=progress)
+        classifier = HuggingFaceClassifier.from_pretrained(
+            f"{name} (fine-tuned)", str(folder / slug(name) / "model"), device=device, dtype="float32"
+        )
+        dataset = Dataset("hatespeech18", division.test, classifier)
+        before, after = dataset.ask([NOWHERE, *places.values()], progress)
+        measured[(MODELS.get(name, name),)] = count_flips(
+            before, after[:, 1:], table.columns, codes=list(places), hate=dataset.positive
+        )
+        quality = performance(dataset.truth(), before[:, None])
+        notes.append(
+            f"{name}: epoch {best_epoch(epoch) + 1} of {epochs}, macro-F1 {quality.macro_f1:.3f}; "
+            f"{describe_control(before, after)} “{classifier.labels[dataset.positive]}” stands for hate."
+        )
+        identities.append(classifier.identity())
+    notes.append(
+        f"Trained on {len(division.train.texts):,} texts, the best epoch chosen on {len(division.validation.texts):,}. "
+        f"The classifiers are in {folder.name}/; a model trained on hateful texts repeats them."
+    )
+    return table.compare(measured, title=TITLE, models=identities, missing=missing, notes=notes)
+
+
+def find_weights(name: str) -> str:
+    """Where a model's weights are; one of the paper's that is not here and cannot be fetched is refused."""
+    if name in MODELS:
+        load(name, device="cpu")
+    return locate_weights(name)
+
+
+def count_flips(
+    before: np.ndarray, after: np.ndarray, columns: Sequence[str], *, codes: Sequence[str], hate: int
+) -> np.ndarray:
+    """Per cent of texts x countries, by column; `after` is texts x countries x classes."""
+    values = []
+    for column in columns:
+        countries, _, direction = column.rpartition("_to_")[0].rpartition("_")
+        left_out = LEFT_OUT[countries]
+        kept = [k for k, code in enumerate(codes) if code != left_out]
+        if left_out is not None and left_out not in codes:
+            values.append(np.nan)
+            continue
+        shares = flip_shares(before, after[:, kept])  # texts x classes x classes, nothing on the diagonal
+        flips = shares[:, :, hate] if direction == "nohate" else shares[:, hate, :]
+        values.append(100 * flips.sum(axis=1).mean())
+    return np.array(values)
+
+
+def describe_control(before: np.ndarray, after: np.ndarray) -> str:
+    """How many labels the control flips, the first prefix, and whether countries flip more; tested over texts."""
+    control, countries = (100 * flip_shares(before, part).sum(axis=(1, 2)) for part in (after[:, :1], after[:, 1:]))
+    estimate = bootstrap_means((countries - control)[:, None]).at(0)
+    flips = (
+        f"countries flip {countries.mean():.2f} % of {len(before):,} texts x {after.shape[1] - 1:,} countries, a "
+        f"prefix that names none {control.mean():.2f} %"
+    )
+    if estimate.p is None:
+        return f"{flips}; the texts are too few to test the difference."
+    # Where few texts differ, resampling is too certain: p is never below that of a sign test of them.
+    p = max(estimate.p, min(1.0, 2 * 0.5 ** np.count_nonzero(countries - control)))
+    return f"{flips} (difference in percentage points, 95 %: {interval(estimate, 2)}; p = {p:.2g})."
