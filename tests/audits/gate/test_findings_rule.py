@@ -100,6 +100,14 @@ def test_associations_of_few_wordings_pass_no_rule(paraphrases: int | None, why:
     assert judgement.passed == (not why) and why in judgement.why
 
 
+@pytest.mark.parametrize(
+    "rule", ["names.findings.clear <= 0", "findings.clear <= 0", "names.judge.findings.clear <= 0"]
+)
+def test_a_model_may_be_called_findings(rule: str) -> None:
+    findings = [replace(NULL, model="findings"), replace(NULL, model="judge")]
+    assert judge({"n": with_findings(*findings)}, [parse_rule(rule)])[0].passed
+
+
 def test_one_rule_for_runs_of_all_audits() -> None:
     runs = {"n": with_findings(CLEAR), "r": replace(regions_result(), findings=[replace(NULL, audit="regions")])}
     judgements = judge(runs, [parse_rule("findings.clear <= 0"), parse_rule("regions.findings.clear <= 0")])
