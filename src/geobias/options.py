@@ -21,7 +21,7 @@ def option(group: str, help: str, *flags: str, **settings: Any) -> Any:
 
 
 def keep_brackets(text: str) -> str:
-    """Help as Typer needs it, which takes words in brackets, as in geobias[space], for markup and leaves them out."""
+    """Help as Typer needs it, which takes words in brackets, as in geobias[papers], for markup and leaves them out."""
     return re.sub(r"\[(?=[a-z#/@])", r"\\[", text)
 
 

@@ -64,7 +64,7 @@ def rules(id: str, content: str | bytes, message: str) -> Case:
 
 
 def number(command: str, option: str, value: str, message: str) -> Case:
-    return Case(f"{command.split()[0]}{option}={value[:20]}", (*command.split(), option, value), message)
+    return Case(f"{command} {option}={value[:20]}", (*command.split(), option, value), message)
 
 
 TEXTS = [

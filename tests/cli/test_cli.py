@@ -245,7 +245,7 @@ def test_numbers_are_whole_on_a_narrow_terminal(
         (("--countries", "Atlantis"), "Unknown country"),
         (("--continents", "XX"), "Unknown continent"),
         (("--cities", "many"), "number or 'all'"),
-        (("--countries", ""), "--countries is empty"),
+        (("--countries", ""), "An argument is empty"),
         (("--countries", "FR", "--cities", "0"), "Nothing to compare"),
         (("--words", "none.txt"), "does not exist"),
         (("--tree", "none.csv"), "does not exist"),

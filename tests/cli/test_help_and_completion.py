@@ -36,7 +36,7 @@ def test_commands_and_options_are_in_groups(run: Run, monkeypatch: pytest.Monkey
     monkeypatch.setenv("COLUMNS", "80")
     code, out, _ = run("--help")
     groups = [line.split("─")[1].strip() for line in out.splitlines() if line.startswith("╭")]
-    assert code == 0 and groups == ["Options", "Audits", "Finished runs", "Other"]
+    assert code == 0 and groups == ["Options", "Audits", "Finished runs", "Papers", "Other"]
     assert "Start with `geobias audit`" in out and "--install-completion" in out
     code, out, _ = run("audit", "--help")
     groups = [line.split("─")[1].strip() for line in out.splitlines() if line.startswith("╭")]

@@ -35,8 +35,9 @@ def judged(texts):
     return [{"good": 0.6, "bad": 0.4} for _ in texts]
 
 def changing(texts):
-    bad = float(open("harsher.txt").read())
-    return [{"good": 0.9 - bad * ("Morocco" in text), "bad": 0.1 + bad * ("Morocco" in text)} for text in texts]
+    harsher = float(open("harsher.txt").read())  # of half of the texts: 20 of them are asked again
+    bad = [0.1 + harsher * ("Mary" in text) for text in texts]
+    return [{"good": 1 - p, "bad": p} for p in bad]
 
 changing.fingerprint = "1"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -210,15 +212,25 @@ def test_where_weights_are_needed_a_function_is_not_even_imported(here: Path) ->
 
 
 class Carded(Classifier):
-    """A classifier whose card names a function as its base model."""
+    """A classifier whose card names a base model."""
 
-    name, base = "carded", "geobias_lm:f"
+    name = "carded"
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
         raise NotImplementedError
 
 
-def test_a_card_cannot_name_a_function(here: Path) -> None:
-    models = load_perplexity_models([Carded()], None, None, device="cpu", dtype="auto")
-    assert models["carded"].scorer.identity().name == EMBEDDED_LM
-    assert not (here / "imported").exists()
+@pytest.mark.parametrize("has_local_card", [False, True])
+@pytest.mark.parametrize("base", ["geobias_lm:f", "antigravity:x", "http://127.0.0.1:9/v1#m", "mitigated:x", "a" * 999])
+def test_a_card_cannot_name_what_runs_or_what_is_sent_to(
+    here: Path, monkeypatch: pytest.MonkeyPatch, base: str, has_local_card: bool
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("something was called")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    model = Carded()
+    model.base, model.has_local_card = base, has_local_card
+    models = load_perplexity_models([model], None, None, device="cpu", dtype="auto")
+    assert models["carded"].scorer.identity().name == EMBEDDED_LM and models["carded"].notes
+    assert not (here / "imported").exists() and "antigravity" not in sys.modules

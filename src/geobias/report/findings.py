@@ -16,11 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from geobias.engine.answer_checks import NondeterministicModel
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.report.size_words import SizeWord, grade_size
+
+if TYPE_CHECKING:
+    from geobias.report.results import AuditResult
 
 Evidence = Literal["clear", "suggestive", "none", "not testable"]
 Role = Literal["overall", "detail", "caution"]
@@ -272,11 +275,12 @@ def doubt_language(findings: Iterable[Finding], doubts: Iterable[LanguageDoubt])
     return _weaken(findings, cautions, lambda finding: True)
 
 
-def list_caps(findings: Sequence[Finding], models: Collection[str]) -> list[str]:
+def list_caps(result: AuditResult, models: Collection[str]) -> list[str]:
     """Why no finding about these models can be clear, whatever they do; about any model if none is named."""
+    findings = result.findings
     others = {answer.model for answer in with_role(findings, "overall")} - set(models) if models else set()
     cautions = [each for each in with_role(findings, "caution") if each.question in (SAME_AGAIN, SUITABLE)]
-    return [caution.sentence for caution in cautions if caution.model not in others]
+    return [*result.caps, *(caution.sentence for caution in cautions if caution.model not in others)]
 
 
 def _weaken(

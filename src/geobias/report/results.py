@@ -114,6 +114,11 @@ class AuditResult:
     def model_identities(self) -> Sequence[ModelIdentity]:
         """Every model that was scored."""
 
+    @property
+    def caps(self) -> Sequence[str]:
+        """Why an answer cannot be clear, whatever the models do: what was chosen for the run does not allow it."""
+        return ()
+
     @abstractmethod
     def summarise(self) -> Iterable[str]:
         """What was audited and how much of it, in one line, and the main number in another."""

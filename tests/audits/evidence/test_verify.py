@@ -172,7 +172,7 @@ def test_damaged_archives_are_told(bundle: Path, tmp_path: Path) -> None:
 def test_a_manifest_that_grows_is_refused(run: Run, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bundle.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(MANIFEST, b"\n" * (1 + (1 << 24)))
-    code, out, err = run("verify", "bundle.zip")
+    code, out, err = run("evidence", "--check", "bundle.zip")
     assert code == 2 and not out and "of more than 16,777,216 bytes" in err
 
 

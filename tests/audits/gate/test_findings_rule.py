@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -15,7 +17,7 @@ from geobias.errors import InputError
 from geobias.report.findings import Finding, LanguageDoubt, Size, doubt_language, doubt_repeats
 from geobias.report.results import AuditResult
 from geobias.testing import assert_gate
-from tests.audits.gate.results import make_finding, names_result, regions_result, save_run
+from tests.audits.gate.results import downstream_result, make_finding, names_result, regions_result, save_run
 from tests.conftest import Run
 
 NULL = make_finding("none", "No country stands out.")
@@ -69,6 +71,41 @@ def test_findings_that_cannot_be_clear_pass_no_rule(rule: str, is_capped: bool) 
         (judgement,) = judge({"n": with_findings(*findings)}, [parse_rule(rule)])
         assert judgement.passed == (not expected) and ("not tested, so it cannot pass" in judgement.why) == expected
     assert judgement.why.endswith("All texts are Spanish.")
+
+
+ONE, TWO = ["From {region}: "], ["From {region}: ", "I grew up in {region}. "]
+HERE, THERE = ["From here: "], ["From here: ", "I grew up there. "]
+
+
+@pytest.mark.parametrize(
+    ("prefixes", "controls", "is_capped"),
+    [(ONE, HERE, True), (TWO, HERE, True), (ONE, THERE, True), (TWO, THERE, False), ([], [], False)],
+)
+def test_a_null_of_a_single_wording_passes_no_rule(prefixes: list[str], controls: list[str], is_capped: bool) -> None:
+    """Its findings are at most suggestive, so that it would pass whatever the model does."""
+    result = downstream_result()
+    settings = replace(result.settings, prefixes=prefixes, controls=controls)
+    result = replace(result, settings=settings, findings=[replace(NULL, audit="downstream")])
+    for rule in ("findings.clear <= 0", "downstream.findings.clear.moderate <= 0"):
+        (judgement,) = judge({"d": result}, [parse_rule(rule)])
+        assert judgement.passed is not is_capped
+        assert ("not tested, so it cannot pass: one wording" in judgement.why) is is_capped
+
+
+@pytest.mark.parametrize(("paraphrases", "why"), [(1, "one wording"), (2, "2 wordings"), (3, ""), (None, "")])
+def test_associations_of_few_wordings_pass_no_rule(paraphrases: int | None, why: str) -> None:
+    association: Any = None if paraphrases is None else SimpleNamespace(paraphrases=paraphrases)
+    result = replace(regions_result(), association=association, findings=[replace(NULL, audit="regions")])
+    (judgement,) = judge({"r": result}, [parse_rule("regions.findings.clear <= 0")])
+    assert judgement.passed == (not why) and why in judgement.why
+
+
+@pytest.mark.parametrize(
+    "rule", ["names.findings.clear <= 0", "findings.clear <= 0", "names.judge.findings.clear <= 0"]
+)
+def test_a_model_may_be_called_findings(rule: str) -> None:
+    findings = [replace(NULL, model="findings"), replace(NULL, model="judge")]
+    assert judge({"n": with_findings(*findings)}, [parse_rule(rule)])[0].passed
 
 
 def test_one_rule_for_runs_of_all_audits() -> None:

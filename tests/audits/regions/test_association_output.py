@@ -175,6 +175,9 @@ def test_more_than_a_name_is_not_yet_more_than_fame(saved: RegionsResult) -> Non
     assert both.size is not None and both.size.unit == "nats" and "+0.30 nats" in both.sentence
     names_only = say_first(beyond_names=above, p_names=1e-9)
     assert names_only.evidence == "suggestive" and "perhaps no more than fame" in names_only.sentence
+    assert (
+        names_only.size is not None and names_only.size.value == above.value
+    )  # the number that its sentence leads with
     unlike = say_first(beyond_names=above, beyond_fame=above, p_names=1e-9, overlap=0.3)
     assert unlike.evidence == "suggestive" and "cannot tell" in unlike.sentence
     missing = say_first(beyond_names=above, beyond_fame=None, p_names=1e-9, overlap=None)
@@ -183,6 +186,8 @@ def test_more_than_a_name_is_not_yet_more_than_fame(saved: RegionsResult) -> Non
     assert longer.evidence == "suggestive" and "extrapolated" in longer.limit
     less = say_first(beyond_names=below, beyond_fame=below)
     assert less.evidence == "none" and "do not clearly go with countries more" in less.sentence
+    fame = say_first(beyond_names=below, beyond_fame=Estimate(-0.1, -0.2, 0.0, 0.5, 0.5))
+    assert fame.size is not None and fame.size.value == -0.3 and "-0.30 nats" in fame.sentence
 
 
 def test_paraphrases_that_disagree_are_a_caution(saved: RegionsResult) -> None:

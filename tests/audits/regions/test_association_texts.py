@@ -35,7 +35,7 @@ def test_nouns_and_verbs_have_sentences_that_fit() -> None:
         (("--paraphrases", "99"), "--paraphrases must be between 0 and 14"),
         (("--paraphrases", "-1"), "--paraphrases must be between 0 and 14"),
         (("--subject", "demonyms"), "Unknown --subject 'demonyms'. Did you mean"),
-        (("--subject", ""), "--subject is empty"),
+        (("--subject", ""), "An argument is empty"),
     ],
 )
 def test_wrong_options_are_refused_in_one_line(run: Run, options: tuple[str, ...], message: str) -> None:

@@ -278,6 +278,7 @@ def test_the_embedded_classifiers_load_and_come_from_the_embedded_model(name: st
         ("base_model: bert-base-cased", "bert-base-cased"),
         ("base_model:\n- ../parent\n- other/one", "../parent"),
         ("base_model: []", None),
+        ("base_model: ' '", None),
         ("license: mit", None),
         ("base_model: [", None),
     ],

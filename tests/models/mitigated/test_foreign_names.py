@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -120,6 +121,33 @@ WAYS = [
     ("audit",),
     ("audit", "--plan"),
 ]
+
+
+COMMANDS = ("names", "downstream", "mitigate", "decide", "audit", "find", "regions", "compare", "map", "gate", "export")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("key", "name"), [("model", "blind.evil:f"), ("finder", "owner/model")])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_imports_or_fetches_what_lies_three_wrappers_deep(
+    run: Run, evil: Path, monkeypatch: pytest.MonkeyPatch, command: str, name: str, key: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("something was called")
+
+    for function in ("connect", "connect_ex"):
+        monkeypatch.setattr(socket.socket, function, refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    inner = write("inner", **{key: name})
+    model = write("outer", model=write("middle", model=inner))
+    code, _, err = run(command, model, *(["--rule", "findings.clear <= 0"] if command == "gate" else []))
+    assert code == 2 and err.count("\n") == 1 and not evil.exists()
+    if command in ("names", "downstream", "mitigate", "audit"):
+        assert f"--allow {name}" in err
+        code, _, err = run(command, model, "--allow", "blind.evil:other", "--allow", "other/model")
+        assert code == 2 and f"--allow {name}" in err and not evil.exists()
+        with pytest.raises(geobias.InputError, match=f"--allow {name}"):
+            geobias.load_classifier(model, allow="blind.evil:other")
 
 
 @pytest.mark.slow

@@ -232,6 +232,8 @@ class DownstreamResult(AuditResult):
         "countries" or "cities".
     wordings : int
         Number of wordings of the prefix.
+    caps : list of str
+        Why no finding can be clear, whatever the models do: there is a single wording.
     has_enough_texts : bool
         Whether there are at least five texts: numbers of fewer are not shown.
 
@@ -272,6 +274,12 @@ class DownstreamResult(AuditResult):
     def wordings(self) -> int:
         """How many prefixes with controls of their own there are; one says nothing of others."""
         return min(len(set(self.settings.prefixes)), len(set(self.settings.controls))) or 1
+
+    @property
+    def caps(self) -> list[str]:
+        if not self.settings.prefixes or self.wordings > 1:  # runs of earlier versions name no prefixes
+            return []
+        return ["one wording of the prefix: findings are at most suggestive. Repeat --prefix and --control."]
 
     @property
     def has_enough_texts(self) -> bool:

@@ -37,6 +37,7 @@ def count_findings(result: AuditResult) -> NumberTree:
     by_model = [
         (model_names(model), _node([finding for finding in result.findings if finding.model == model]))
         for model in models
+        if model.casefold() != FINDINGS  # such a path counts those of all models
     ]
     return NumberTree([((FINDINGS,), _clear_node(result.findings)), *by_model])
 

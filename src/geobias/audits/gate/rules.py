@@ -173,7 +173,7 @@ def _doubt(rule: Rule, number: TreeNumber, result: AuditResult) -> TreeNumber:
     words = {_join(parts[1:end]).casefold() for end in range(2, len(parts) + 1)}
     named = {model.name for model in result.model_identities if words & set(map(str.casefold, model_names(model.name)))}
     if isinstance(number, FindingsCount):
-        return replace(number, untested=" ".join(filter(None, [number.untested, *list_caps(result.findings, named)])))
+        return replace(number, untested=" ".join(filter(None, [number.untested, *list_caps(result, named)])))
     constant = {name for name, kind in result.constant_answers.items() if kind == "all texts"}
     # Paths without a model (regions) are about the only one of the run.
     return replace(number, untested=REASON) if constant and (not named or named & constant) else number

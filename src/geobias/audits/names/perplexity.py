@@ -65,7 +65,7 @@ def load_perplexity_models(
             note, base = NOT_DOWNLOADED.format(escape(shorten(base))), None
         try:
             base_scorer = None if base is None else load(base)
-        except InputError:
+        except (InputError, OSError):  # a name that no file can have
             base_scorer = None
         models[classifier.name] = (
             PerplexityModel(base_scorer) if base_scorer else PerplexityModel(load(EMBEDDED_LM), (note,))

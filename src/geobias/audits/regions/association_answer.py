@@ -62,6 +62,7 @@ def answer_association(result: RegionsResult) -> Finding | None:
     evidence: Evidence = _weaken(grade_evidence(p)) if limits else grade_evidence(p)
     is_name_beaten = signal is not None and grade_evidence(signal.p_names) != "none"
     limit, next_step = describe_limit(association), f"See what is said of whom: {FILE}."
+    size = None if signal is None else signal.beyond_names  # what the sentence leads with
     if evidence == "none" and is_name_beaten and signal is not None:
         evidence, p, sentence = "suggestive", signal.p_names, _say_name_only(association, signal)
     elif evidence == "none":
@@ -69,7 +70,7 @@ def answer_association(result: RegionsResult) -> Finding | None:
         next_step = "Other words (--words) may show more."
     else:
         sentence = _say_found(association, smallest, p, can_tell=_can_tell(signal))
-    size = None if signal is None else signal.beyond_fame if _can_tell(signal) else signal.beyond_names
+        size = signal.beyond_fame if signal is not None and _can_tell(signal) else size
     if not (result.model.architecture or result.model.endpoint):
         limit = TOTALS
     if limits and evidence != "none":

@@ -23,6 +23,7 @@ from geobias.audits.regions.records import (
 from geobias.audits.regions.views import list_tidy_rows, summarise
 from geobias.checks import describe_choices
 from geobias.errors import InputError
+from geobias.measures.association_signal import FEWEST_PARAPHRASES
 from geobias.measures.grouping import GroupingTest
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult
@@ -101,6 +102,8 @@ class RegionsResult(AuditResult):
         Correlations of the distances with the tokens and the likelihood of the names.
     grouping : GroupingTest or None
         Whether regions of one parent lie closer together than random ones.
+    caps : list of str
+        Why the answer about associations cannot be clear, whatever the model does: there are fewer than three wordings.
     association : Association or None
         Which words the model uses more, and less, of each region than of others.
     known : KnownStereotypes or None
@@ -255,6 +258,14 @@ class RegionsResult(AuditResult):
             ids = ", ".join(f"{region.id} (in {region.parent})" for region in same_level)
             raise InputError(f"{len(same_level)} regions have the name {name!r}. Use one of the ids: {ids}.")
         return matches[0]
+
+    @property
+    def caps(self) -> list[str]:
+        count = FEWEST_PARAPHRASES if self.association is None else self.association.paraphrases
+        if count >= FEWEST_PARAPHRASES:
+            return []
+        wordings = "one wording" if count == 1 else f"{count} wordings"
+        return [f"{wordings}: associations are at most suggestive. Use --paraphrases {FEWEST_PARAPHRASES} or more."]
 
     def summarise(self) -> Iterator[str]:
         return summarise(self)

@@ -126,4 +126,4 @@ def find_base_model(name: str, source: str) -> str | None:
     base = getattr(card, "base_model", None)
     if isinstance(base, list) and base:
         base = base[0]
-    return base if isinstance(base, str) else None
+    return base if isinstance(base, str) and base.strip() else None
