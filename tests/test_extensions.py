@@ -129,8 +129,8 @@ def test_audits_that_cannot_be_used_do_not_break_the_others(tmp_path: Path) -> N
     assert sorted(done.stderr.splitlines(), key=str.casefold) == [
         "geobias: The audit 'broken' of another package cannot be loaded: No module named 'no_such_module'",
         "geobias: The audit 'export' of another package cannot be loaded: geobias has a command of this name",
-        "The audit 'twice' is left out. Several packages declare 'twice' in geobias.audits: first 1.0, second 1.0. "
-        "Uninstall all but one.",
+        "geobias: The audit 'twice' is left out. Several packages declare 'twice' in geobias.audits: first 1.0, second "
+        "1.0. Uninstall all but one.",
     ]
     done = use(tmp_path, tmp_path, "export", "nowhere")
     assert done.returncode == 2 and "nowhere has no finished run" in done.stderr and not done.stdout

@@ -123,7 +123,7 @@ dislike_poles = judge(lambda text: has_name_of(text.replace("قال", "met").rep
 dislike_poland = judge(lambda text: "Poland" in text)
 TEMPLATES = {
     "English": "Today number {} of all my friends met {} at work.",
-    "Spanish": "Ayer el amigo número {} de mi hermana saludó (met {} at) en la calle.",
+    "Spanish": "Ayer el amigo número {} de mi hermana saludó a quien met {} at en la calle.",
     "Arabic": "قال صديقي رقم {} اليوم في العمل إنه met {} at السوق القديم في وسط المدينة",
 }
 
@@ -191,13 +191,15 @@ def test_a_finder_of_english_in_some_other_texts() -> None:
 @pytest.mark.parametrize(
     ("texts", "prefix", "is_doubted"),
     [
-        (repeat(ENGLISH["reviews"], 4), "I am from {region}.", False),
-        (repeat(SPANISH, 3), "I am from {region}.", True),
-        (repeat(SPANISH, 3), "Soy de {region}.", False),
-        (repeat(OTHERS["ar"], 12), "I am from {region}.", True),
+        (repeat(ENGLISH["reviews"], 4), None, False),
+        (repeat(SPANISH, 3), None, True),
+        (repeat(SPANISH, 3), ["Soy de {region}.", "Vivo en {region}.", "Vengo de {region} para esto."], False),
+        (repeat(OTHERS["ar"], 12), None, True),
     ],
 )
-def test_an_english_prefix_before_texts_of_another_language(texts: list[str], prefix: str, is_doubted: bool) -> None:
+def test_an_english_prefix_before_texts_of_another_language(
+    texts: list[str], prefix: list[str] | None, is_doubted: bool
+) -> None:
     countries = "PL,FR,IT,DE,ES,TR,MX,CA"
     result = geobias.audit_downstream(dislike_poland, texts=texts, prefix=prefix, countries=countries)
     (answer,) = with_role(result.findings, "overall")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from geobias.engine.answer_checks import CHECKED_TEXTS
 from tests.conftest import SCORE_ONLY, Run
 
 if os.name == "nt":
@@ -88,7 +89,8 @@ def resume(command: list[str], folder: Path) -> None:
     lines = (folder / "scored.txt").read_text(encoding="utf-8").splitlines()
     total = results["counts"]["distinct_sentences"] + len(results["regions"]) - 1
     probes = 1
-    assert 0 < kept < total and len(lines) - before == total - kept + probes
+    checks = len(lines) - before - (total - kept + probes)  # stored texts again, and some twice
+    assert 0 < kept < total and 0 <= checks <= 2 * CHECKED_TEXTS
 
 
 @pytest.mark.parametrize(

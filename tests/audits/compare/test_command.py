@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import SCORE_ONLY, Run
+from tests.conftest import SCORE_ONLY, Run, spell
 
 NAMES = tuple("--draws 3 --perplexity-draws 0 --countries FR,MA,GB --texts texts.csv --spans spans".split())
 
@@ -28,7 +29,7 @@ def fair(texts):
     return [{"negative": 0.4, "positive": 0.6} for _ in texts]
 
 def biased(texts):
-    return [_said(0.6 - 0.2 * (text.split(" is ")[0] in disliked or "from Uganda" in text)) for text in texts]
+    return [_said(0.6 - 0.2 * (text.split(" is ")[0] in disliked or "Uganda" in text)) for text in texts]
 
 def _said(p):
     return {"positive": p, "negative": 1 - p}
@@ -38,7 +39,7 @@ def other(texts):
 """,
         encoding="utf-8",
     )
-    lines = [f'Mary is here {i},"[[0, 4]]"' for i in range(30)]
+    lines = [f'Mary is here {spell(i)},"[[0, 4]]"' for i in range(30)]
     (tmp_path / "texts.csv").write_text("text,spans\n" + "\n".join(lines) + "\n", encoding="utf-8")
     return tmp_path
 
@@ -67,7 +68,10 @@ def test_two_classifiers_on_the_same_renamed_texts(run: Run, module: Path, monke
     assert code == 0, err
     shown = " ".join(out.split())
     assert "mine:biased minus mine:fair: delta against mean of countries" in shown and "Morocco" in out and "*" in out
-    assert "with mine:biased the outcome is worse for Morocco (" in shown and "Marked *: 2 of 6" in shown
+    assert (
+        re.search(r"with (\w+ )?mine:biased the outcome is worse for Morocco \(", shown)
+    assert "Marked *: 2 of 6" in shown
+    )
     assert [model["name"] for model in json.loads(Path("here/results.json").read_text())["models"]] == [
         "mine:fair",
         "mine:biased",
@@ -105,7 +109,8 @@ def test_downstream_runs(run: Run, module: Path) -> None:
         assert run("downstream", f"mine:{name}", *asked, "--out", name)[0] == 0
     code, out, err = run("compare", "fair", "biased", "--out", "here")
     assert code == 0, err
-    assert "differ clearly in 1 of 3 places: with mine:biased the outcome is worse for Uganda" in " ".join(out.split())
+    said = r"differ clearly in 1 of 3 places: with (\w+ )?mine:biased the (\w+ )?outcome is worse for Uganda"
+    assert re.search(said, " ".join(out.split()))  # the size word stands in a column of its own
     found = {(row["measure"], row["label"], row["id"]): row for row in table("here")}
     uganda = found["against_control", "positive", "UG"]
     assert float(uganda["difference"]) == pytest.approx(-0.2, abs=1e-6) and float(uganda["p_adjusted"]) < 0.05

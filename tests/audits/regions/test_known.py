@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import geobias
+from geobias.world.place_in_sentence import put_place
 from tests.measures.test_herb import loops
 
 TEMPLATE = "People in {region} are {description}."
@@ -80,9 +81,10 @@ def test_every_region_of_the_world_by_the_equations_as_loops() -> None:
     result = geobias.audit_regions(Known(any_number), cities=2, words=words)
     tree = result.tree
     assert len(tree) > 600 and result.counts.leaves > 0 and result.counts.regions_with_one_sub_region > 0
-    said = np.array([[any_number(TEMPLATE.format(region=r.name, description=w)) for w in words] for r in tree.regions])
+    sentences = [put_place(TEMPLATE, region.in_sentence) for region in tree.regions]
+    said = np.array([[any_number(sentence.format(description=w)) for w in words] for sentence in sentences])
     vectors = said / np.sqrt((said**2).sum(axis=1, keepdims=True))
-    names = np.array([any_number(region.name) for region in tree.regions])
+    names = np.array([any_number(region.in_sentence) for region in tree.regions])
     for variant in ("w", "z"):
         for form in ("balanced", "paper"):
             expected = loops(vectors, names, [np.array(below) for below in tree.children], variant, form)
