@@ -68,10 +68,8 @@ def test_two_classifiers_on_the_same_renamed_texts(run: Run, module: Path, monke
     assert code == 0, err
     shown = " ".join(out.split())
     assert "mine:biased minus mine:fair: delta against mean of countries" in shown and "Morocco" in out and "*" in out
-    assert (
-        re.search(r"with (\w+ )?mine:biased the outcome is worse for Morocco \(", shown)
+    assert re.search(r"with (\w+ )?mine:biased the outcome is worse for Morocco \(", shown)
     assert "Marked *: 2 of 6" in shown
-    )
     assert [model["name"] for model in json.loads(Path("here/results.json").read_text())["models"]] == [
         "mine:fair",
         "mine:biased",
