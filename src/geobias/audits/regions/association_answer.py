@@ -150,7 +150,9 @@ def _say_found(association: Association, kind: str, p: float, *, can_tell: bool)
     others = "invented and known places" if can_tell else "invented places"
     if kind == "signal" and signal is not None:
         pairs = f"{association.marked:,} of {association.tests:,} pairs"
-        stand = f"{pairs if association.marked else f'None of {association.tests:,} pairs'} stand out by themselves."
+        stand = f"{pairs} {'stands out by itself' if association.marked == 1 else 'stand out by themselves'}."
+        if not association.marked:
+            stand = f"None of {association.tests:,} pairs stands out by itself."
         shown = signal.beyond_fame if can_tell and signal.beyond_fame else signal.beyond_names
         against = "known places, with fame held fixed" if can_tell else "invented places"
         return f"{_say_more(association, shown, against, p)}: {meaning}. {stand}"

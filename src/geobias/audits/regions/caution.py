@@ -119,8 +119,8 @@ def _caution_names(result: RegionsResult, level: Tokenisation, trait: str, corre
         p_adjusted=correlation.p_adjusted,
         evidence=grade_evidence(correlation.p_adjusted),
         sentence=f"{result.model.short_name}: {describe_correlation(trait, correlation.value)} (Spearman "
-        f"{correlation.value:+.2f}{bounds}): {amount} of the score may be an artefact of the names, not "
-        "a description of the places.",
+        f"{correlation.value:+.2f}{bounds}): {amount} of HERB's distances may be an artefact of the "
+        "names, not a description of the places.",
         limit=f"A correlation over {level.regions:,} {pluralise(level.level)}: how much names explain is not known.",
         next_step=better_option(result),
     )
@@ -131,9 +131,9 @@ def _caution_placebo(result: RegionsResult, placebo: Placebo) -> Finding:
     assert ratio is not None and ratio.value is not None
     bounds = f" ({format_interval(ratio, '.2f')})" if ratio.low is not None else ""
     meaning = (
-        "the score is not distinguishable from an artefact of names."
+        "names alone may produce nearly all of HERB's distances."
         if ratio.value >= FULL_PLACEBO
-        else "names alone produce that distance."
+        else "names alone produce much of HERB's distances."
     )
     tokens = "The invented names were not matched to the real ones by their number of tokens."
     if placebo.tokens is not None and placebo.real_tokens is not None:
