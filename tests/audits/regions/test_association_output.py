@@ -178,6 +178,10 @@ def test_more_than_a_name_is_not_yet_more_than_fame(saved: RegionsResult) -> Non
     assert (
         names_only.size is not None and names_only.size.value == above.value
     )  # the number that its sentence leads with
+    for beyond_names in (below, Estimate(0.1, -0.1, 0.3, 0.4, 0.4)):  # then single regions or topics are more
+        single = say_first(beyond_names=beyond_names, beyond_fame=below, p_names=1e-9)
+        assert single.evidence == "suggestive" and single.size is None
+        assert "Some words go with single countries more" in single.sentence and "less than" not in single.sentence
     unlike = say_first(beyond_names=above, beyond_fame=above, p_names=1e-9, overlap=0.3)
     assert unlike.evidence == "suggestive" and "cannot tell" in unlike.sentence
     missing = say_first(beyond_names=above, beyond_fame=None, p_names=1e-9, overlap=None)

@@ -65,6 +65,7 @@ def answer_association(result: RegionsResult) -> Finding | None:
     size = None if signal is None else signal.beyond_names  # what the sentence leads with
     if evidence == "none" and is_name_beaten and signal is not None:
         evidence, p, sentence = "suggestive", signal.p_names, _say_name_only(association, signal)
+        size = signal.beyond_names if _is_more(signal.beyond_names) else None
     elif evidence == "none":
         sentence, limit = _say_null(association), _describe_clearest(association)
         next_step = "Other words (--words) may show more."
@@ -173,11 +174,20 @@ def _say_found(association: Association, kind: str, p: float, *, can_tell: bool)
 def _say_name_only(association: Association, signal: AssociationSignal) -> str:
     """More than a name; more than fame is not clear, or cannot be told."""
     start = _say_more(association, signal.beyond_names, "invented places", signal.p_names)
+    if not _is_more(signal.beyond_names):  # the test that answers is of single regions, pairs, tones or topics
+        start = (
+            f"Some words go with single {pluralise(association.level)} more than with invented places "
+            f"({format_p(signal.p_names)}; all together {_format_nats(signal.beyond_names)})"
+        )
     if not _can_tell(signal) or signal.beyond_fame is None:
         level = name_level(association.level)
         return f"{start}: more than a name, but cannot tell whether {level} or fame."
     known = _format_nats(signal.beyond_fame)
     return f"{start}, but not clearly more than known places of the same fame ({known}): perhaps no more than fame."
+
+
+def _is_more(estimate: Estimate) -> bool:
+    return (estimate.value or 0) > 0 and (estimate.p is None or grade_evidence(estimate.p) != "none")
 
 
 def _say_more(association: Association, estimate: Estimate, others: str, p: float) -> str:

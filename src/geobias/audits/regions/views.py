@@ -29,12 +29,11 @@ def summarise(result: RegionsResult) -> Iterator[str]:
     association = result.association
     if association is not None:
         members = len(list_compared(association))
-        ratio = association.ratio
-        strength = (
-            "not compared with invented names"
-            if ratio is None
-            else f"{digits(ratio.value)} times as strong as of invented names (95 %: {format_interval(ratio, '.4g')})"
-        )
+        strength = "not compared with invented places"
+        if association.signal is not None and association.signal.beyond_names.value is not None:
+            more = association.signal.beyond_names
+            bounds = "" if more.low is None else f" (95 %: {format_interval(more, '+.2f')})"
+            strength = f"{more.value:+.2f} nats more than invented places{bounds}"
         yield (
             f"Associations of {members:,} {pluralise(association.level)} with words, {association.paraphrases} "
             f"paraphrases: {strength}, {association.marked:,} of {association.tests:,} pairs marked"
