@@ -84,7 +84,9 @@ def test_few_invented_places_give_no_answer() -> None:
 
 
 def test_traits_of_names() -> None:
-    names, traits = describe_names(["Chad", "the United States"], np.array([1, 3]))
+    names, traits = describe_names(["Chad", *["the United States"] * 5], np.array([1, *[3] * 5]))
     assert names == ["characters", "words", "several words", "tokens"]
-    assert traits.tolist() == [[4, 1, 0, 1], [17, 3, 1, 3]]
+    assert traits.tolist() == [[4, 1, 0, 1], *[[17, 3, 1, 3]] * 5]
+    # A single long name would alone decide what several words do.
+    assert describe_names(["Chad", "the United States"], np.array([1, 3]))[0] == ["characters", "words", "tokens"]
     assert describe_names(["Chad", "Costa Rica"], None)[0] == ["characters", "words"]
