@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -27,6 +28,7 @@ import numpy as np
 from scipy import special
 
 import geobias
+from geobias.audits.downstream.contrasts import Contrast
 from geobias.measures.estimates import SIGNIFICANT, Estimate
 
 SHAPES = [(8, 30), (24, 10), (60, 4)]  # templates, copies of each
@@ -132,9 +134,12 @@ def audit_downstream(world: World, rows: list[dict[str, Any]], names: Path) -> t
         return [{"negative": 1 - each, "positive": each} for each in p]
 
     result = geobias.audit_downstream(classify, rows, countries=[*COUNTRIES], progress=False)
-    shown = result.classifiers[0].shown
-    estimates = [place.classes[shown].inference.against_mean for place in result.classifiers[0].regions]
-    return result, [each for each in estimates if each is not None]
+    shown, estimates = result.classifiers[0].shown, []
+    for place in result.classifiers[0].regions:
+        contrast = Contrast(place, place.classes[shown])
+        if (mean := contrast.shift.inference.against_mean) is not None:
+            estimates.append(replace(mean, p_adjusted=contrast.p_adjusted))  # marked by all its tests, not by this one
+    return result, estimates
 
 
 def audit_decisions(world: World, rows: list[dict[str, Any]], names: Path) -> tuple[Any, list[Estimate]]:

@@ -157,6 +157,20 @@ def test_a_null_does_not_deny_the_pairs_that_are_marked(saved: RegionsResult) ->
     assert "None of" not in first.sentence
 
 
+def test_a_pair_has_the_p_of_the_answer_that_rests_on_it(saved: RegionsResult) -> None:
+    association = saved.association
+    assert association is not None
+    pair = Estimate(2.0, 1.5, 2.5, 1e-6, 0.004)
+    first, *others = list_compared(association)
+    others = [replace(region, more=[], less=[], topics={}, valence=None) for region in others]
+    regions = [replace(first, more=[replace(first.more[0], times=pair)], less=[], topics={}, valence=None), *others]
+    found = list(list_findings(replace(saved, association=replace(silence(association), marked=1, regions=regions))))
+    answer, detail = found[0], next(finding for finding in found if finding.role == "detail")
+    assert answer.measure == detail.measure == "association" and detail.subject == first.name
+    assert answer.p_adjusted == detail.p_adjusted == pytest.approx(3 * 0.004)  # pairs, single regions and the signal
+    assert "p = 0.012" in answer.sentence and "p = 0.012" in detail.sentence
+
+
 def test_more_than_a_name_is_not_yet_more_than_fame(saved: RegionsResult) -> None:
     association = saved.association
     assert association is not None and association.signal is not None

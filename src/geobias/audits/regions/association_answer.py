@@ -9,13 +9,14 @@ not as well known as the regions, country and fame cannot be told apart, and not
 from __future__ import annotations
 
 from geobias.audits.languages import is_other_language
-from geobias.audits.regions.association_controls import LEAST_OVERLAP
 from geobias.audits.regions.association_findings import (
     FILE,
     Claim,
+    can_tell,
     describe_limit,
     list_clear_tones,
     list_clear_topics,
+    list_p_values,
     make_finding,
     measure_departure,
 )
@@ -50,7 +51,7 @@ def answer_association(result: RegionsResult) -> Finding | None:
             "they need three regions of one level, and three words.",
             "Choose at least three countries and three words; with --subject demonym, countries that have one.",
         )
-    p_values = _list_p_values(association)
+    p_values = list_p_values(association)
     if not p_values:
         return _untestable(
             result, "there are no invented places to compare them with.", "Run it again without --no-placebo."
@@ -70,8 +71,8 @@ def answer_association(result: RegionsResult) -> Finding | None:
         sentence, limit = _say_null(association), _describe_clearest(association)
         next_step = "Other words (--words) may show more."
     else:
-        sentence = _say_found(association, smallest, p, can_tell=_can_tell(signal))
-        size = signal.beyond_fame if signal is not None and _can_tell(signal) else size
+        sentence = _say_found(association, smallest, p, can_tell=can_tell(signal))
+        size = signal.beyond_fame if signal is not None and can_tell(signal) else size
     if not (result.model.architecture or result.model.endpoint):
         limit = TOTALS
     if limits and evidence != "none":
@@ -90,33 +91,6 @@ def answer_association(result: RegionsResult) -> Finding | None:
     )
 
 
-def _list_p_values(association: Association) -> dict[str, float]:
-    """The smallest adjusted p-value of each kind of test that was made; fewer associations are no evidence of bias."""
-    regions, signal = list_compared(association), association.signal
-    families = {
-        "pairs": [word.times for region in regions for word in (*region.more, *region.less)],
-        "tones": [region.valence for region in regions if region.valence],
-        "topics": [topic for region in regions for topic in region.topics.values()],
-    }
-    p_values = {}
-    if signal is not None:
-        compared = [signal.beyond_names, *([signal.beyond_fame] if signal.beyond_fame and _can_tell(signal) else [])]
-        if all(each.p is not None for each in compared):
-            p_values["signal"] = max(each.p or 0.0 if (each.value or 0) > 0 else 1.0 for each in compared)
-        if signal.p_regions is not None:
-            p_values["regions"] = signal.p_regions
-    for name, estimates in families.items():
-        tested = [each.p_adjusted for each in estimates if each.p_adjusted is not None]
-        if tested:
-            p_values[name] = min(tested)
-    return p_values
-
-
-def _can_tell(signal: AssociationSignal | None) -> bool:
-    """Whether country and fame can be told apart."""
-    return signal is not None and signal.overlap is not None and signal.overlap >= LEAST_OVERLAP
-
-
 def _list_limits(association: Association) -> list[str]:
     """Why the answer is at most suggestive."""
     signal, limits = association.signal, []
@@ -124,9 +98,9 @@ def _list_limits(association: Association) -> list[str]:
         limits.append("With so few paraphrases it may hold for their wording only: use --paraphrases 4 or more.")
     if signal is None:
         return limits
-    if not _can_tell(signal):
+    if not can_tell(signal):
         limits.append("Without known places as well known as these, country and fame cannot be told apart.")
-    shares = [signal.comparable_names, *([signal.comparable_known or 0.0] if _can_tell(signal) else [])]
+    shares = [signal.comparable_names, *([signal.comparable_known or 0.0] if can_tell(signal) else [])]
     if max(shares) < MOSTLY_COMPARABLE:
         limits.append(
             f"Only {100 * max(shares):.0f} % of the names have as many tokens as those they are compared with: the "
@@ -179,7 +153,7 @@ def _say_name_only(association: Association, signal: AssociationSignal) -> str:
             f"Some words go with single {pluralise(association.level)} more than with invented places "
             f"({format_p(signal.p_names)}; all together {_format_nats(signal.beyond_names)})"
         )
-    if not _can_tell(signal) or signal.beyond_fame is None:
+    if not can_tell(signal) or signal.beyond_fame is None:
         level = name_level(association.level)
         return f"{start}: more than a name, but cannot tell whether {level} or fame."
     known = _format_nats(signal.beyond_fame)

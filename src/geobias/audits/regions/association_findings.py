@@ -10,7 +10,13 @@ from math import log
 from typing import Any, NamedTuple
 
 from geobias.audits.regions.association import find_marked_words
-from geobias.audits.regions.association_records import Association, RegionAssociation, list_compared
+from geobias.audits.regions.association_controls import LEAST_OVERLAP
+from geobias.audits.regions.association_records import (
+    Association,
+    AssociationSignal,
+    RegionAssociation,
+    list_compared,
+)
 from geobias.audits.regions.notes import name_level, pluralise
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import Estimate
@@ -28,9 +34,11 @@ FILE = "tables/associations.csv"
 
 def list_association_details(result: RegionsResult) -> Iterator[Finding]:
     """The clearest words, tones and topics beyond invented places; states of the United Nations first."""
-    association = result.association
-    if association is None:
-        return
+    if result.association is not None:
+        yield from (each for each in _list_details(result, result.association) if each.evidence != "none")
+
+
+def _list_details(result: RegionsResult, association: Association) -> Iterator[Finding]:
     level = name_level(association.level)
     for region, word, times in list_clear_pairs(association)[:MOST_PAIRS]:
         kind = next(each.part_of_speech for each in association.words if each.word == word)
@@ -76,6 +84,7 @@ def _list_regions(result: RegionsResult, association: Association) -> Iterator[F
         if len(named) >= MOST_PAIRS:
             return
         named.add(region.id)
+        p_adjusted = _adjust_for_kinds(association, region.p_adjusted)
         yield make_finding(
             result,
             "detail",
@@ -83,10 +92,10 @@ def _list_regions(result: RegionsResult, association: Association) -> Iterator[F
             subject=region.name,
             code=region.id,
             p=region.p_adjusted,
-            p_adjusted=region.p_adjusted,
-            evidence=grade_evidence(region.p_adjusted),
+            p_adjusted=p_adjusted,
+            evidence=grade_evidence(p_adjusted),
             sentence=f"{result.model.short_name}: {region.name} stands out by all its words together "
-            f"({format_p(region.p_adjusted)}); no single word has to.",
+            f"({format_p(p_adjusted)}); no single word has to.",
             limit="It is compared with invented places and, fame held fixed, with known places that are no countries.",
             next_step=f"See all words of {region.name}: {FILE}, rows of {region.id}.",
         )
@@ -130,14 +139,48 @@ def _describe_sample(association: Association) -> str:
     """What the interval and the p-value of a single word are about."""
     return (
         f"The interval is of this pair alone, over {_count_sentences(association)} and what a name alone may do; p is "
-        "for all pairs."
+        "for all pairs, tones and topics."
     )
+
+
+def list_p_values(association: Association) -> dict[str, float]:
+    """The smallest adjusted p-value of each kind of test that was made; fewer associations are no evidence of bias."""
+    regions, signal = list_compared(association), association.signal
+    families = {
+        "pairs": [word.times for region in regions for word in (*region.more, *region.less)],
+        "tones": [region.valence for region in regions if region.valence],
+        "topics": [topic for region in regions for topic in region.topics.values()],
+    }
+    p_values = {}
+    if signal is not None:
+        compared = [signal.beyond_names, *([signal.beyond_fame] if signal.beyond_fame and can_tell(signal) else [])]
+        if all(each.p is not None for each in compared):
+            p_values["signal"] = max(each.p or 0.0 if (each.value or 0) > 0 else 1.0 for each in compared)
+        if signal.p_regions is not None:
+            p_values["regions"] = signal.p_regions
+    for name, estimates in families.items():
+        tested = [each.p_adjusted for each in estimates if each.p_adjusted is not None]
+        if tested:
+            p_values[name] = min(tested)
+    return p_values
+
+
+def can_tell(signal: AssociationSignal | None) -> bool:
+    """Whether country and fame can be told apart."""
+    return signal is not None and signal.overlap is not None and signal.overlap >= LEAST_OVERLAP
+
+
+def _adjust_for_kinds(association: Association, p_adjusted: float | None) -> float | None:
+    """As the overall answer counts it, whose p is that of its clearest part: for all kinds of tests together."""
+    return None if p_adjusted is None else min(1.0, len(list_p_values(association)) * p_adjusted)
 
 
 def _describe_claim(result: RegionsResult, claim: Claim, sentence: str, **fields: Any) -> Finding:
     """A detail; the sentence has a gap for how many times. In one sentence alone, nothing is clear."""
     region, description, times = claim
-    evidence = grade_evidence(times.p_adjusted)
+    assert result.association is not None
+    p_adjusted = _adjust_for_kinds(result.association, times.p_adjusted)
+    evidence = grade_evidence(p_adjusted)
     return make_finding(
         result,
         "detail",
@@ -148,10 +191,10 @@ def _describe_claim(result: RegionsResult, claim: Claim, sentence: str, **fields
         direction="higher" if (times.value or 0) > 1 else "lower",
         size=measure_size(times, "times"),
         p=times.p,
-        p_adjusted=times.p_adjusted,
+        p_adjusted=p_adjusted,
         evidence="suggestive" if evidence == "clear" and times.low is None else evidence,
         sentence=f"{result.model.short_name}: {sentence.format(format_number(times.value or 0))} "
-        f"({format_evidence(times, times.p_adjusted)}).",
+        f"({format_evidence(times, p_adjusted)}).",
         next_step=f"See all words of {region.name}: {FILE}, rows of {region.id}.",
         **fields,
     )
