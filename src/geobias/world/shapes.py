@@ -48,10 +48,6 @@ class Country:
     area: float  # of its shapes; 0 for a country without one
     point: tuple[float, float] | None  # longitude, latitude
 
-    @property
-    def has_shape(self) -> bool:
-        return self.area > 0
-
 
 @cache
 def load_topology() -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -38,17 +39,19 @@ def make_result(
     shown: int = 0,
     models: tuple[str, ...] = ("models/judge",),
     cut: int = 0,
-    articles: bool = True,
+    has_names_fixed: bool = True,
     **options: Any,
 ) -> DownstreamResult:
     """A world: texts differ, every prefix has noise, and `effects` move p(negative) after the names of countries.
 
-    Without `articles` it is the paper's: one wording and no invented places.
+    Without `has_names_fixed` there is one wording, and no invented place to compare names with.
     """
-    options = {"continents": "EU,NA", **options}
-    design = design_downstream(
-        DownstreamOptions(texts=[f"text {spell(n)}" for n in range(texts)], **options), articles=articles
-    )
+    options = {"continents": "EU,NA", "texts": [f"text {spell(n)}" for n in range(texts)], **options}
+    if has_names_fixed:
+        design = design_downstream(DownstreamOptions(**options))
+    else:
+        with mock.patch("geobias.audits.downstream.design._invent_places", return_value=()):
+            design = design_downstream(DownstreamOptions(**options, prefix="I am from {region}."))
     wordings, places, columns = design.controls, len(design.places), design.prefixed.shape[1]
     moves = np.array([*[control] * wordings, *((effects or {}).get(place.id, 0.0) for place in design.places)])
     moves = np.append(moves, np.zeros(columns - len(moves)))  # invented places
@@ -106,7 +109,7 @@ def test_countries_that_only_mirror_another_do_not_stand_out() -> None:
 
 def test_a_clear_place_with_nothing_opposite_is_no_mirror() -> None:
     """Its interval is too wide to tell it from what Mexico does to the mean, but Mexico lies on its own side."""
-    result = make_result({"MX": 0.3}, articles=False, **FEW)
+    result = make_result({"MX": 0.3}, has_names_fixed=False, **FEW)
     entry = result.classifiers[0]
     wide = Estimate(0.08, -0.05, 0.21, 0.01, 0.04)
 
@@ -170,7 +173,7 @@ def test_a_control_that_moves_by_itself_makes_no_country_stand_out(noise: float)
     assert finding.evidence == "none" and "No country stands out" in finding.sentence
     (caution,) = with_role(list_findings(result), "caution")
     assert "a control, which names no place, makes" in caution.sentence and "lower" in caution.sentence
-    paper = make_result(control=-0.1, noise=noise, articles=False)
+    paper = make_result(control=-0.1, noise=noise, has_names_fixed=False)
     assert overall(paper).evidence == "none" and "most of them move p(negative) alike" in overall(paper).sentence
     first, _ = with_role(list_findings(paper), "caution")
     assert "wording of the control" in first.sentence and "--control" in first.next_step

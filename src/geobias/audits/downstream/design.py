@@ -93,30 +93,22 @@ class DownstreamDesign:
         return replace(self.settings, classifiers=list(classifiers))
 
 
-def design_downstream(
-    options: DownstreamOptions, *, dissolved: bool = False, articles: bool = True
-) -> DownstreamDesign:
-    """Resolve the options into texts and regions; raise InputError for what is wrong with them, before any work.
-
-    With `dissolved`, all countries include those that no longer exist; without `articles`, names stand in sentences as
-    they are ("I am from United States."), and there is one wording and no invented place: as in the paper.
-    """
+def design_downstream(options: DownstreamOptions) -> DownstreamDesign:
+    """Resolve the options into texts and regions; raise InputError for what is wrong with them, before any work."""
     regions = options.regions
     if regions not in KINDS:
         raise InputError(f"Unknown --regions {regions!r}. {describe_choices(regions, KINDS)}")
     check_probability("--threshold", options.threshold)
-    wordings = _resolve_wordings(options.prefix, options.control)
-    prefixes, controls = zip(*(wordings if articles else wordings[:1]), strict=True)
+    prefixes, controls = zip(*_resolve_wordings(options.prefix, options.control), strict=True)
     count = _cities(regions, options.cities)
     continents = split_list(options.continents, "--continents")
     countries = split_list(options.countries, "--countries")
-    tree = load_world(cities=count, continents=continents, countries=countries, dissolved=dissolved)
-    tree = tree if articles else tree.drop_articles()
+    tree = load_world(cities=count, continents=continents, countries=countries, dissolved=False)
     left_out = _list_left_out(tree, continents, countries)
     places, without_city = _places(tree, regions)
     texts = load_texts(options.texts, column=options.column, label=options.label, limit=options.limit, sample=SAMPLE)
     texts = texts.drop_copies(find_first_copies(texts.texts, texts.spans))
-    invented = _invent_places(places) if articles else ()
+    invented = _invent_places(places)
     columns: list[str | tuple[str, ...]] = [*controls]
     for name in (*(place.in_sentence for place in places), *invented):
         versions = tuple(put_place(prefix, name) for prefix in prefixes)
