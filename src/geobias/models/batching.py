@@ -23,6 +23,12 @@ SHARE_CHARACTERS = 2**23  # or fewer, if they are long: a token takes some hundr
 Prepared = TypeVar("Prepared")
 
 
+def count_added_tokens(tokenizer: Any, names: Sequence[str]) -> np.ndarray:
+    """How many tokens each name adds to a text, after a word: many tokenizers write the space into the name's first."""
+    before, *after = map(len, tokenizer(["a", *(f"a {name}" for name in names)])["input_ids"])
+    return np.array(after, dtype=int) - before
+
+
 class Ragged:
     """Rows of different lengths, one after the other in a flat array. Rows of equal length are gathered by index."""
 

@@ -15,6 +15,7 @@ from geobias.audits.labels import find_main_label, read_true_labels
 from geobias.audits.plan import PILOT_REGIONS, PILOT_TEXTS, POWER, Plan, timed
 from geobias.audits.study import ClassifierStudy, RunOptions, collect_options
 from geobias.engine.ask import ask
+from geobias.models.batching import count_added_tokens
 from geobias.models.classifiers.prompted import refuse_unused_prompt
 from geobias.models.mitigated.saved import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier
@@ -208,7 +209,7 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
         self, classifier: Classifier, shown: int, truth: np.ndarray | None, notes: tuple[str, ...]
     ) -> Predictions:
         design, progress = self.design, self.options.progress
-        labels = tuple(classifier.labels)
+        labels, tokenizer = tuple(classifier.labels), getattr(classifier, "tokenizer", None)
         originals, prefixed = (
             ask(classifier, texts, label=classifier.name, progress=progress) for texts in self.texts_to_classify()
         )
@@ -238,7 +239,7 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
             notes=notes,
             controls=controls,
             invented=invented if design.invented else None,
-            name_tokens=_count_tokens(getattr(classifier, "tokenizer", None), design.names_in_sentence),
+            name_tokens=None if tokenizer is None else count_added_tokens(tokenizer, design.names_in_sentence),
         )
 
     def _smallest_effect(self, classifier: Classifier) -> str:
@@ -258,12 +259,3 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
             "that is detected with 80 % power (before adjustment for multiple regions): about "
             f"{POWER * spread / np.sqrt(texts):.4f}."
         )
-
-
-def _count_tokens(tokenizer: Any, names: Sequence[str]) -> np.ndarray | None:
-    """The tokens of names after a word, as in the prefix; None where there is no tokenizer."""
-    if tokenizer is None or not names:
-        return None
-    # After a word: many tokenizers write a space into the token that follows it.
-    before, *after = map(len, tokenizer(["in", *(f"in {name}" for name in names)])["input_ids"])
-    return np.array(after) - before

@@ -22,6 +22,7 @@ import numpy as np
 from geobias.disk_arrays import read_block
 from geobias.measures.arrays import NUMBERS_AT_ONCE, LazyValues, TextValues
 from geobias.measures.crossed_variance import NameUnits
+from geobias.models.batching import count_added_tokens
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person
 from geobias.world.gazetteer import load_name_counts
@@ -50,10 +51,8 @@ def count_name_tokens(tokenizer: Any, names: Sequence[str]) -> np.ndarray:
     """names x cases: the tokens that a name adds to a text, as it is written, in lower case and in capitals."""
     forms = [form for name in names for form in (name, name.lower(), name.upper())]
     distinct = list(dict.fromkeys(forms))
-    # After a word, as in most texts: many tokenizers write a space into the token that follows it.
-    before, *after = map(len, tokenizer(["a", *(f"a {form}" for form in distinct)])["input_ids"])
-    tokens = dict(zip(distinct, after, strict=True))
-    return np.array([tokens[form] - before for form in forms], dtype=float).reshape(len(names), len(CASES))
+    tokens = dict(zip(distinct, count_added_tokens(tokenizer, distinct), strict=True))
+    return np.array([tokens[form] for form in forms], dtype=float).reshape(len(names), len(CASES))
 
 
 def list_covariates(renamed: Counterfactuals, units: NameUnits, name_tokens: np.ndarray | None) -> Covariates:
