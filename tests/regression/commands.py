@@ -8,11 +8,17 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from geobias import cli
+from geobias.audits.pages import read_run
+from geobias.audits.registry import get_audit
+from geobias.audits.run_numbers import list_numbers
+from geobias.report.page.blocks import Chart, Choice, WorldMap
+from geobias.report.results import to_json
 from tests.conftest import build_small_model, spell
 
 MODEL = """
@@ -155,8 +161,12 @@ def prepare(folder: Path) -> None:
         build_small_model(kind, folder / kind)
 
 
-def run_command(name: str, command: str) -> Any:
-    """Run one command in the current folder, and return what its results.json (or its JSON output) holds."""
+Meaning = dict[str, float | str]
+LABEL_CELLS = ("direction", "valence", "evidence", "role")  # in words, and no part of a sentence
+
+
+def run_command(name: str, command: str) -> Meaning:
+    """Run one command in the current folder, and return every number of it, by its path and by its meaning."""
     is_gate = command.startswith("gate ")
     out = io.StringIO()
     argv, sys.argv = sys.argv, ["geobias", *shlex.split(command), *(["--json"] if is_gate else ["--out", name])]
@@ -165,7 +175,11 @@ def run_command(name: str, command: str) -> Any:
             cli.main()
     finally:
         sys.argv = argv
-    return json.loads(out.getvalue() if is_gate else Path(name, "results.json").read_text(encoding="utf-8"))
+    if is_gate:
+        return {**numbers(json.loads(out.getvalue()), "results")}
+    content = json.loads(Path(name, "results.json").read_text(encoding="utf-8"))
+    meaning: Meaning = {**numbers(content, "results")}
+    return meaning if content["audit"] == "reproduce" else meaning | describe_run(Path(name), words=name in FUNCTIONS)
 
 
 def numbers(content: Any, path: str = "") -> dict[str, float]:
@@ -184,12 +198,53 @@ def numbers(content: Any, path: str = "") -> dict[str, float]:
     }
 
 
-def run_all(folder: Path, commands: dict[str, str]) -> dict[str, dict[str, float]]:
+def describe_run(folder: Path, *, words: bool) -> Meaning:
+    """What a finished run means, whatever the form of its results.json.
+
+    Rows of `to_frame` by their keys, the numbers of a gate, findings field by field (with `words` their sentences, in
+    which another processor rounds otherwise), and the rows of charts and maps by the words in them.
+    """
+    run = read_run(folder)
+    meaning: Meaning = {}
+    for row in run.result.list_tidy_rows():
+        add_row(meaning, "frame", row)
+    for number in list_numbers(run.result):
+        add_row(meaning, "gate", {"path": number.path, "value": number.value, "low": number.low, "high": number.high})
+    for n, finding in enumerate(run.result.findings):
+        for name, value in to_json(finding).items():
+            meaning |= numbers(value, f"finding/{n}/{name}")
+            if isinstance(value, str) and (words or name in LABEL_CELLS):
+                meaning[f"finding/{n}/{name}"] = value
+    section = get_audit(run.result.audit).load("page", "section")(run, "page")
+    for block in section.blocks:
+        for part in block.options.values() if isinstance(block, Choice) else [block]:
+            if isinstance(part, Chart):
+                for row in part.rows:
+                    add_row(meaning, f"chart/{part.id}", row)
+            elif isinstance(part, WorldMap):
+                for measure in part.measures:
+                    for code, estimate in measure.estimates.items():
+                        add_row(meaning, "map", {"title": measure.title, "code": code, **vars(estimate)})
+    return meaning
+
+
+def add_row(meaning: Meaning, kind: str, row: Mapping[str, Any]) -> None:
+    """The numbers of a row, by the words in it; of several with the same words, by their order."""
+    words = "|".join(str(value) for value in row.values() if isinstance(value, str))
+    for name, value in row.items():
+        if isinstance(value, bool | int | float):
+            path, n = f"{kind}/{words}/{name}", 2
+            while path in meaning:
+                path, n = f"{kind}/{words}/{name} ({n})", n + 1
+            meaning[path] = float(value)
+
+
+def run_all(folder: Path, commands: dict[str, str]) -> dict[str, Meaning]:
     """Run commands inside a prepared folder, with a store of their own."""
     before = Path.cwd()
     os.chdir(folder)
     os.environ["GEOBIAS_CACHE"] = str(folder / "cache")
     try:
-        return {name: numbers(run_command(name, command)) for name, command in commands.items()}
+        return {name: run_command(name, command) for name, command in commands.items()}
     finally:
         os.chdir(before)
