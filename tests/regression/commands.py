@@ -46,6 +46,11 @@ def hate(texts):
     bad = [0.2 + 0.4 * text.startswith("I am from Uganda") + 0.3 * ("awful" in text) for text in texts]
     return [{"noHate": 1 - p, "hate": p} for p in bad]
 
+def biased(texts):
+    moves = (("Uganda", 0.3), ("Canada", -0.2), ("grew up in K", 0.2))
+    bad = [0.3 + 0.1 * number(text) + sum(move for name, move in moves if name in text) for text in texts]
+    return [{"noHate": 1 - p, "hate": p} for p in bad]
+
 def feeling(texts):
     values = [[number(text, salt) for salt in "abc"] for text in texts]
     return [{name: v / sum(row) for name, v in zip(("joy", "anger", "sadness"), row)} for row in values]
@@ -53,6 +58,10 @@ def feeling(texts):
 def capitals(texts):
     names = [re.finditer(r"[A-Z]\\w+(?: [A-Z]\\w+)?", text) for text in texts]
     return [[(*name.span(), "PER" if number(name[0]) < 0.8 else "LOC") for name in row] for row in names]
+
+def plain(texts):
+    names = [re.finditer(r"[A-Z]\\w+(?: [A-Z]\\w+)?", text) for text in texts]
+    return [[(*name.span(), "PER") for name in row if name[0].isascii()] for row in names]
 
 def decide(prompts):
     return [{"yes": 0.3 + 0.5 * number(p), "no": 0.1, "A": 0.5, "B": 0.2, "4": 0.3, "6": 0.2} for p in prompts]
@@ -111,6 +120,12 @@ FUNCTIONS = {
     "downstream": f"downstream model:judge --texts texts.csv --label stars {FEW}",
     "downstream-second": f"downstream model:second --texts texts.csv --label stars {FEW}",
     "downstream-cities": f"downstream model:judge --texts texts.csv {FEW} --regions city-country --cities 2",
+    "downstream-biased": f"downstream model:biased --texts texts.csv {FEW},UG",
+    "downstream-several": f"downstream model:biased model:judge --texts texts.csv {FEW},UG",
+    "downstream-prefix": f"downstream model:biased --texts texts.csv {FEW},UG --prefix 'I am from {{region}}.'",
+    "downstream-few": f"downstream model:biased --texts texts.csv {FEW} --limit 7",
+    "find-plain": "find model:plain --limit 60 --countries FR,TR,US,PL,DE,ES,BR --draws 4",
+    "find-several": "find model:plain model:capitals --limit 60 --countries FR,TR,US --draws 3",
     "find": "find model:capitals --texts marked.jsonl --spans people --countries FR,TR,US,PL --draws 3",
     "decide": "decide model:decide --countries FR,NG,KE,US --limit 12 --origin stated,name",
     "decide-second": "decide model:decide_again --countries FR,NG,KE,US --limit 12 --origin stated,name",
