@@ -74,7 +74,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         patch.setenv("GEOBIAS_CACHE", str(folder / "cache"))
         patch.syspath_prepend(str(folder))
         patch.delitem(sys.modules, "model", raising=False)  # of an earlier test
-        return {name: run_command(name, FUNCTIONS[name]) for name in SMALL}
+        for name in SMALL:
+            run_command(name, FUNCTIONS[name])
+    return {name: json.loads((folder / name / "results.json").read_text(encoding="utf-8")) for name in SMALL}
 
 
 @pytest.mark.parametrize("name", SMALL)

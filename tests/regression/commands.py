@@ -8,11 +8,17 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from geobias import cli
+from geobias.audits.pages import read_run
+from geobias.audits.registry import get_audit
+from geobias.audits.run_numbers import list_numbers
+from geobias.report.page.blocks import Chart, Choice, WorldMap
+from geobias.report.results import to_json
 from tests.conftest import build_small_model, spell
 
 MODEL = """
@@ -40,6 +46,11 @@ def hate(texts):
     bad = [0.2 + 0.4 * text.startswith("I am from Uganda") + 0.3 * ("awful" in text) for text in texts]
     return [{"noHate": 1 - p, "hate": p} for p in bad]
 
+def biased(texts):
+    moves = (("Uganda", 0.3), ("Canada", -0.2), ("grew up in K", 0.2))
+    bad = [0.3 + 0.1 * number(text) + sum(move for name, move in moves if name in text) for text in texts]
+    return [{"noHate": 1 - p, "hate": p} for p in bad]
+
 def feeling(texts):
     values = [[number(text, salt) for salt in "abc"] for text in texts]
     return [{name: v / sum(row) for name, v in zip(("joy", "anger", "sadness"), row)} for row in values]
@@ -47,6 +58,10 @@ def feeling(texts):
 def capitals(texts):
     names = [re.finditer(r"[A-Z]\\w+(?: [A-Z]\\w+)?", text) for text in texts]
     return [[(*name.span(), "PER" if number(name[0]) < 0.8 else "LOC") for name in row] for row in names]
+
+def plain(texts):
+    names = [re.finditer(r"[A-Z]\\w+(?: [A-Z]\\w+)?", text) for text in texts]
+    return [[(*name.span(), "PER") for name in row if name[0].isascii()] for row in names]
 
 def decide(prompts):
     return [{"yes": 0.3 + 0.5 * number(p), "no": 0.1, "A": 0.5, "B": 0.2, "4": 0.3, "6": 0.2} for p in prompts]
@@ -105,6 +120,12 @@ FUNCTIONS = {
     "downstream": f"downstream model:judge --texts texts.csv --label stars {FEW}",
     "downstream-second": f"downstream model:second --texts texts.csv --label stars {FEW}",
     "downstream-cities": f"downstream model:judge --texts texts.csv {FEW} --regions city-country --cities 2",
+    "downstream-biased": f"downstream model:biased --texts texts.csv {FEW},UG",
+    "downstream-several": f"downstream model:biased model:judge --texts texts.csv {FEW},UG",
+    "downstream-prefix": f"downstream model:biased --texts texts.csv {FEW},UG --prefix 'I am from {{region}}.'",
+    "downstream-few": f"downstream model:biased --texts texts.csv {FEW} --limit 7",
+    "find-plain": "find model:plain --limit 60 --countries FR,TR,US,PL,DE,ES,BR --draws 4",
+    "find-several": "find model:plain model:capitals --limit 60 --countries FR,TR,US --draws 3",
     "find": "find model:capitals --texts marked.jsonl --spans people --countries FR,TR,US,PL --draws 3",
     "decide": "decide model:decide --countries FR,NG,KE,US --limit 12 --origin stated,name",
     "decide-second": "decide model:decide_again --countries FR,NG,KE,US --limit 12 --origin stated,name",
@@ -155,8 +176,12 @@ def prepare(folder: Path) -> None:
         build_small_model(kind, folder / kind)
 
 
-def run_command(name: str, command: str) -> Any:
-    """Run one command in the current folder, and return what its results.json (or its JSON output) holds."""
+Meaning = dict[str, float | str]
+LABEL_CELLS = ("direction", "valence", "evidence", "role")  # in words, and no part of a sentence
+
+
+def run_command(name: str, command: str) -> Meaning:
+    """Run one command in the current folder, and return every number of it, by its path and by its meaning."""
     is_gate = command.startswith("gate ")
     out = io.StringIO()
     argv, sys.argv = sys.argv, ["geobias", *shlex.split(command), *(["--json"] if is_gate else ["--out", name])]
@@ -165,7 +190,11 @@ def run_command(name: str, command: str) -> Any:
             cli.main()
     finally:
         sys.argv = argv
-    return json.loads(out.getvalue() if is_gate else Path(name, "results.json").read_text(encoding="utf-8"))
+    if is_gate:
+        return {**numbers(json.loads(out.getvalue()), "results")}
+    content = json.loads(Path(name, "results.json").read_text(encoding="utf-8"))
+    meaning: Meaning = {**numbers(content, "results")}
+    return meaning if content["audit"] == "reproduce" else meaning | describe_run(Path(name), words=name in FUNCTIONS)
 
 
 def numbers(content: Any, path: str = "") -> dict[str, float]:
@@ -184,12 +213,53 @@ def numbers(content: Any, path: str = "") -> dict[str, float]:
     }
 
 
-def run_all(folder: Path, commands: dict[str, str]) -> dict[str, dict[str, float]]:
+def describe_run(folder: Path, *, words: bool) -> Meaning:
+    """What a finished run means, whatever the form of its results.json.
+
+    Rows of `to_frame` by their keys, the numbers of a gate, findings field by field (with `words` their sentences, in
+    which another processor rounds otherwise), and the rows of charts and maps by the words in them.
+    """
+    run = read_run(folder)
+    meaning: Meaning = {}
+    for row in run.result.list_tidy_rows():
+        add_row(meaning, "frame", row)
+    for number in list_numbers(run.result):
+        add_row(meaning, "gate", {"path": number.path, "value": number.value, "low": number.low, "high": number.high})
+    for n, finding in enumerate(run.result.findings):
+        for name, value in to_json(finding).items():
+            meaning |= numbers(value, f"finding/{n}/{name}")
+            if isinstance(value, str) and (words or name in LABEL_CELLS):
+                meaning[f"finding/{n}/{name}"] = value
+    section = get_audit(run.result.audit).load("page", "section")(run, "page")
+    for block in section.blocks:
+        for part in block.options.values() if isinstance(block, Choice) else [block]:
+            if isinstance(part, Chart):
+                for row in part.rows:
+                    add_row(meaning, f"chart/{part.id}", row)
+            elif isinstance(part, WorldMap):
+                for measure in part.measures:
+                    for code, estimate in measure.estimates.items():
+                        add_row(meaning, "map", {"title": measure.title, "code": code, **vars(estimate)})
+    return meaning
+
+
+def add_row(meaning: Meaning, kind: str, row: Mapping[str, Any]) -> None:
+    """The numbers of a row, by the words in it; of several with the same words, by their order."""
+    words = "|".join(str(value) for value in row.values() if isinstance(value, str))
+    for name, value in row.items():
+        if isinstance(value, bool | int | float):
+            path, n = f"{kind}/{words}/{name}", 2
+            while path in meaning:
+                path, n = f"{kind}/{words}/{name} ({n})", n + 1
+            meaning[path] = float(value)
+
+
+def run_all(folder: Path, commands: dict[str, str]) -> dict[str, Meaning]:
     """Run commands inside a prepared folder, with a store of their own."""
     before = Path.cwd()
     os.chdir(folder)
     os.environ["GEOBIAS_CACHE"] = str(folder / "cache")
     try:
-        return {name: numbers(run_command(name, command)) for name, command in commands.items()}
+        return {name: run_command(name, command) for name, command in commands.items()}
     finally:
         os.chdir(before)

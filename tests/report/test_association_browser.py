@@ -94,16 +94,16 @@ def test_the_panel_speaks_in_plain_words(page: Page) -> None:
     search(page, "Kenya")
     panel = page.locator(PANEL)
     text = " ".join(panel.inner_text().split())
-    assert "Said more often of Kenya than of the average country thrifty 5." in text
+    assert "Said more often of Kenya than of the average country, relative to other words thrifty 5." in text
     assert "For example: “People in Kenya are thrifty.”" in text and "Said less often" in text
-    assert "Bold words are beyond what invented names show, pale ones are not." in text
+    assert "Bold words are beyond what invented and known places show, pale ones are not." in text
     assert " f " not in text and "Strength of associations: 3." in text and "differs from invented places" in text
     assert panel.locator("li.sure").all_inner_texts()[0].startswith("thrifty 5.")
     assert panel.locator("li.pale").count() > 6
     search(page, "France")
     assert "A typical person in France is a nurse." in panel.inner_text()
     search(page, "Egypt")
-    assert "None of these words is beyond what invented names show." in panel.inner_text()
+    assert "None of these words is beyond what invented and known places show." in panel.inner_text()
 
 
 def test_the_switch_hides_words_everywhere(page: Page) -> None:

@@ -15,6 +15,7 @@ import pytest
 import geobias
 from geobias.audits.regions.association import LARGEST_LOG, to_times
 from geobias.audits.regions.association_records import RegionAssociation, list_compared
+from geobias.audits.regions.files import association_rows
 from geobias.measures.estimates import Estimates
 from geobias.report.findings import Finding, with_role
 from geobias.world.demonyms import plural_demonym
@@ -91,6 +92,8 @@ def test_a_word_in_two_topics_is_one_pair() -> None:
     kenya = find(result, "Kenya")
     assert [word.word for word in kenya.more].count("weak") == 1
     assert result.association is not None and result.association.marked == 1
+    rows = [(row["id"], row["word"]) for row in association_rows(result)]
+    assert ("KE", "weak") in rows and len(rows) == len(set(rows))
 
 
 def test_templates_in_another_language_have_no_associations() -> None:

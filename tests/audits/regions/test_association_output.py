@@ -186,7 +186,9 @@ def test_more_than_a_name_is_not_yet_more_than_fame(saved: RegionsResult) -> Non
 
     both = say_first(beyond_names=above, beyond_fame=above, p_names=1e-9)
     assert both.evidence == "clear" and "depends on the country, not only on its name or fame" in both.sentence
-    assert both.size is not None and both.size.unit == "nats" and "+0.30 nats" in both.sentence
+    assert both.size is not None and both.size.unit == "nats" and both.sentence.count("+0.30 nats") == 2
+    for finding in (both, say_first(beyond_names=above, p_names=1e-9)):  # a third statement, never mixed with those two
+        assert f"Fame explains {100 * (quiet.signal.fame_share or 0):.0f} % of the associations." in finding.sentence
     names_only = say_first(beyond_names=above, p_names=1e-9)
     assert names_only.evidence == "suggestive" and "perhaps no more than fame" in names_only.sentence
     assert (
@@ -197,7 +199,7 @@ def test_more_than_a_name_is_not_yet_more_than_fame(saved: RegionsResult) -> Non
         assert single.evidence == "suggestive" and single.size is None
         assert "Some words go with single countries more" in single.sentence and "less than" not in single.sentence
     unlike = say_first(beyond_names=above, beyond_fame=above, p_names=1e-9, overlap=0.3)
-    assert unlike.evidence == "suggestive" and "cannot tell" in unlike.sentence
+    assert unlike.evidence == "suggestive" and "cannot tell" in unlike.sentence and "Fame" not in unlike.sentence
     missing = say_first(beyond_names=above, beyond_fame=None, p_names=1e-9, overlap=None)
     assert missing.evidence == "suggestive" and "cannot tell" in missing.sentence
     longer = say_first(beyond_names=above, beyond_fame=above, p_names=1e-9, comparable_names=0.1, comparable_known=0.2)

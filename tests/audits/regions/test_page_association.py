@@ -149,6 +149,11 @@ def test_without_placebo_nothing_is_called_clear(untested: Run) -> None:
     assert "*" not in "".join(row["said more often"] for row in table.rows)
 
 
+def test_of_a_single_sentence_the_page_names_and_denies_no_pair(tmp_path: Any) -> None:
+    run = world_run(tmp_path / "run", PLANTED, paraphrases=1)
+    assert find(run, "typical-words") is None and "alone" in find(run, "valence").reading
+
+
 def test_states_come_before_territories_unless_countries_are_chosen(
     planted: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,9 +128,14 @@ def _say_found(association: Association, kind: str, p: float, *, can_tell: bool)
         stand = f"{pairs} {'stands out by itself' if association.marked == 1 else 'stand out by themselves'}."
         if not association.marked:
             stand = f"None of {association.tests:,} pairs stands out by itself."
-        shown = signal.beyond_fame if can_tell and signal.beyond_fame else signal.beyond_names
-        against = "known places, with fame held fixed" if can_tell else "invented places"
-        return f"{_say_more(association, shown, against, p)}: {meaning}. {stand}"
+        more = _say_more(association, signal.beyond_names, "invented places", p)
+        if can_tell and signal.beyond_fame is not None:
+            more = (
+                f"Words go with {pluralise(association.level)} more than with invented places "
+                f"({signal.beyond_names.value or 0:+.2f} nats) and, fame held fixed, than with known places "
+                f"({_format_nats(signal.beyond_fame)}, {format_p(p)})"
+            )
+        return f"{more}: {meaning}.{_say_fame(signal)} {stand}"
     if kind == "regions" and signal is not None:
         names = list_first([each.name for each in signal.standing_out])
         subject = f"{len(signal.standing_out):,} of {regions} ({names})"
@@ -142,7 +147,8 @@ def _say_found(association: Association, kind: str, p: float, *, can_tell: bool)
         claims = list_clear_tones(association) if kind == "tones" else list_clear_topics(association)
         subject = f"{'In tone' if kind == 'tones' else 'In the words of a topic'}, {len(claims):,} of {regions}"
         count = len(claims)
-    return f"{subject} {'stands' if count == 1 else 'stand'} out from {others} ({format_p(p)}): {meaning}."
+    stands = "stands" if count == 1 else "stand"
+    return f"{subject} {stands} out from {others} ({format_p(p)}): {meaning}.{_say_fame(signal)}"
 
 
 def _say_name_only(association: Association, signal: AssociationSignal) -> str:
@@ -157,7 +163,15 @@ def _say_name_only(association: Association, signal: AssociationSignal) -> str:
         level = name_level(association.level)
         return f"{start}: more than a name, but cannot tell whether {level} or fame."
     known = _format_nats(signal.beyond_fame)
-    return f"{start}, but not clearly more than known places of the same fame ({known}): perhaps no more than fame."
+    less = f"but not clearly more than with known places of the same fame ({known}): perhaps no more than fame."
+    return f"{start}, {less}{_say_fame(signal)}"
+
+
+def _say_fame(signal: AssociationSignal | None) -> str:
+    """How much fame explains: a statement of its own, where country and fame can be told apart."""
+    if signal is None or signal.fame_share is None or not can_tell(signal):
+        return ""
+    return f" Fame explains {100 * signal.fame_share:.0f} % of the associations."
 
 
 def _is_more(estimate: Estimate) -> bool:

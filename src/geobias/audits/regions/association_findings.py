@@ -170,6 +170,11 @@ def can_tell(signal: AssociationSignal | None) -> bool:
     return signal is not None and signal.overlap is not None and signal.overlap >= LEAST_OVERLAP
 
 
+def name_controls(association: Association) -> str:
+    """The places that the tests of words, tones and topics compare with."""
+    return "invented and known places" if can_tell(association.signal) else "invented places"
+
+
 def _adjust_for_kinds(association: Association, p_adjusted: float | None) -> float | None:
     """As the overall answer counts it, whose p is that of its clearest part: for all kinds of tests together."""
     return None if p_adjusted is None else min(1.0, len(list_p_values(association)) * p_adjusted)

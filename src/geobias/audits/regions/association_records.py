@@ -27,8 +27,9 @@ class WordAssociation:
 
     word: str
     times: Estimate
-    """How many times as likely as of the average region, relative to other words, with its 95 % interval over
-    paraphrases; p against invented places, adjusted for all regions and words."""
+    """How many times as likely as of the average region, relative to other words. The 95 % interval is of this pair
+    alone, over paraphrases and what a name alone may do; p against invented and, where fame can be held fixed, known
+    places, adjusted for all regions and words."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,9 @@ class RegionAssociation:
     """The strength divided by that of the average invented place; p one-sided, adjusted for all regions; null without
     invented places."""
     valence: Estimate | None
-    """How many times as likely favourable words are, relative to unfavourable ones, as of the average region; 95 %
-    interval over words, p against invented places. Null if fewer than three words of either kind are rated."""
+    """How many times as likely favourable words are, relative to unfavourable ones, as of the average region. The 95 %
+    interval is of this region alone, over words, paraphrases and what a name alone may do; p as for single words. Null
+    if fewer than three words of either kind are rated."""
     topics: dict[str, Estimate]
     """The words of each topic: times as likely as of the average region, relative to other words; adjusted for all
     regions and topics."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.table import Table
 
-from geobias.audits.regions.association_findings import list_clear_pairs, measure_departure
+from geobias.audits.regions.association_findings import list_clear_pairs, measure_departure, name_controls
 from geobias.audits.regions.association_records import (
     Association,
     RegionAssociation,
@@ -84,7 +84,8 @@ def _tones_table(association: Association) -> Table:
     tones = [(region.valence, region) for region in list_compared(association) if region.valence]
     tones.sort(key=lambda each: -(each[0].value or 0))
     table = titled_table(
-        f"Favourable words relative to unfavourable ones, × the average {name_level(association.level)}"
+        f"Favourable words relative to unfavourable ones, × the average {name_level(association.level)}; the interval "
+        "is of one alone, * stands out among all"
     )
     table.add_column("region", overflow="fold")
     table.add_column("times", justify="right", style="bold", no_wrap=True)
@@ -104,7 +105,7 @@ def _tones_table(association: Association) -> Table:
 def _words_table(association: Association, regions: Sequence[RegionAssociation], count: int) -> Table:
     table = titled_table(
         f"Typical words, × the average {name_level(association.level)}, relative to other words; "
-        "* beyond invented places"
+        f"* beyond {name_controls(association)}"
     )
     table.show_edge = False
     table.add_column("region", overflow="fold")

@@ -95,10 +95,11 @@ def association_rows(result: RegionsResult) -> Iterator[Row]:
     association = result.association
     assert association is not None and association.estimates is not None
     times = to_times(association.estimates)
+    once = list({word.word: k for k, word in enumerate(association.words)}.values())  # a word may be in two topics
     for k, region in enumerate(list_compared(association)):
         is_beyond = times.p_adjusted[k] < SIGNIFICANT
-        order = np.lexsort((-np.abs(association.estimates.value[k]), ~is_beyond))
-        for position in order[: max(MOST_TYPICAL, is_beyond.sum())]:
+        order = [at for at in np.lexsort((-np.abs(association.estimates.value[k]), ~is_beyond)) if at in once]
+        for position in order[: max(MOST_TYPICAL, is_beyond[once].sum())]:
             word, estimate = association.words[position], times.at(k, int(position))
             yield {
                 **{key: getattr(region, key) for key in ("id", "name", "level")},

@@ -46,8 +46,8 @@ class KnownOffensive:
     inoffensive_pairs: int
     """Pairs whose attribute every rater calls not offensive (-1)."""
     times: Estimate
-    """How many times as likely offensive attributes are of their countries as of the average country (geometric
-    mean)."""
+    """How many times as likely offensive attributes are of their countries as of the average country, relative to other
+    attributes (geometric mean)."""
     inoffensive_times: Estimate
     """The same of attributes that are not offensive."""
     ratio: Estimate

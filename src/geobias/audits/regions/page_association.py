@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from geobias.audits.regions.association_findings import measure_certainty
+from geobias.audits.regions.association_findings import measure_certainty, name_controls
 from geobias.audits.regions.association_records import Association, RegionAssociation, list_compared
 from geobias.audits.regions.files import read_associations
 from geobias.audits.regions.notes import name_level
@@ -133,14 +133,15 @@ def _valence_chart(name: str, view: AssociationView) -> Iterator[Chart]:
         f"{name}-valence",
         _title_valence(view, more, less),
         f"Favourable words relative to unfavourable ones: how many times as likely as of the average {view.noun}. "
-        f"Line: 95 % interval over {counts[0]} favourable and {counts[1]} unfavourable words. {_describe_marks(view)} "
+        f"Line: 95 % interval of each {view.noun} alone, over {counts[0]} favourable and {counts[1]} unfavourable "
+        f"words, the wording and what a name alone may do. {_describe_marks(view)} "
         f"Hollow: both ends of the other {plural(view.association.level)}.{cut}",
         f"From {rows[0]['region']} {format_number(rows[0]['value'])} to {rows[-1]['region']} "
         f"{format_number(rows[-1]['value'])} times; {len(marked)} of {len(rated)} stand out.",
         dots(
             rows,
             label="region",
-            title=f"times as likely as of the average {view.noun}, relative to other words",
+            title=f"times as likely as of the average {view.noun}, relative to unfavourable words",
             order=[row["region"] for row in rows],
             valence=FAVOURABLE,
             is_ratio=True,
@@ -169,7 +170,7 @@ def _title_valence(view: AssociationView, more: Sequence[str], less: Sequence[st
 def _describe_marks(view: AssociationView) -> str:
     if not view.is_tested:
         return "Not tested: that takes invented places (--placebo)."
-    return "Filled: more than invented places show (adjusted p below 0.05)."
+    return f"Filled: more than {name_controls(view.association)} show (p below 0.05, adjusted for all)."
 
 
 def _topic_cells(name: str, view: AssociationView) -> Iterator[Chart | Remark]:
@@ -188,7 +189,8 @@ def _topic_cells(name: str, view: AssociationView) -> Iterator[Chart | Remark]:
             block_id,
             f"{view.model}: no topic stands out for any {view.noun}",
             f"For none of {len(view.regions):,} {regions} are the words of a topic ({listed(topics)}) clearly more or "
-            f"less likely than of the average {view.noun}: invented places differ as much by chance.",
+            f"less likely than of the average {view.noun}, relative to other words: {name_controls(view.association)} "
+            "differ as much.",
         )
         return
     shown = view.rank(marked)[:MOST_REGIONS]
@@ -200,7 +202,7 @@ def _topic_cells(name: str, view: AssociationView) -> Iterator[Chart | Remark]:
         block_id,
         f"{view.model}: which topics stand out for which {regions}",
         f"How many times as likely the words of a topic are as of the average {view.noun}, relative to other words: 2 "
-        "is twice as likely, 0.5 half. Cells that invented places could show too (adjusted p of 0.05 or more) are "
+        "is twice as likely, 0.5 half. Cells that other places could show too (adjusted p of 0.05 or more) are "
         f"empty. {len(marked)} of {len(view.regions):,} {regions} have a clear cell.{cut}",
         f"{len(clear)} of {len(rows)} cells are clear: {examples}.",
         ratio_heat(rows, across="topic", down="region", columns=topics, order=[view.labels[r.id] for r in shown]),
@@ -221,7 +223,7 @@ def _topic_row(view: AssociationView, region: RegionAssociation, topic: str) -> 
 
 def _word_chart(name: str, view: AssociationView) -> Iterator[Chart | Remark]:
     """The pairs of region and word that stand out most; a sentence if none does."""
-    if not view.is_tested:
+    if not view.is_tested or view.association.paraphrases < 2:  # in a single sentence no pair is tested
         return
     association, block_id, regions = view.association, f"{name}-typical-words", plural(view.association.level)
     pairs = _list_marked_pairs(view)
@@ -232,7 +234,7 @@ def _word_chart(name: str, view: AssociationView) -> Iterator[Chart | Remark]:
             block_id,
             f"{view.model}: no word stands out for any {view.noun}",
             f"None of {association.tests:,} pairs of {view.noun} and word is clearly further from the average "
-            f"{view.noun} than invented places are by chance.{missed}",
+            f"{view.noun}, relative to other words, than {name_controls(association)} are.{missed}",
         )
         return
     rows = [
@@ -249,8 +251,9 @@ def _word_chart(name: str, view: AssociationView) -> Iterator[Chart | Remark]:
         block_id,
         f"{view.model}: which words stand out most, and of whom they are said",
         f"How many times as likely the word is as of the average {view.noun}, relative to other words. Line: 95 % "
-        f"interval over {association.paraphrases} paraphrases: how much the wording matters. All are beyond what "
-        f"invented places show (adjusted p below 0.05, for {association.tests:,} pairs of {view.noun} and word).{cut} "
+        f"interval of each pair alone, over {association.paraphrases} paraphrases and what a name alone may do. All "
+        f"are beyond what {name_controls(association)} show (p below 0.05, adjusted for {association.tests:,} pairs of "
+        f"{view.noun} and word).{cut} "
         f"The words describe the model, not the people of these {regions}.",
         f"From {rows[0]['pair']} {format_number(rows[0]['value'])} to {rows[-1]['pair']} "
         f"{format_number(rows[-1]['value'])} times.",

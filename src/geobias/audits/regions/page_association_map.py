@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from geobias.audits.regions.association_findings import name_controls
 from geobias.audits.regions.association_records import Association, RegionAssociation, WordAssociation, list_compared
 from geobias.audits.regions.association_texts import name_people
 from geobias.audits.regions.files import read_associations
@@ -39,7 +40,7 @@ def association_measures(association: Association) -> Iterator[MapMeasure]:
             "How many times as likely favourable words are, relative to unfavourable ones, as of the average country. "
             "Blue is more favourable, orange less.",
             valences,
-            baseline=INVENTED,
+            baseline=name_controls(association),
             centre=1,
             tone=1,
             is_ratio=True,
@@ -80,8 +81,9 @@ def association_words(run: FinishedRun[RegionsResult], association: Association)
     has_several = len(topics) > 1  # the mean over the words of a single topic is 0
     return {
         "reading": "Times as likely as of the average country, relative to other words: green is more often, purple "
-        f"less. 95 % intervals are over {association.paraphrases} paraphrases for a word, over its words for a topic.",
-        "baseline": INVENTED,
+        f"less. 95 % intervals are of each country alone, over {association.paraphrases} paraphrases, what a name "
+        "alone may do and, for a topic, its words.",
+        "baseline": name_controls(association),
         "scheme": NEUTRAL_SCHEME,
         "names": [word.word for word in words],
         "frames": distinct_frames,

@@ -32,11 +32,11 @@ DISTANCE = (
 )
 VALENCE = (
     "Favourable words: how many times as likely they are, relative to unfavourable ones, as of the average country, "
-    "with the 95 % interval over words and the adjusted p against invented places."
+    "with the 95 % interval of that country alone, and p against other places, adjusted for all countries."
 )
 TYPICAL = (
     "Said more and less often: the words farthest from the average country, relative to other words, and how many "
-    "times as likely they are; * marks those beyond invented places."
+    "times as likely they are; * marks those that stand out from other places (adjusted p below 0.05)."
 )
 
 

@@ -43,7 +43,7 @@ class Likelihoods {
 }
 
 class Associations {
-  // How many times as likely every word is as of the average country.
+  // How many times as likely every word is as of the average country, relative to other words.
   static SIGNIFICANT = 0.05;
 
   constructor(words) { Object.assign(this, { words, title: "A topic or a word" }); }
@@ -71,7 +71,7 @@ class Associations {
     if (!words) return void makeElement("p", "It was not compared: no sentence names its people.", columns);
     const isClear = (k) => { const p = this.numbers(code, k)[3]; return p !== null && p < Associations.SIGNIFICANT; };
     for (const [title, positions] of [
-      [`Said more often of ${name} than of the average country`, words.more],
+      [`Said more often of ${name} than of the average country, relative to other words`, words.more],
       ["Said less often", words.less],
     ]) {
       const column = makeElement("div", undefined, columns);
@@ -79,13 +79,13 @@ class Associations {
       listWords(positions.map((k) => [this.describeWord(code, k), isClear(k) ? "sure" : "pale"]), column);
       if (positions.length) makeElement("p", `For example: “${this.fill(this.words.people[code] ?? name, positions[0])}”`, column, "frame");
     }
-    makeElement("p", `In brackets: 95 % interval over paraphrases. ${this.describeTest(code, [...words.more, ...words.less], isClear)}`, columns, "reading");
+    makeElement("p", `In brackets: 95 % interval of each word alone. ${this.describeTest(code, [...words.more, ...words.less], isClear)}`, columns, "reading");
   }
 
   describeTest(code, positions, isClear) {
-    if (positions.every((k) => this.numbers(code, k)[3] === null)) return "Not tested against invented names.";
-    if (!positions.some(isClear)) return "None of these words is beyond what invented names show.";
-    return positions.every(isClear) ? "All are beyond what invented names show." : "Bold words are beyond what invented names show, pale ones are not.";
+    if (positions.every((k) => this.numbers(code, k)[3] === null)) return "Not tested against other places.";
+    if (!positions.some(isClear)) return `None of these words is beyond what ${this.words.baseline} show.`;
+    return positions.every(isClear) ? `All are beyond what ${this.words.baseline} show.` : `Bold words are beyond what ${this.words.baseline} show, pale ones are not.`;
   }
 
   describeWord(code, position) {
