@@ -26,8 +26,21 @@ Made by `make docs` from the command line itself; `geobias COMMAND --help` says 
 off, or is explained where it stands. Options marked *repeatable* may be given several times.
 
 Every command also has `--help`, and `--debug`, which shows the full traceback on failure. `geobias --version` shows the
-version. Exit codes: 0 done, 1 a gate failed or a bundle was changed, 2 bad input, 3 failed while running, 130
-interrupted (143 by SIGTERM, 129 by SIGHUP).
+version; `geobias --install-completion` lets the Tab key complete commands and options.
+"""
+FOOT = """\
+## Exit codes
+
+| code | meaning |
+|---|---|
+| 0 | Done. `gate`: every rule holds. `evidence --check`: the bundle is unchanged. |
+| 1 | `gate`: a rule does not hold. `evidence --check`: a file was changed, is missing or was added. |
+| 2 | Bad input: an option, a file or a model cannot be used. The message says what to change. |
+| 3 | Failed while running, such as a server that does not answer. The same command resumes. |
+| 130, 143, 129 | Stopped by Ctrl-C, SIGTERM or SIGHUP. The same command resumes. |
+
+Every failure is one line on standard error that starts with `geobias:`. Results go to standard output, so `--json` can
+be piped. In Python, bad input raises `geobias.InputError`, everything else that fails `geobias.GeobiasError`.
 """
 
 
@@ -37,6 +50,7 @@ def reference() -> str:
     listed = [f"| [`geobias {name}`](#geobias-{name}) | {_first(command.help)} |" for name, command in _shown(found)]
     parts = [HEAD, "\n".join(["| command | |", "|---|---|", *listed, ""])]
     parts += [_section(name, command) for name, command in _shown(found)]
+    parts.append(FOOT)
     return "\n".join(parts).replace(r"\[", "[")  # escaped for the terminal
 
 

@@ -22,7 +22,7 @@ from tests.conftest import Run
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PYTHON_IS_RUN = ["README.md", "docs/index.md", "docs/report.md", "docs/extending.md"]
+PYTHON_IS_RUN = ["README.md", "docs/index.md", "docs/report.md", "docs/models.md", "docs/extending.md"]
 FENCE = re.compile(r'^```(\w*)(?: title="([^"\n]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
@@ -95,9 +95,8 @@ def test_the_shell_commands_of_a_page_run(page: Path, run: Run) -> None:
 def test_the_home_page_and_the_guides_have_commands_that_are_run() -> None:
     assert {name_page(page) for page in WITH_SHELL} >= {
         "docs/index.md",
-        "docs/how-to/own-model.md",
-        "docs/how-to/own-texts.md",
-        "docs/how-to/own-places-and-words.md",
+        "docs/models.md",
+        "docs/how-to/own-data.md",
     }
 
 

@@ -16,12 +16,12 @@ FIGURE = re.compile(r"\d+(?:\.\d+)?")
 
 def test_the_examples_of_reading_are_made_up_and_say_so() -> None:
     page = (DOCS / "reading.md").read_text(encoding="utf-8")
-    introduction, examples = page.split("\n## ", 1)
-    assert "**Every example is made up**" in introduction and "do not quote them" in introduction
+    examples = page.split("\n## Quote the numbers\n", 1)[1]
+    assert "**Every example is made up**" in examples and "do not quote them" in examples
     continents = ("Africa", "America", "Asia", "Europe", "Oceania")
     real = [*(model.name for model in embedded_models()), "embedded/", *load_country_names().values(), *continents]
     assert [name for name in real if re.search(rf"\b{re.escape(name)}", examples)] == []
-    assert "geobias audit" not in introduction and len(SAY.findall(page)) >= 15
+    assert len(SAY.findall(page)) >= 15
 
 
 def test_every_other_figure_to_say_is_in_an_output_of_its_page() -> None:

@@ -1,4 +1,4 @@
-"""The recipe of docs/differences.md: texts that the user has fetched, joined with the ids that a paper published."""
+"""The recipe of docs/reproduce.md: texts that the user has fetched, joined with the ids that a paper published."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from geobias.audits.inputs import load_texts
 
-PAGE = Path(__file__).parents[2] / "docs/differences.md"
+PAGE = Path(__file__).parents[2] / "docs/reproduce.md"
 
 
 def test_fetched_tweets_are_joined_with_the_published_ids(
