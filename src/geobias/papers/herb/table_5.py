@@ -18,7 +18,7 @@ from geobias.audits.inputs import split_list
 from geobias.errors import InputError
 from geobias.measures.bootstrap import bootstrap_means
 from geobias.measures.shift import flip_shares, performance
-from geobias.models.classifiers.huggingface import HuggingFaceClassifier
+from geobias.models.huggingface import HuggingFaceClassifier
 from geobias.models.load import load
 from geobias.models.sources import locate_weights
 from geobias.models.training.finetuning import best_epoch, train_classifier
