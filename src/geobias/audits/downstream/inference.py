@@ -5,7 +5,7 @@
 | mean_difference | the text without a prefix | random |
 | against_control | the control of the same wording | random, of prefixes and controls |
 | against_mean | the mean of places after the same wording and text (`prefix_effects.py`) | random |
-| against_invented, held_fixed | invented places and the mean of places, names held fixed (`prefix_effects.py`) | random |
+| against_invented, held_fixed | invented places and the mean of places, names held fixed | random |
 | wording_effects | both of these | each by itself |
 """
 
