@@ -23,7 +23,7 @@ from geobias.models.endpoint import Endpoint, check_url
 from geobias.models.prompted import Prompt, PromptedClassifier
 from geobias.models.scorer import Classifier, probability_columns
 from geobias.models.served_lm import NoLikelihoods, ServedLM
-from geobias.texts.lazy_texts import select_texts
+from geobias.texts.templates import select_texts
 
 DEFAULT_CONCURRENCY = 8
 # The keys of --server: the field of `Served`, the kind of number, and its bounds. A rate is in calls per second.
