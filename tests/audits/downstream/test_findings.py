@@ -9,14 +9,14 @@ from unittest import mock
 
 import numpy as np
 import pytest
-
 from geobias.audits.downstream.contrasts import ClassifierContrasts
+from geobias.audits.downstream.gate_and_card import card_rows
+from geobias.audits.downstream.terminal import tables
+
 from geobias.audits.downstream.design import DownstreamOptions, design_downstream
 from geobias.audits.downstream.findings import list_findings
-from geobias.audits.downstream.gate_and_card import card_rows
 from geobias.audits.downstream.measure import measure_downstream
 from geobias.audits.downstream.result import ClassifierCounts, DownstreamResult, PlaceShift, Predictions
-from geobias.audits.downstream.terminal import tables
 from geobias.audits.pages import add_findings
 from geobias.audits.show_results import View, show_result
 from geobias.measures.estimates import Estimate

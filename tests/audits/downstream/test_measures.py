@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from geobias.audits.downstream.terminal import notes
 
 import geobias
 from geobias.audits.downstream.design import DownstreamOptions, design_downstream
-from geobias.audits.downstream.terminal import notes
 from geobias.audits.labels import find_main_label
 from tests.conftest import spell
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-import geobias
 from geobias.audits.downstream.gate_and_card import card_rows
 from geobias.audits.downstream.page import MOST_ROWS, SHOWN_EACH_WAY, describe, overlay_runs
+
+import geobias
 from geobias.audits.pages import read_run, render_page, run_sections
 from geobias.audits.side_by_side import NamedRun
 from geobias.report.page.blocks import Chart, Section, Table, WorldMap

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 import pytest
+from geobias.audits.downstream.contrasts import ClassifierContrasts
 
 import geobias
 from bench.planted_downstream import WORLDS, World, count_tokens, repeat, simulate, summarise, write_table
-from geobias.audits.downstream.contrasts import ClassifierContrasts
 from geobias.audits.downstream.findings import list_findings
 from geobias.audits.downstream.result import DownstreamResult
 from geobias.report.findings import Finding, with_role

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.downstream.records import ClassShift, FarthestPlace, ShiftInference
+
 from geobias.audits.downstream.result import (
     ClassifierCounts,
     ClassifierShifts,

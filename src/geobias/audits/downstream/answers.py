@@ -14,7 +14,7 @@ from geobias.models.scorer import ModelIdentity
 from geobias.report import saved_answers
 from geobias.report.findings import MOST_EXAMPLES, ExampleText
 from geobias.report.saved_answers import CONTROL, INVENTED, ORIGINAL, PLACE, read_answers, reshape_answers
-from geobias.world.place_in_sentence import put_place
+from geobias.world.places import put_place
 
 if TYPE_CHECKING:
     from geobias.audits.downstream.result import DownstreamResult

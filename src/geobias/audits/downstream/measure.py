@@ -32,8 +32,8 @@ from geobias.audits.downstream.result import (
     PrefixEffect,
 )
 from geobias.audits.labels import find_label_tones, is_emotion
+from geobias.measures.change import Shift, flips, performance, shift
 from geobias.measures.estimates import SIGNIFICANT, Estimate, Estimates, t_quantile
-from geobias.measures.shift import Shift, flips, performance, shift
 from geobias.report.results import number
 
 COUNTS = ("rose", "mean_rise", "fell", "mean_fall", "share_after", "gained", "lost")
