@@ -194,8 +194,7 @@ def unless_few(value: float | None, count: int, places: int) -> str:
     return NOTHING if value is None else TOO_FEW if count < FEWEST_TEXTS_SHOWN else f"{value:.{places}f}"
 
 
-def say_left_out(what: str, names: Iterable[str], most: int = 40) -> list[str]:
+def say_left_out(what: str, names: Iterable[str], unless: str = "") -> list[str]:
     """A note that names what was left out; none where nothing was."""
     names = list(names)
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return [f"{what}, left out: {', '.join(names[:most])}{more}."] if names else []
+    return [f"{what}, left out{unless}: {', '.join(names)}."] if names else []

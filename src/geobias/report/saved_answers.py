@@ -2,7 +2,7 @@
 
 | column | holds |
 |---|---|
-| `text` | the id of the text |
+| `text_id` | the id of the text |
 | `variant` | original, control, place or invented |
 | `place` | the code of the place; null for variants without one |
 | `name` | what was put into the text: the place, the control, the new name |
@@ -25,7 +25,7 @@ from geobias.report.tables import damaged
 
 ANSWERS = "answers.parquet"
 ORIGINAL, CONTROL, PLACE, INVENTED = "original", "control", "place", "invented"
-KEYS = {"text": "string", "variant": "string", "place": "string", "name": "string", "draw": "int32"}
+KEYS = {"text_id": "string", "variant": "string", "place": "string", "name": "string", "draw": "int32"}
 
 
 @dataclass(frozen=True)

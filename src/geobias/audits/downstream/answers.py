@@ -86,7 +86,7 @@ def _list_blocks(result: DownstreamResult) -> Iterator[dict[str, Any]]:
     for start in range(0, len(texts), TEXTS_AT_ONCE):
         rows = slice(start, start + TEXTS_AT_ONCE)
         ids = texts.ids[rows]
-        block: dict[str, Any] = {"text": np.repeat(np.array(ids, dtype=object), len(variants))}
+        block: dict[str, Any] = {"text_id": np.repeat(np.array(ids, dtype=object), len(variants))}
         block |= {key: values * len(ids) for key, values in (("variant", variants), ("place", codes), ("name", names))}
         rotation = result.predictions[0].rotation[rows]
         block["draw"] = np.concatenate([np.tile(fixed, (len(ids), 1)), rotation + 1], axis=1).ravel()

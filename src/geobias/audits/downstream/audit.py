@@ -148,8 +148,8 @@ def audit_downstream(
     ...     return [{"negative": 0.2, "positive": 0.8} for text in texts]
     >>> texts = ["The food was cold.", "Lovely!", "Never again.", "It was fine.", "We will be back."]
     >>> result = geobias.audit_downstream(judge, texts, countries=["IE", "MX"])
-    >>> result.to_frame()[["region", "label", "against", "value"]].head(2)
-        region     label  against  value
+    >>> result.to_frame()[["place", "label", "against", "value"]].head(2)
+         place     label  against  value
     0  Ireland  negative  control    0.0
     1   Mexico  negative  control    0.0
 

@@ -140,9 +140,9 @@ def _list_effects(
             yield PrefixEffect(
                 model=answers.model.name,
                 place=place.name if place else design.control,
-                code=place and place.id,
-                country=place and place.country,
-                in_sentence=place and place.in_sentence,
+                code=place.id if place else None,
+                country=place.country if place else None,
+                in_sentence=place.in_sentence if place else None,
                 label=label,
                 **verdict._asdict(),
                 against_control=inference.against_control.at(i - 1, k) if place else None,

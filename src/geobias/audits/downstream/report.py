@@ -224,7 +224,9 @@ def _list_notes(result: DownstreamResult) -> Iterator[str]:
         yield f"Rows without a text, left out: {counts.rows_without_text:,}."
     yield from list_copies(counts.copies)
     yield from say_left_out("Countries of which no city is known", counts.countries_without_city)
-    yield from say_left_out("Countries that no longer exist, unless --countries names them", counts.dissolved_countries)
+    yield from say_left_out(
+        "Countries that no longer exist", counts.dissolved_countries, " unless --countries names them"
+    )
     for entry in result.classifiers:
         yield from (f"{entry.model}: {note}" for note in _list_classifier_notes(result, entry))
 

@@ -291,6 +291,7 @@ class DownstreamResult(AuditResult):
 
     @property
     def caps(self) -> list[str]:
+        """Why no finding can be clear, whatever the models do: there is a single wording."""
         if self.wordings > 1:
             return []
         return ["one wording of the prefix: findings are at most suggestive. Repeat --prefix and --control."]
