@@ -15,13 +15,13 @@ import huggingface_hub
 import numpy as np
 import pytest
 import spacy
-from geobias.models.classifiers import scikit_learn
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import geobias
 from geobias import extensions
+from geobias.models import scikit_learn
 from geobias.models.finders import EMBEDDED_FINDER, digest_files, find_pipeline_folder
 from geobias.models.mitigated import MitigatedClassifier
 from geobias.models.wrappers import AveragingClassifier, BlindClassifier
