@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from geobias.measures.estimates import Estimate
 from geobias.report.families import Family
-from geobias.report.findings import Evidence, ExampleText, Finding, Role, Size, format_p
+from geobias.report.findings import DIFFERENCES, Evidence, ExampleText, Finding, Role, Size, format_p
 from geobias.report.rows import Effect
-from geobias.report.sentences import measure_size, say_missed
+from geobias.report.sentences import measure_size
 
 Row = TypeVar("Row", bound=Effect)
 MOST_DETAILS = 5  # places besides the first
@@ -58,11 +58,6 @@ class ModelFindings(ABC, Generic[Row]):
     def question(self) -> str:
         """What is compared with what."""
 
-    @property
-    @abstractmethod
-    def data(self) -> str:
-        """ "24 texts": what more of would find smaller differences."""
-
     @abstractmethod
     def limit(self, role: Role, effect: Row | None) -> str:
         """What limits a finding, in one sentence; without an effect nothing stands out, or it is a caution."""
@@ -76,12 +71,16 @@ class ModelFindings(ABC, Generic[Row]):
         """Why nothing at all can be said; None where something can."""
 
     def explain_no_test(self) -> TooLittle | None:
-        """Why nothing could have stood out, where nothing does."""
+        """Why nothing could have stood out, where nothing is clear or suggestive."""
         return None
 
     @abstractmethod
     def say(self, effect: Row) -> str:
         """One effect: "judge is harsher after “I am from Mexico.”: p(negative) is 0.18 (...) higher ..."."""
+
+    def say_answer(self, effect: Row) -> str:
+        """The first one, if the answer says it in other words."""
+        return self.say(effect)
 
     def say_more(self, effect: Row) -> str:
         """What else is worth knowing of it, where there is room."""
@@ -91,15 +90,11 @@ class ModelFindings(ABC, Generic[Row]):
         """After the answer: how many stand out, or how sure it is."""
         if effect.stands_out:
             return self.count_standing_out()
-        return f"With {format_p(effect.p_adjusted)} it is not certain: use more {self.data.split()[-1]}."
+        return f"With {format_p(effect.p_adjusted)} it is not certain: use more texts."
 
     @abstractmethod
-    def say_closest(self, effect: Row) -> str:
-        """The largest effect, where nothing stands out."""
-
-    @abstractmethod
-    def measure_missed(self) -> tuple[float | None, Iterable[float]]:
-        """The difference that would typically be found, and the sizes of those that were not."""
+    def say_nothing(self, closest: Row) -> str:
+        """That nothing stands out, the closest, and what could be missed (`sentences.say_missed`)."""
 
     def list_examples(self, effect: Row) -> list[ExampleText]:
         return []
@@ -114,22 +109,20 @@ class ModelFindings(ABC, Generic[Row]):
     # The rules
 
     def answer(self) -> Finding:
-        first = self.family.first
-        too_little = self.explain_too_little()
-        if too_little is None and first.evidence == "none":
-            too_little = self.explain_no_test()
-            if too_little is None:
-                return self.find_nothing(first)
+        first, closest = self.family.first, self.closest
+        is_found = first.evidence in DIFFERENCES
+        too_little = self.explain_too_little() or (None if is_found else self.explain_no_test())
         if too_little is not None:
             return self.make_plain("overall", too_little.sentence, too_little.limit, too_little.next_step)
+        if not is_found:
+            return self.make_finding("overall", closest, self.say_nothing(closest))
         more = "" if self.is_one_of_several else self.say_more(first)
-        return self.make_finding("overall", first, f"{self.say(first)}{more}. {self.close(first)}".rstrip())
+        return self.make_finding("overall", first, f"{self.say_answer(first)}{more}. {self.close(first)}".rstrip())
 
-    def find_nothing(self, closest: Row) -> Finding:
-        noun, (detectable, sizes) = self.family.nouns[0], self.measure_missed()
-        missed = say_missed(self.data, detectable, sizes, say_number)
-        sentence = f"No {noun} stands out: {self.family.tested} tested; {self.say_closest(closest)}.{missed}"
-        return self.make_finding("overall", closest, f"{self.name}: {sentence}")
+    @property
+    def closest(self) -> Row:
+        """The place that is named where nothing stands out."""
+        return self.family.first
 
     def list_details(self) -> Iterator[Finding]:
         """More that stands out, of both directions; none where several models fill the list."""
@@ -171,7 +164,7 @@ class ModelFindings(ABC, Generic[Row]):
         estimate = estimate or effect.estimate
         value = estimate.value or 0.0
         good = self.family.valence.sign * value
-        named = None if effect.evidence == "none" else effect
+        named = effect if effect.evidence in DIFFERENCES else None
         return Finding(
             role=role,
             audit=self.audit,

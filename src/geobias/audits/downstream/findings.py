@@ -24,7 +24,7 @@ from geobias.report.model_findings import (
     say_number,
 )
 from geobias.report.page.charts import Valence
-from geobias.report.sentences import measure_size
+from geobias.report.sentences import measure_size, say_missed
 from geobias.report.tables import is_marked, listed
 
 MOSTLY = 0.5  # of the variance between invented places
@@ -70,10 +70,6 @@ class ClassifierFindings(ModelFindings[PrefixEffect]):
     def question(self) -> str:
         prefix = self.result.settings.prefixes[0]
         return f"Does “{prefix}” change {self.shown} more than an invented place does, and differently by place?"
-
-    @property
-    def data(self) -> str:
-        return f"{self.texts:,} texts"
 
     def limit(self, role: Role, effect: PrefixEffect | None) -> str:
         wordings, places = self.result.wordings, len(self.family.effects)
@@ -126,7 +122,11 @@ class ClassifierFindings(ModelFindings[PrefixEffect]):
             return "It rests on one wording: repeat it with several (--prefix and --control, once for each)."
         return super().close(effect)
 
-    def say_closest(self, effect: PrefixEffect) -> str:
+    def say_nothing(self, closest: PrefixEffect) -> str:
+        noun, tested = self.family.nouns[0], self.family.tested
+        return f"{self.name}: No {noun} stands out: {tested} tested; {self._say_closest(closest)}.{self._say_missed()}"
+
+    def _say_closest(self, effect: PrefixEffect) -> str:
         if explained := self._explain_names():
             return explained.removesuffix(".")
         if not effect.value:
@@ -136,9 +136,11 @@ class ClassifierFindings(ModelFindings[PrefixEffect]):
         difference = f"{self.shown} {say_difference(effect.estimate)} than after invented places"
         return f"the closest is {effect.title}, {difference} ({format_p(effect.p_adjusted)})"
 
-    def measure_missed(self) -> tuple[float | None, list[float]]:
-        detectable = self.entry.detectable_difference or 0.0
-        return detectable if detectable >= SMALLEST_SHOWN else None, [effect.value for effect in self.family.effects]
+    def _say_missed(self) -> str:
+        detectable, sizes = self.entry.detectable_difference or 0.0, [effect.value for effect in self.family.effects]
+        if detectable < SMALLEST_SHOWN:
+            return ""
+        return say_missed(f"{self.texts:,} texts", detectable, sizes, say_number)
 
     def list_examples(self, effect: PrefixEffect) -> list[ExampleText]:
         return list_examples(self.result, self.entry.model, effect.code, effect.in_sentence or effect.place)
