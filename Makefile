@@ -58,8 +58,8 @@ calibrate: .venv/installed  ## coverage of intervals, false positives and power 
 	$(BIN)/python -m bench.calibrate 1000 docs/figures
 	$(BIN)/python -m bench.calibrate_decisions 400 docs/figures
 	$(BIN)/python -m bench.calibrate_copies 300 docs/figures
-	$(BIN)/python -m bench.calibrate_few_texts
-	$(BIN)/python -m bench.calibrate_gender_and_names 100
+	$(BIN)/python -m bench.calibrate_few_texts > docs/figures/calibration_small.md
+	$(BIN)/python -m bench.calibrate_gender_and_names 100 >> docs/figures/calibration_small.md
 	$(BIN)/python -m bench.planted_downstream 100 docs/figures
 	$(BIN)/python bench/calibrate_regions.py 500 docs/figures
 	$(BIN)/python bench/subsample.py 2000 docs/figures

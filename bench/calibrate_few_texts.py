@@ -1,6 +1,6 @@
 """Where an effect of a country sits in a few texts: coverage, gates that pass wrongly, and how often the audit says so.
 
-    python -m bench.calibrate_few_texts [REPETITIONS]      (400: a minute on one core; docs/statistics.md)
+    python -m bench.calibrate_few_texts [REPETITIONS]      (400: a minute on one core)
 
 One of six countries has 10 points in the mean, log-normal over texts with the given spread of its logarithm. If fewer
 than five texts react or so there is no interval, and no gate passes; all other shares are of the rest.
@@ -13,14 +13,21 @@ import sys
 import numpy as np
 
 from bench.calibration_worlds import Layout, World, normal_effects
-from geobias.measures.concentration import MOST_SKEWED, skewness_of_mean
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure
+from geobias.measures.single_names import MOST_SKEWED, skewness_of_mean
 from geobias.measures.uncertainty import Family
 
 COUNTRIES, DRAWS, POINTS = 6, 10, 10.0
 SPREADS, TEXTS = (0.0, 0.5, 1.0, 1.5), (20, 60, 200)
 WORLD = World("names and texts", normal_effects(2.0))
 REPETITIONS = 400
+HEADING = """# Calibration: few texts, gender, single names
+
+## An effect in a few texts
+
+`python -m bench.calibrate_few_texts`: 10 points on one of six countries, log-normal over texts with the given spread of
+its logarithm. The last three columns are shares of the runs with an interval.
+"""
 
 
 def repeat(texts: int, spread: float, index: int) -> tuple[bool, bool, bool] | None:
@@ -47,6 +54,7 @@ def repeat(texts: int, spread: float, index: int) -> tuple[bool, bool, bool] | N
 
 def main() -> None:
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else REPETITIONS
+    print(HEADING)
     print("| texts | spread | with an interval | it covers | gate passes wrongly | said to rest on a few texts |")
     print("|---|---|---|---|---|---|")
     for texts in TEXTS:

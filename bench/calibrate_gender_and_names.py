@@ -1,6 +1,6 @@
 """Women's against men's names, and single names: false marks, coverage, and whether what is planted is found.
 
-    python -m bench.calibrate_gender_and_names [REPETITIONS]      (200: two minutes on one core; docs/statistics.md)
+    python -m bench.calibrate_gender_and_names [REPETITIONS]      (200: two minutes on one core)
 
 Forty texts, six countries, twelve draws from lists of 60 names; worlds of `make calibrate`. A name is named wrongly if
 its effect is 5 points or less, against the other names of its list.
@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from bench.calibration_worlds import NAMES, WORLDS, Layout, World
-from geobias.measures.contrast import CountedMean, subtract_means
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure
 from geobias.measures.estimates import SIGNIFICANT
+from geobias.measures.paired_differences import CountedMean, subtract_means
 from geobias.measures.single_names import LARGE, estimate_name_effects
 from geobias.measures.uncertainty import Family
 
@@ -31,6 +31,13 @@ CHOSEN = (
     "planted: one country, 3 points",
     "planted: women of one country, 6 points",
 )
+
+HEADING = """
+## Women's and men's names, and single names
+
+`python -m bench.calibrate_gender_and_names 100`: 40 texts, six countries, 12 draws. "Contrast marked": some country's,
+or the planted one's; "named wrongly": a name that moves answers by 5 points or less is named.
+"""
 
 
 def repeat(world: World, index: int) -> dict[str, float]:
@@ -75,6 +82,7 @@ def describe(world: World, numbers: Sequence[dict[str, float]]) -> str:
 
 def main() -> None:
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    print(HEADING)
     print(
         "| world | contrast covered | contrast marked | some country marked | some name named wrongly | names named |"
     )
