@@ -81,7 +81,7 @@ def test_an_effect_of_the_other_script_alone_is_a_caution(gazetteer: Path) -> No
     assert (
         finding.role == "caution" and finding.evidence == "clear" and "lower (harsher) in their own" in finding.sentence
     )
-    assert "--scripts all" in finding.next_step
+    assert 'scripts="all"' in finding.next_step
 
 
 def test_scripts_that_agree_are_both_reported(gazetteer: Path) -> None:
