@@ -6,7 +6,7 @@ import pytest
 
 import geobias
 from geobias.audits.find.design import FindOptions, design_find
-from geobias.models.entity_finders import EMBEDDED_FINDER
+from geobias.models.finders import EMBEDDED_FINDER
 from geobias.world.gazetteer import (
     PAPER_COUNTRIES,
     is_for_mitigation,

@@ -15,7 +15,7 @@ from geobias.audits.inputs import TextsSettings, load_texts
 from geobias.audits.renaming import MOST_DRAWS, choose_countries, digest_mentions, rename_people
 from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
-from geobias.models.entity_finders import EMBEDDED_FINDER, Span
+from geobias.models.finders import EMBEDDED_FINDER, Span
 from geobias.texts.copies import find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Mention, find_people
