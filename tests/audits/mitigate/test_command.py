@@ -72,8 +72,8 @@ def test_the_printed_next_command_runs(run: Run, tmp_path: Path, out: str) -> No
     _, printed, _ = run("mitigate", FUNCTION, *arguments, "--method", "blind", "--out", out)
     (command,) = (line.partition(": geobias ")[2] for line in printed.splitlines() if line.startswith("Next: "))
     assert f"mitigated:{out}/models/blind" in shlex.split(command)
-    arguments = ("--texts", texts, "--finder", FINDER, "--countries", "PL,FR")
-    code, printed, err = run(*shlex.split(command), *arguments)
+    fewer = ("--texts", texts, "--finder", FINDER, "--countries", "PL,FR")
+    code, printed, err = run(*shlex.split(command), *fewer)
     assert code == 0 and FUNCTION in printed, err
 
 
