@@ -77,7 +77,7 @@ TRAININGS = {
 
 def prepare(path: Path) -> None:
     """Names of countries, and invented names of the same lengths."""
-    from geobias.world.invented import invent_places
+    from geobias.world.places import invent_places
     from geobias.world.regions import load_world
 
     countries = [region.name for region in load_world(cities=0).regions if region.level == "country"]

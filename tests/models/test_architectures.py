@@ -13,8 +13,7 @@ import torch
 
 from geobias.errors import InputError
 from geobias.models.load import load_masked, load_weights
-from geobias.texts.lazy_texts import TextSelection
-from geobias.texts.templates import Sentences
+from geobias.texts.templates import Sentences, TextSelection
 from tests.conftest import Run
 from tests.models.architectures.brute_force import PlainModel
 from tests.models.architectures.check import check_architecture

@@ -7,10 +7,12 @@ import pytest
 import geobias
 from geobias.audits.find.audit import audit_finders
 from geobias.audits.study import prepare
-from geobias.world.gazetteer import PAPER_COUNTRIES, list_spellings, load_gazetteer
-from geobias.world.name_split import (
+from geobias.world.gazetteer import (
+    PAPER_COUNTRIES,
     is_for_mitigation,
+    list_spellings,
     list_words,
+    load_gazetteer,
     select_for_mitigation,
     select_held_out,
     select_unseen,

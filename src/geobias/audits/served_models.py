@@ -24,7 +24,7 @@ from geobias.models.served.connection import warn_about_key
 from geobias.models.served.endpoint import Endpoint, check_url
 from geobias.models.served.likelihoods import NoLikelihoods
 from geobias.models.served.served_lm import ServedLM
-from geobias.texts.lazy_texts import select_texts
+from geobias.texts.templates import select_texts
 
 DEFAULT_CONCURRENCY = 8
 # The keys of --server: the field of `Served`, the kind of number, and its bounds. A rate is in calls per second.

@@ -12,8 +12,7 @@ import numpy as np
 from geobias.errors import InputError
 from geobias.models.language.language_model import LanguageModel, LanguageScorer
 from geobias.models.load import load_weights
-from geobias.texts.lazy_texts import TextSelection
-from geobias.texts.templates import Sentences
+from geobias.texts.templates import Sentences, TextSelection
 from tests.models.architectures.brute_force import PlainModel
 from tests.models.architectures.tiny_models import build_tiny_model
 

@@ -23,8 +23,7 @@ from geobias.models.fast import (
     token_tree,
 )
 from geobias.models.load import load_classifier, load_weights
-from geobias.texts.lazy_texts import TextSelection
-from geobias.texts.templates import Sentences, mark
+from geobias.texts.templates import Sentences, TextSelection, mark
 from tests.conftest import CAUSAL, MASKED, SCORE_ONLY, SEQ2SEQ, Run
 from tests.models.classifiers.test_huggingface import saved
 

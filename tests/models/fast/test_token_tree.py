@@ -14,8 +14,7 @@ from geobias.models.fast.template_readers import max_tree
 from geobias.models.fast.template_tokens import TemplateTokens
 from geobias.models.fast.token_tree import PREFIX_END, build_token_tree
 from geobias.models.load import load_weights
-from geobias.texts.lazy_texts import TextSelection
-from geobias.texts.templates import Sentences
+from geobias.texts.templates import Sentences, TextSelection
 
 REGIONS = ["France", "Nigeria", "Papua New Guinea", "Åland", "Chad", "The dog", "Nigeria"]
 WORDS = ["kind", "hard-working", "shy", "hard", "loyal and honest", "lazy", "quick"]

@@ -25,8 +25,7 @@ from geobias.models.classifiers import scikit_learn
 from geobias.models.entity_finders import EMBEDDED_FINDER, digest_files, find_pipeline_folder
 from geobias.models.mitigated.mitigated_classifier import MitigatedClassifier
 from geobias.models.mitigated.wrappers import AveragingClassifier, BlindClassifier
-from geobias.world.gazetteer import load_gazetteer
-from geobias.world.name_split import select_for_mitigation
+from geobias.world.gazetteer import load_gazetteer, select_for_mitigation
 from tests.conftest import Run
 from tests.models.mitigated.planted import make_texts
 

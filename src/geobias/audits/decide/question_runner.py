@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from geobias.engine.ask import ask
 from geobias.models.deciders.decider import Decider, Decisions
 from geobias.models.scorer import ModelIdentity
-from geobias.texts.lazy_texts import LazyTexts
 from geobias.texts.scenarios import YES_NO
+from geobias.texts.templates import LazyTexts
 
 
 @dataclass(frozen=True)

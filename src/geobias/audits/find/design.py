@@ -19,8 +19,7 @@ from geobias.texts.copies import find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Mention, find_people
 from geobias.texts.user_texts import Texts
-from geobias.world.gazetteer import Gazetteer, load_gazetteer, read_gazetteer
-from geobias.world.name_split import FEWEST_NAMES, select_unseen
+from geobias.world.gazetteer import FEWEST_NAMES, Gazetteer, load_gazetteer, read_gazetteer, select_unseen
 
 TRAINING_PART = "btc.train"  # ids of the bundled tweets that the bundled finder learned from begin so
 SAMPLE = 529  # bundled tweets that it did not learn from; they come first

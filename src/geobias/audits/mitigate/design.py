@@ -29,10 +29,11 @@ from geobias.texts.copies import copy_key, find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person, find_people
 from geobias.texts.user_texts import Texts
-from geobias.world.gazetteer import Gazetteer, load_gazetteer
-from geobias.world.name_split import (
+from geobias.world.gazetteer import (
     FEWEST_NAMES,
+    Gazetteer,
     drop_names_in_texts,
+    load_gazetteer,
     select_for_mitigation,
     select_held_out,
     select_unseen,

@@ -38,7 +38,7 @@ from geobias.models.served.served_lm import ServedLM
 from geobias.models.sources import is_function_name
 from geobias.models.transformers_pipelines import read_model_object
 from geobias.report.run_folder import RunFolder
-from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts import DEFAULT_TEMPLATE
 from geobias.texts.templates import Sentences, refuse_region_after_description
 from geobias.world.regions import RegionTree
 from geobias.world.words import Word

@@ -18,8 +18,7 @@ from geobias.audits.regions.records import Wording, WordingEntry, WordingScores,
 from geobias.audits.regions.result import BALANCED
 from geobias.measures.estimates import Estimates
 from geobias.measures.herb import FORMS, Children, descriptive_vectors, herb_scores
-from geobias.measures.region_intervals import find_affordable
-from geobias.measures.word_jackknife import FEWEST_WORDS, jackknife_words
+from geobias.measures.word_jackknife import FEWEST_WORDS, find_affordable, jackknife_words
 from geobias.report.results import number
 
 FULL, WITHOUT_TOPIC, WITHOUT_WORD, REPLACED = "full", "without topic", "without word", "replaced topic"

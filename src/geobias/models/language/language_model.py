@@ -24,8 +24,7 @@ from geobias.models.fast.template_readers import TemplateReader
 from geobias.models.fast.template_tokens import SAMPLE_SIZE, TemplateSentences, TemplateTokens, compose_template
 from geobias.models.pretrained import LoadedModel
 from geobias.models.scorer import LOG_LIKELIHOOD, PROBE, AnyLanguageModel, MethodScorer, ScoreBlock
-from geobias.texts.lazy_texts import TextSelection
-from geobias.texts.templates import Sentences
+from geobias.texts.templates import Sentences, TextSelection
 
 LEAK = {"float32": 1e-3, "float16": 2e-3, "bfloat16": 2**-7}  # of logits: rounding, and no more
 PLAIN_LOGITS = 2**29  # numbers held at once where logits are made for every token

@@ -25,8 +25,7 @@ from geobias.models.mitigated.mitigated_classifier import MitigatedClassifier
 from geobias.models.mitigated.wrappers import MOST_COPIES, AveragingClassifier, BlindClassifier
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier
 from geobias.models.sources import MITIGATED, SKOPS
-from geobias.world.gazetteer import load_gazetteer
-from geobias.world.name_split import select_for_mitigation
+from geobias.world.gazetteer import load_gazetteer, select_for_mitigation
 
 FILE = "mitigation.json"
 FORMAT = 1

@@ -19,8 +19,7 @@ from geobias.models.entity_finders import EMBEDDED_FINDER
 from geobias.models.mitigated.mitigated_classifier import MitigatedClassifier
 from geobias.texts.counterfactuals import GENDERS
 from geobias.texts.people import TITLES, Person
-from geobias.world.gazetteer import load_gazetteer
-from geobias.world.name_split import FEWEST_NAMES, select_for_mitigation
+from geobias.world.gazetteer import FEWEST_NAMES, load_gazetteer, select_for_mitigation
 
 PLACEHOLDER = "Sam"  # a short name of men and women: texts stay natural, so that accuracy suffers least
 MOST_COPIES = 1000

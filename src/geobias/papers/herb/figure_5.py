@@ -29,7 +29,7 @@ from geobias.papers.tables import Reproduction
 from geobias.report.run_folder import MODEL
 from geobias.report.runs import slug
 from geobias.report.tables import interval, signed
-from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts import DEFAULT_TEMPLATE
 from geobias.texts.templates import Sentences
 
 TITLE = "HERB's scores while a model is trained on its own most biased sentences"
