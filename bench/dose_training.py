@@ -29,8 +29,8 @@ import torch
 
 from bench.planted_training import FRAMES
 from geobias.models.fast import PARTS, leave_out
-from geobias.models.language.masked import MaskedLM
 from geobias.models.load import load
+from geobias.models.masked import MaskedLM
 from geobias.texts.paraphrases import paraphrase_templates
 from geobias.texts.templates import Sentences
 from geobias.world.countries import UN_STATES

@@ -14,7 +14,7 @@ from geobias.audits.find.result import FindSettings
 from geobias.audits.inputs import TextsSettings, load_texts
 from geobias.audits.renaming import choose_countries, digest_mentions, rename_people
 from geobias.errors import InputError
-from geobias.models.entity_finders import EMBEDDED_FINDER, Span
+from geobias.models.finders import EMBEDDED_FINDER, Span
 from geobias.texts.copies import find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Mention, find_people
