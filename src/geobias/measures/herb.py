@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_numpy_array
+from array_api_compat import array_namespace, device
 
 from geobias.measures.arrays import as_index
 from geobias.measures.pairs import mean_absolute_differences, mean_distance, pair_count, softmax_mean_distances
@@ -69,19 +69,6 @@ def word_sparseness(vectors: Any, children: Children) -> Any:
         if len(children[region]) > 1:
             values[..., region, :] = mean_absolute_differences(vectors[..., as_index(children[region], vectors), :])
     return values
-
-
-def topic_sparseness(vectors: Any, children: Children, topics: Sequence[str]) -> dict[str, Any]:
-    """Eq. 3 within the dimensions of each topic."""
-    words = {topic: np.flatnonzero(np.array(topics) == topic) for topic in dict.fromkeys(topics)}
-    if is_numpy_array(vectors):
-        return {topic: sparseness(vectors[..., columns], children) for topic, columns in words.items()}
-    # A GPU takes all at once. Dimensions that are 0 throughout fill up the smaller ones and add nothing to a distance.
-    shape = (len(words), *vectors.shape[:-1], max(map(len, words.values())))
-    sets = array_namespace(vectors).zeros(shape, dtype=vectors.dtype, device=device(vectors))
-    for topic_vectors, columns in zip(sets, words.values(), strict=True):
-        topic_vectors[..., : len(columns)] = vectors[..., as_index(columns, vectors)]
-    return dict(zip(words, sparseness(sets, children), strict=True))
 
 
 def aggregated_vectors(vectors: Any, children: Children) -> Any:
