@@ -13,8 +13,8 @@ import sys
 import numpy as np
 
 from bench.calibration_worlds import Layout, World, normal_effects
-from geobias.measures.concentration import MOST_SKEWED, skewness_of_mean
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure
+from geobias.measures.single_names import MOST_SKEWED, skewness_of_mean
 from geobias.measures.uncertainty import Family
 
 COUNTRIES, DRAWS, POINTS = 6, 10, 10.0

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from bench.calibration_worlds import NAMES, WORLDS, Layout, World
-from geobias.measures.contrast import CountedMean, subtract_means
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure
 from geobias.measures.estimates import SIGNIFICANT
+from geobias.measures.paired_differences import CountedMean, subtract_means
 from geobias.measures.single_names import LARGE, estimate_name_effects
 from geobias.measures.uncertainty import Family
 

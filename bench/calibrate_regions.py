@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from geobias.measures.herb import Children, descriptive_vectors, herb_scores
-from geobias.measures.region_intervals import jackknife_regions
+from geobias.measures.word_jackknife import jackknife_regions
 
 POPULATION, CONTINENTS, COUNTRIES = 5000, 5, 8
 LEAST = 0.85

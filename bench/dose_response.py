@@ -28,7 +28,7 @@ from scipy import stats
 from bench.dose_worlds import CANDIDATES, Kinds, Verdict, World, draw, judge, run_world
 from geobias.measures.association import associate
 from geobias.world.countries import find_country, load_country_names, load_geonames
-from geobias.world.known_places import load_known_places
+from geobias.world.places import load_known_places
 
 SEEDS, NULLS, POWER_RUNS = 5, 200, 50
 DOSES = (0.0, 0.25, 0.5, 0.75, 1.0)

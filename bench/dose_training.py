@@ -29,13 +29,12 @@ import torch
 
 from bench.planted_training import FRAMES
 from geobias.models.fast import PARTS, leave_out
-from geobias.models.language.masked import MaskedLM
 from geobias.models.load import load
+from geobias.models.masked import MaskedLM
 from geobias.texts.paraphrases import paraphrase_templates
 from geobias.texts.templates import Sentences
 from geobias.world.countries import UN_STATES
-from geobias.world.invented import invent_places
-from geobias.world.known_places import choose_known_places
+from geobias.world.places import choose_known_places, invent_places
 from geobias.world.regions import load_world
 from geobias.world.words import Word
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geobias.measures.association import adjust_over_regions, associate, compare_with_invented
-from geobias.measures.association_signal import compare_lengths, compare_signal, remove_fame
-from geobias.measures.association_size import compare_size_with_invented
+from geobias.measures.association_signal import compare_lengths, compare_signal, compare_size_with_invented, remove_fame
 
 PLACES, WORDS, PARAPHRASES = 60, 40, 4
 NAME, WORDING = 0.3, 0.3  # nats: what a name and a sentence do to a word

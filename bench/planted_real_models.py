@@ -13,7 +13,7 @@ import numpy as np
 import geobias
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.association import adjust_over_regions, associate, compare_with_invented, remove_length
-from geobias.measures.association_size import compare_size_with_invented
+from geobias.measures.association_signal import compare_size_with_invented
 from geobias.measures.estimates import SIGNIFICANT, Estimate
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.ranks import bootstrap_rank_correlations

@@ -38,7 +38,7 @@ from bench.planted_training import PLANTED, load_trained
 from geobias.measures.association import adjust_over_regions, associate, compare_with_invented, remove_length
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors
-from geobias.models.language.masked import MaskedLM
+from geobias.models.masked import MaskedLM
 from geobias.texts.paraphrases import paraphrase_templates
 from geobias.texts.templates import Sentences
 from geobias.world.words import herb_words
@@ -77,7 +77,7 @@ TRAININGS = {
 
 def prepare(path: Path) -> None:
     """Names of countries, and invented names of the same lengths."""
-    from geobias.world.invented import invent_places
+    from geobias.world.places import invent_places
     from geobias.world.regions import load_world
 
     countries = [region.name for region in load_world(cities=0).regions if region.level == "country"]

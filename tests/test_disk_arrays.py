@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geobias import disk_arrays
-from geobias.disk_arrays import DiskArray, read_block
+from geobias import files
 from geobias.errors import InputError
-from geobias.files import cache_folder
+from geobias.files import DiskArray, cache_folder, read_block
 from tests.conftest import posix_only
 
 
@@ -23,7 +22,7 @@ def write_pieces(count: int) -> np.ndarray:
 
 def test_the_same_in_memory_and_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     in_memory = write_pieces(20)
-    monkeypatch.setattr(disk_arrays, "LARGEST_IN_MEMORY", 100)
+    monkeypatch.setattr(files, "LARGEST_IN_MEMORY", 100)
     on_disk = write_pieces(20)
     assert isinstance(on_disk, np.memmap) and not isinstance(in_memory, np.memmap)
     np.testing.assert_array_equal(on_disk, in_memory)
@@ -43,14 +42,14 @@ def test_a_cache_that_cannot_be_written_is_replaced_by_the_temporary_folder(
     file.write_text("")
     in_memory = write_pieces(20)
     monkeypatch.setenv("GEOBIAS_CACHE", str(file))
-    monkeypatch.setattr(disk_arrays, "LARGEST_IN_MEMORY", 100)
+    monkeypatch.setattr(files, "LARGEST_IN_MEMORY", 100)
     np.testing.assert_array_equal(write_pieces(20), in_memory)
 
 
 @posix_only
 def test_a_full_disk_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk_arrays, "LARGEST_IN_MEMORY", 100)
+    monkeypatch.setattr(files, "LARGEST_IN_MEMORY", 100)
     with Path("/dev/full").open("wb", buffering=0) as full:
-        monkeypatch.setattr(disk_arrays, "_open_temporary_file", lambda: full)
+        monkeypatch.setattr(files, "_open_temporary_file", lambda: full)
         with pytest.raises(InputError, match=r"Cannot write .* No space left on device"):
             write_pieces(20)

@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.models.deciders.decider import ANSWER_SETS, Decisions
-from geobias.models.deciders.lm_decider import LMDecider
-from geobias.models.deciders.served_decider import ServedDecider
-from geobias.models.language.causal import BETWEEN_TEXTS, CausalLM
+from geobias.models.answers import ANSWER_SETS, Decisions
+from geobias.models.causal import BETWEEN_TEXTS, CausalLM
+from geobias.models.lm_decider import LMDecider
 from geobias.models.load import load_decider
+from geobias.models.served_decider import ServedDecider
 from geobias.models.sources import installed_file
 from geobias.texts.origins import ChoiceTexts, ScenarioTexts, make_origins
 from geobias.texts.scenarios import load_scenarios, select_scenarios

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.disk_arrays import read_block
+from geobias.files import read_block
 from geobias.measures.arrays import text_blocks
 from geobias.models.scorer import Classifier, probability_columns
 

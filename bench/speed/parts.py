@@ -30,9 +30,8 @@ from bench.speed.worker import wall
 from geobias.models.fast import PARTS, leave_out
 from geobias.models.load import load_classifier, load_weights
 from geobias.models.model_files import quiet_transformers
-from geobias.texts.defaults import DEFAULT_TEMPLATE
-from geobias.texts.lazy_texts import select_texts
-from geobias.texts.templates import Sentences, mark
+from geobias.texts import DEFAULT_TEMPLATE
+from geobias.texts.templates import Sentences, mark, select_texts
 
 PLAIN = "all"
 LABELS = ("negative", "neutral", "positive")

@@ -22,7 +22,7 @@ import numpy as np
 from bench.speed.measure import Memory, matrix_rate, time_scoring
 from bench.speed.ways import Ready, Way, ways
 from bench.speed.work import Parts, read
-from geobias.texts.lazy_texts import select_texts
+from geobias.texts.templates import select_texts
 
 MOST_TEXTS = 512 * 112  # handed over at once: what the engine does with a long list, too
 LOGITS_HELD = 4e9  # bytes: batch sizes that would need more for the vocabulary projection are not tried

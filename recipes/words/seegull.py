@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from geobias.world.countries import load_country_names
-from geobias.world.demonyms import demonym_adjective, plural_demonym
+from geobias.world.places import demonym_adjective, plural_demonym
 
 VOTES = ("region_stereo", "region_nonstereo", "NA_stereo", "NA_nonstereo")
 RATINGS = ("Annotation1", "Annotation2", "Annotation3")

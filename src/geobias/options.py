@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts import DEFAULT_TEMPLATE
 
 # The groups of options in `geobias COMMAND --help`.
 INPUT, MODEL, TRAINING, STATISTICS = "Input", "Model", "Training", "Statistics"

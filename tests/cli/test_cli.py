@@ -222,7 +222,7 @@ def test_an_ascii_locale(tmp_path: Path) -> None:
     results = json.loads((tmp_path / "läufe/results.json").read_text(encoding="utf-8"))
     assert {"Sao Tome and Principe", "Turkey"} <= {region["name"] for region in results["regions"]}
     assert "naïve" in (tmp_path / "läufe/tables/words.csv").read_text(encoding="utf-8")
-    code = "from geobias.world.invented import invent_places as invent; print(*invent(['Peru'] * 9, 9))"
+    code = "from geobias.world.places import invent_places as invent; print(*invent(['Peru'] * 9, 9))"
     invent = [subprocess.run([sys.executable, "-c", code], env=os.environ | each, capture_output=True, check=True)
               for each in (ascii_locale, {"PYTHONUTF8": "1"})]  # fmt: skip
     assert invent[0].stdout == invent[1].stdout  # in Python, too, data are read alike in every locale
@@ -278,7 +278,7 @@ def test_a_failure_while_running_is_exit_code_3(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("the model broke\nin two lines")
 
-    monkeypatch.setattr("geobias.models.language.language_model.LanguageScorer.batches", broken)
+    monkeypatch.setattr("geobias.models.language_model.LanguageScorer.batches", broken)
     code, _, err = run("regions", small_models["bert"], *FEW, "--out", "here")
     assert code == 3 and "the model broke in two lines" in err and err.count("\n") == 1
     assert not Path("here").exists()

@@ -19,7 +19,7 @@ from geobias.engine.ask import ask, ask_in_blocks
 from geobias.engine.store import FILES_BEFORE_MERGING
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import Scorer, StreamingScorer
-from geobias.texts.lazy_texts import LazyTexts
+from geobias.texts.templates import LazyTexts
 from tests.conftest import posix_only
 
 

@@ -23,11 +23,10 @@ from geobias.engine.store import stored
 from geobias.errors import GeobiasError, InputError
 from geobias.models.functions import FunctionClassifier
 from geobias.models.load import load, load_classifier
+from geobias.texts import DEFAULT_TEMPLATE
 from geobias.texts.counterfactuals import Counterfactuals
-from geobias.texts.defaults import DEFAULT_TEMPLATE
-from geobias.texts.lazy_texts import TextSelection
 from geobias.texts.people import find_people
-from geobias.texts.templates import Sentences
+from geobias.texts.templates import Sentences, TextSelection
 from geobias.world.gazetteer import load_gazetteer
 from tests.conftest import SCORE_ONLY, Run, posix_only
 from tests.engine.scorers import Choosy, Deadly, Paid, rate_politeness

@@ -10,7 +10,7 @@ import pytest
 import torch
 from scipy import stats
 
-from geobias.measures import pairs, ranks, region_intervals
+from geobias.measures import herb, ranks, word_jackknife
 from geobias.measures.arrays import compute_on_gpu, to_numpy
 from geobias.measures.herb import (
     FORMS,
@@ -20,7 +20,7 @@ from geobias.measures.herb import (
     sparseness,
     word_sparseness,
 )
-from geobias.measures.region_intervals import jackknife_regions
+from geobias.measures.word_jackknife import jackknife_regions
 
 CHILDREN = [
     np.array(below, dtype=np.int64) for below in ([1, 2, 3], [4, 5, 6, 7], [8], [], [], [], [], [], [9, 10], [], [])
@@ -54,8 +54,8 @@ def test_sets_of_likelihoods_are_measured_each_alone(
     likelihoods: np.ndarray, given: Callable[[Any], Any], block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("BLOCK", "GPU_BLOCK"):
-        monkeypatch.setattr(pairs, name, block)
-    monkeypatch.setattr(pairs, "FEWEST_ROWS", 1)
+        monkeypatch.setattr(herb, name, block)
+    monkeypatch.setattr(herb, "FEWEST_ROWS", 1)
     together = scored(descriptive_vectors(given(likelihoods)))
     for k, alone in enumerate(likelihoods):
         for name, values in scored(descriptive_vectors(alone)).items():
@@ -68,11 +68,11 @@ def test_distances_within_sets_keep_their_digits(
     near: float, given: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Near ones are taken from their differences: one by one, or, where there are many, all of them."""
-    monkeypatch.setattr(pairs, "OFTEN_NEAR", near)
+    monkeypatch.setattr(herb, "OFTEN_NEAR", near)
     points = 1 + 1e-9 * np.random.default_rng(0).random((2, 6, 4))
     points[:, 3] = points[:, 0]
     exact = np.sqrt(((points[:, :, None] - points[:, None]) ** 2).sum(-1))
-    found = to_numpy(pairs.distances(given(points)))
+    found = to_numpy(herb.distances(given(points)))
     np.testing.assert_allclose(found, exact, rtol=1e-6)
     assert (found[:, 0, 3] == 0).all()
 
@@ -80,8 +80,8 @@ def test_distances_within_sets_keep_their_digits(
 def test_words_left_out_many_at_once(likelihoods: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     names = np.linspace(-3, -1, len(CHILDREN))
     one_by_one = jackknife_regions(likelihoods[:2], names, CHILDREN)
-    monkeypatch.setattr(region_intervals, "compute_on_gpu", lambda measure, numbers: measure(torch.as_tensor(numbers)))
-    monkeypatch.setattr(region_intervals, "gpu_capacity", lambda: 3 * likelihoods[0].size)
+    monkeypatch.setattr(word_jackknife, "compute_on_gpu", lambda measure, numbers: measure(torch.as_tensor(numbers)))
+    monkeypatch.setattr(word_jackknife, "gpu_capacity", lambda: 3 * likelihoods[0].size)
     for name, by_words in jackknife_regions(likelihoods[:2], names, CHILDREN).items():
         np.testing.assert_allclose(by_words.words.leave_one_out, one_by_one[name].words.leave_one_out, rtol=1e-12)
         np.testing.assert_allclose(by_words.words.value, one_by_one[name].words.value, rtol=1e-12)

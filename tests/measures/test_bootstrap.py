@@ -7,9 +7,8 @@ import pytest
 from scipy import stats
 
 from bench.calibration_cells import acceptance
-from geobias.measures import bootstrap
-from geobias.measures.bootstrap import bootstrap_means, largest_mean
-from geobias.measures.estimates import Estimate
+from geobias.measures import estimates
+from geobias.measures.estimates import Estimate, bootstrap_means, largest_mean
 
 
 def test_it_is_the_bootstrap_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,7 +19,7 @@ def test_it_is_the_bootstrap_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     off = (means - values.mean(axis=0)) * np.sqrt(30 / 29) * stats.t.ppf(0.975, 29) / stats.norm.ppf(0.975)
     np.testing.assert_allclose(found.low, values.mean(axis=0) + np.quantile(off, 0.025, axis=0))
     np.testing.assert_allclose(found.value, values.mean(axis=0))
-    monkeypatch.setattr(bootstrap, "AT_ONCE", 1000)  # a few columns at a time give the same
+    monkeypatch.setattr(estimates, "AT_ONCE", 1000)  # a few columns at a time give the same
     again = bootstrap_means(values, seed=5, resamples=400)
     np.testing.assert_allclose(again.high, found.high)
     np.testing.assert_allclose(again.p_adjusted, found.p_adjusted)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from geobias.measures.change import performance
 from geobias.measures.crossed_variance import CrossedVariance, NameUnits
 from geobias.measures.mitigation import SpreadComparison, compare_quality, compare_spreads, flips_by_text
-from geobias.measures.shift import performance
 
 TEXTS, COUNTRIES, DRAWS, NAMES = 40, 8, 6, 12
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from geobias.measures.grouping import compare_groups
 from geobias.measures.herb import descriptive_vectors
-from geobias.measures.name_effects import remove_name_effects
+from geobias.measures.random_regions import remove_name_effects
 
 RNG = np.random.default_rng(3)
 REGIONS, WORDS = 60, 30

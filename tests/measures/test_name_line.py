@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from geobias.measures.name_line import compare_beyond_names, describe_names
+from geobias.measures.prefix_effects import compare_beyond_names, describe_names
 
 REAL, INVENTED = 40, 30
 

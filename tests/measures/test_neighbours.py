@@ -7,7 +7,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from geobias.measures.neighbours import PERMUTATIONS, nearest_neighbours, purity, unit_vectors
+from geobias.measures.grouping import nearest_neighbours, purity, unit_vectors
+from geobias.measures.random_regions import PERMUTATIONS
 
 
 def test_by_hand() -> None:

@@ -10,7 +10,7 @@ from bench import subsample
 from bench.calibrate_regions import World, judge
 from geobias.measures import herb
 from geobias.measures.estimates import Estimate
-from geobias.measures.pairs import pair_count
+from geobias.measures.herb import pair_count
 from geobias.measures.random_regions import (
     LevelDistances,
     compare_with_random_regions,
@@ -19,7 +19,7 @@ from geobias.measures.random_regions import (
     rows_by_level,
 )
 from geobias.measures.ranks import bootstrap_rank_correlations, kendalls_w, rank_intervals
-from geobias.measures.region_intervals import (
+from geobias.measures.word_jackknife import (
     FLAT,
     SCORES,
     find_affordable,

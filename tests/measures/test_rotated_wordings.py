@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from geobias.measures.bootstrap import bootstrap_means
-from geobias.measures.estimates import t_quantile
-from geobias.measures.rotated_wordings import (
+from geobias.measures.estimates import bootstrap_means, t_quantile
+from geobias.measures.prefix_effects import (
     add_variance,
     estimate_reference_variance,
     estimate_wording_variance,

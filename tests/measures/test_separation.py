@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from geobias.measures.separation import (
+from geobias.measures.ranks import (
     Contrast,
     cluster_error,
     compare_means,

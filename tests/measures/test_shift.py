@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from geobias.measures.shift import flips, performance, shift
+from geobias.measures.change import flips, performance, shift
 
 BEFORE = np.array([[0.6, 0.4], [0.2, 0.8], [0.5, 0.5]])
 AFTER = np.array(

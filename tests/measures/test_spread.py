@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from geobias.measures.spread_change import measure_spread, shrink_means
-from geobias.measures.uncertainty import Uncertainty
+from geobias.measures.uncertainty import Uncertainty, measure_spread, shrink_means
 
 COUNTRIES, TEXTS = 17, 40
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geobias.measures.rotated_wordings import estimate_within_wordings
+from geobias.measures.prefix_effects import estimate_within_wordings
 
 
 def test_effects_of_cells_are_found_whatever_wordings_do_to_texts() -> None:

@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.entity_finders import Entity, load_entity_finder, load_finder, widen_to_words
+from geobias.models.finders import Entity, load_entity_finder, load_finder, widen_to_words
 
 TEXT = "Angela Merkel met Narendra Modi in Lagos"
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from geobias.texts.counterfactuals import Counterfactuals
-from geobias.texts.lazy_texts import TextSelection
 from geobias.texts.people import find_people, find_places
+from geobias.texts.templates import TextSelection
 from geobias.world.gazetteer import load_city_gazetteer, load_gazetteer
 
 NAMES = load_gazetteer()

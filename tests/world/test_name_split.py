@@ -6,11 +6,13 @@ import pytest
 
 import geobias
 from geobias.audits.find.design import FindOptions, design_find
-from geobias.models.entity_finders import EMBEDDED_FINDER
-from geobias.world.gazetteer import PAPER_COUNTRIES, list_spellings, load_gazetteer
-from geobias.world.name_split import (
+from geobias.models.finders import EMBEDDED_FINDER
+from geobias.world.gazetteer import (
+    PAPER_COUNTRIES,
     is_for_mitigation,
+    list_spellings,
     list_words,
+    load_gazetteer,
     select_for_mitigation,
     select_held_out,
     select_unseen,

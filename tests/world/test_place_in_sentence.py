@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from geobias.texts.templates import Sentences
-from geobias.world.demonyms import invent_demonym
-from geobias.world.invented import invent_places
-from geobias.world.place_in_sentence import add_article, drop_article, put_place
+from geobias.world.places import add_article, drop_article, invent_demonym, invent_places, put_place
 from geobias.world.regions import Region, load_world, read_tree
 
 WITH_ARTICLE = "AE AN AX BS CC CD CF CG CK DO FK FO GB GM IM IO KM KY MH MP MV NL PH PS SB TC UM US VA VG VI".split()

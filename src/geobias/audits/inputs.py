@@ -14,7 +14,7 @@ import pandas as pd
 
 from geobias.checks import MOST_ROWS, check_number, shorten
 from geobias.errors import InputError
-from geobias.texts.hub_texts import is_hub_name
+from geobias.texts.input_table import is_hub_name
 from geobias.texts.user_texts import Texts, join_texts, read_texts, sample_texts
 
 MOST_CITIES = 100_000  # per country: more than the world has

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from geobias.audits.renaming import NobodyNamedError
-from geobias.models.entity_finders import EntityFinder
+from geobias.models.finders import EntityFinder
 from geobias.report.findings import LanguageDoubt
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.doubtful_spans import count_common_words

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from geobias.disk_arrays import DiskArray
 from geobias.engine.answer_checks import find_checks, without_checks
 from geobias.engine.store import ScoreStore, TextsOrKeys, find_scored, text_keys
 from geobias.errors import GeobiasError, InputError
+from geobias.files import DiskArray
 from geobias.models.scorer import LARGEST_SHARE, ScoreBlock, Scorer
 from geobias.progress import progress_bar
-from geobias.texts.lazy_texts import LazyTexts, TextSelection, select_texts
+from geobias.texts.templates import LazyTexts, TextSelection, select_texts
 
 if TYPE_CHECKING:
     from geobias.engine.ray_cluster import Cluster

@@ -25,7 +25,7 @@ import geobias
 from geobias.engine.ask import score_here
 from geobias.errors import GeobiasError, InputError
 from geobias.models.scorer import ScoreBlock, Scorer
-from geobias.texts.lazy_texts import TextSelection, select_texts
+from geobias.texts.templates import TextSelection, select_texts
 
 try:
     import ray

@@ -27,9 +27,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from geobias.disk_arrays import DiskArray
 from geobias.errors import InputError
-from geobias.files import cache_folder, write_whole, writing
+from geobias.files import DiskArray, cache_folder, write_whole, writing
 from geobias.models.scorer import LOG_P
 
 KEY = "text_digest"

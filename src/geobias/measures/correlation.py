@@ -18,12 +18,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from geobias.measures.arrays import divide
-from geobias.measures.bootstrap import draw_counts
 from geobias.measures.estimates import (
     RESAMPLES,
     Estimates,
     bootstrap_estimates,
     bootstrap_p_values,
+    draw_counts,
     small_sample_factor,
 )
 

@@ -32,10 +32,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from scipy import stats
 
-from geobias.disk_arrays import read_block
+from geobias.files import read_block
 from geobias.measures.arrays import TextValues, text_blocks
 from geobias.measures.estimates import NORMAL_QUANTILE, satterthwaite_df
-from geobias.measures.more_data import VarianceParts
 from geobias.measures.name_blocks import Cells, ColumnSums, NameBlock, ValueSums, sum_design
 from geobias.measures.uncertainty import ROUNDING, TAIL, Uncertainty
 
@@ -83,6 +82,18 @@ class LinearMeasure(NamedTuple):
     """texts x countries x draws."""
     coefficients: np.ndarray
     """countries x countries: row c gives the measure of country c from the mean values of all countries."""
+
+
+class VarianceParts(NamedTuple):
+    """The variance of a country's difference from the mean of countries, averaged over countries."""
+
+    texts: float
+    draws: float
+    names: float
+
+    @property
+    def total(self) -> float:
+        return self.texts + self.draws + self.names
 
 
 class VarianceComponents(NamedTuple):

@@ -44,8 +44,7 @@ from geobias.measures.missing_answers import (
     impute_cells,
 )
 from geobias.measures.paired_differences import PairedDifference
-from geobias.measures.spread_change import measure_spread_change
-from geobias.measures.uncertainty import ROUNDING, TAIL, Family, Uncertainty
+from geobias.measures.uncertainty import ROUNDING, TAIL, Family, Uncertainty, measure_spread_change
 
 
 @dataclass(frozen=True)

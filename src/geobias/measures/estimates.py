@@ -8,11 +8,13 @@ Over texts and names, `uncertainty.py` makes them from a covariance matrix inste
 | p | Monte Carlo: (1 + resamples at least as extreme) / (1 + resamples), never 0 |
 | p_adjusted | Benjamini-Hochberg: false discovery rate of 5 % within a family |
 | simultaneous bounds | max-T: all intervals of a family cover at once with 95 % probability |
+
+Also the bootstrap of means over texts, and how small a true difference a run would have detected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -211,3 +213,70 @@ def find_largest(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> Larges
     farthest_from_zero = np.maximum(np.abs(low), np.abs(high))
     size, position = np.abs(value), int(np.abs(value).argmax())
     return LargestEffect(float(size[position]), float(nearest_to_zero.max()), float(farthest_from_zero.max()), position)
+
+
+AT_ONCE = 20_000_000  # deviations held at a time
+
+
+def draw_counts(rng: np.random.Generator, units: int, resamples: int = RESAMPLES) -> np.ndarray:
+    """resamples x units: how often each unit is drawn when as many as there are are drawn with replacement."""
+    return rng.multinomial(units, np.full(units, 1 / units), size=resamples)
+
+
+def bootstrap_means(values: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> Estimates:
+    """Means over the first axis (texts) with bootstrap intervals and tests against 0; one family of p-values."""
+    if len(values) < 2:
+        return Estimates.unknown(values.mean(axis=0))
+    flat = values.reshape(len(values), -1)
+    parts = [
+        bootstrap_estimates(mean, deviations, bootstrap_p_values(mean, deviations, len(flat)))
+        for mean, deviations in _mean_deviations(flat, seed, resamples)
+    ]
+    shape = values.shape[1:]
+    mean, low, high, p = (
+        np.concatenate([getattr(part, name) for part in parts]).reshape(shape) for name in ("value", "low", "high", "p")
+    )
+    return Estimates(mean, low, high, p, benjamini_hochberg(p))
+
+
+def largest_mean(values: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> LargestEffect:
+    """The column mean (texts x columns) farthest from 0, with simultaneous bounds; NaN bounds for a single text."""
+    means = values.mean(axis=0)
+    if len(values) < 2:
+        position = int(np.abs(means).argmax())
+        return LargestEffect(float(np.abs(means[position])), np.nan, np.nan, position)
+    deviations = np.hstack([deviations for _, deviations in _mean_deviations(values, seed, resamples)])
+    return largest_effect(means, deviations, len(values))
+
+
+def _mean_deviations(flat: np.ndarray, seed: int, resamples: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For a block of columns at a time: their means, and the bootstrap deviations of these (resamples x columns)."""
+    texts = len(flat)
+    weights = draw_counts(np.random.default_rng(seed), texts, resamples) - 1.0
+    weights *= small_sample_factor(texts) / texts
+    step = max(1, AT_ONCE // resamples)
+    for start in range(0, flat.shape[1], step):
+        columns = flat[:, start : start + step].astype(np.float64)
+        means = columns.mean(axis=0)
+        yield means, weights @ (columns - means)
+
+
+POWER = 0.8
+
+
+def detectable_effect(estimates: Iterable[Estimate]) -> float | None:
+    """The difference that a typical member of a family of tests detects with a power of 80 %.
+
+    (z(1 - 0.05 / 2m) + z(0.8)) standard errors for m tests (Bonferroni, which both max-T and Benjamini-Hochberg are
+    close to for a single true effect); the standard error is the median over the family. None without intervals, and
+    where they have no width.
+    """
+    half_widths = [
+        (estimate.high - estimate.low) / 2
+        for estimate in estimates
+        if estimate.low is not None and estimate.high is not None
+    ]
+    if not half_widths or not np.median(half_widths):
+        return None
+    quantiles = stats.norm.isf(SIGNIFICANT / 2 / len(half_widths)) + stats.norm.ppf(POWER)
+    return float(np.median(half_widths) / NORMAL_QUANTILE * quantiles)

@@ -1,9 +1,20 @@
-"""Do the members of a group lie closer together than random ones? The multi-response permutation procedure (MRPP).
+"""Do the members of a group lie closer together than random ones?
 
-The statistic is the mean distance within groups, each group weighted by its share of the members,
-delta = sum_g n_g / N * (mean distance between the members of g) (Mielke and Berry 2001). Members are permuted over the
-groups, whose sizes stay. The expectation of delta is the mean distance between all members, so the ratio of the two is
-1 where the groups say nothing; below 1 members of a group lie closer together, above 1 further apart.
+**Groups of regions** by the multi-response permutation procedure (MRPP). The statistic is the mean distance within
+groups, each group weighted by its share of the members, delta = sum_g n_g / N * (mean distance between the members of
+g) (Mielke and Berry 2001). Members are permuted over the groups, whose sizes stay. The expectation of delta is the mean
+distance between all members, so the ratio of the two is 1 where the groups say nothing; below 1 members of a group lie
+closer together, above 1 further apart.
+
+**Neighbourhood purity** is the share of a point's nearest neighbours that have its label. For each point take the k
+points nearest to it and count how many have its label; the mean share over all points is the purity. Three points on a
+line, with k = 1:
+
+    a    a      b        The nearest of each a is the other a; the nearest of b is an a: purity 2/3.
+
+A label with many points has many neighbours by chance. So the labels are permuted many times with the neighbours fixed:
+the mean purity of the permutations is the chance level, and the share of them (the observed one included) that reach
+the observed purity is the p-value.
 """
 
 from __future__ import annotations
@@ -14,8 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geobias.measures.estimates import Estimate
-from geobias.measures.herb import descriptive_vectors
-from geobias.measures.pairs import distances
+from geobias.measures.herb import descriptive_vectors, distances
 from geobias.measures.random_regions import PERMUTATIONS, two_sided_p_value
 from geobias.measures.word_jackknife import FEWEST_WORDS, jackknife_words
 
@@ -38,7 +48,7 @@ def compare_groups(
 ) -> GroupingTest | None:
     """Test groups of rows of the likelihoods (regions x words, one array for each template).
 
-    With the vectors `without_names` (`measures/name_effects.py`), p is the larger of two, that of the likelihoods and
+    With the vectors `without_names` (`measures/random_regions.py`), p is the larger of two, that of the likelihoods and
     that of these vectors; 1 where they have opposite directions.
 
     Groups of one have no distance and are left out. None for fewer than two groups, for too many members to permute,
@@ -86,3 +96,44 @@ def compare_groups(
             has_same_direction = (ratio > random.mean()) == (observed > null.mean())
             p = max(p, two_sided_p_value(ratio, random)) if has_same_direction else 1.0
     return GroupingTest(Estimate(float(observed[0]), low, high, p, p), float(null.std(ddof=1)))
+
+
+@dataclass(frozen=True)
+class Purity:
+    """Purity, its chance level, and the p-value of the permutation test."""
+
+    purity: float
+    chance: float
+    p_value: float
+
+
+def nearest_neighbours(points: np.ndarray, k: int) -> np.ndarray:
+    """points x k: positions of the k nearest other points by Euclidean distance, nearest first; ties by position."""
+    positions = np.empty((len(points), k), dtype=np.int64)
+    for i, point in enumerate(points):
+        distances = ((points - point) ** 2).sum(axis=1)
+        distances[i] = np.inf
+        positions[i] = np.argsort(distances, kind="stable")[:k]
+    return positions
+
+
+def unit_vectors(points: np.ndarray) -> np.ndarray:
+    """Each point divided by its norm: Euclidean neighbours of these are cosine neighbours."""
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def purity(neighbours: np.ndarray, labels: Sequence[str], *, seed: int = 0) -> Purity:
+    """Mean share of neighbours (from `nearest_neighbours`) with a point's label, and a permutation test of it."""
+    _, label_ids = np.unique(labels, return_inverse=True)
+    rng = np.random.default_rng(seed)
+
+    def count_same_label(label_ids: np.ndarray) -> int:  # an integer, so that ties are exact
+        return int((label_ids[neighbours] == label_ids[:, None]).sum())
+
+    observed = count_same_label(label_ids)
+    permuted = np.array([count_same_label(rng.permutation(label_ids)) for _ in range(PERMUTATIONS)])
+    return Purity(
+        purity=observed / neighbours.size,
+        chance=float(permuted.mean()) / neighbours.size,
+        p_value=(1 + int((permuted >= observed).sum())) / (1 + PERMUTATIONS),
+    )

@@ -2,7 +2,7 @@
 
 Both classifiers score the same texts with the same names, so their answers are compared one by one.
 
-**Spread.** Between the mean tones (100 (p_pos - p_neg)) of countries, with intervals over texts (`spread_change.py`).
+**Spread.** Between the mean tones (100 (p_pos - p_neg)) of countries, with intervals over texts (`uncertainty.py`).
 Names are fixed here: both classifiers are tested with the same ones, and a mitigation should remove what single names
 do as well.
 
@@ -27,17 +27,16 @@ import numpy as np
 from scipy import stats
 
 from geobias.measures.arrays import divide
-from geobias.measures.bootstrap import draw_counts
 from geobias.measures.crossed_variance import CrossedVariance
 from geobias.measures.estimates import (
     CONFIDENCE_LEVEL,
     RESAMPLES,
     Estimate,
     bootstrap_p_values,
+    draw_counts,
     small_sample_factor,
 )
-from geobias.measures.spread_change import QUANTILES, SMALLEST_VARIANCE, draw_normal, measure_spread_change
-from geobias.measures.uncertainty import ROUNDING
+from geobias.measures.uncertainty import QUANTILES, ROUNDING, SMALLEST_VARIANCE, draw_normal, measure_spread_change
 
 
 class Spread(NamedTuple):

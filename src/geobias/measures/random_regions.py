@@ -10,6 +10,10 @@ tests ask instead whether a cluster is sparser or denser than a random set of th
 | leave-one-out | the score without each sub-region in turn |
 
 Regions of one level and size share their random sets.
+
+A model whose likelihoods depend on the length of a name alone puts Europe's countries closer together than random
+ones, because the names of a continent are alike. So a region is tested twice: as it is, and with the effect of the
+names of its level removed (`remove_name_effects`).
 """
 
 from __future__ import annotations
@@ -23,8 +27,31 @@ from scipy import stats
 from scipy.special import softmax
 
 from geobias.measures.estimates import SIGNIFICANT, benjamini_hochberg, monte_carlo_p_value
-from geobias.measures.herb import Children, aggregated_vectors
-from geobias.measures.pairs import distances, mean_absolute_differences
+from geobias.measures.herb import Children, aggregated_vectors, distances, mean_absolute_differences
+
+FEWEST_FOR_SQUARES = 40  # regions of a level: with fewer, squares of the traits fit noise
+
+
+def remove_name_effects(vectors: np.ndarray, traits: Sequence[np.ndarray], levels: Sequence[np.ndarray]) -> np.ndarray:
+    """Vectors (regions x words) without the linear and quadratic effect of traits of names, level by level.
+
+    The mean of each level stays as it is.
+    """
+    residuals = vectors.copy()
+    for rows in levels:
+        columns = [trait[rows] for trait in traits if np.ptp(trait[rows]) > 0]
+        if not columns or not np.isfinite(columns).all():
+            continue
+        standardised = [(column - column.mean()) / column.std() for column in columns]
+        if len(rows) >= FEWEST_FOR_SQUARES:
+            standardised += [column**2 for column in standardised]
+        if len(rows) < 2 * (len(standardised) + 1):
+            continue
+        x = np.column_stack(standardised)
+        x -= x.mean(axis=0)
+        residuals[rows] -= x @ np.linalg.lstsq(x, vectors[rows], rcond=None)[0]
+    return residuals
+
 
 PERMUTATIONS = 1000
 LARGEST_LEVEL = 3000  # regions: two matrices of 72 MB
@@ -139,7 +166,7 @@ def compare_with_random_regions(
 
 
 def require_both(tests: RandomRegionTests, without_names: RandomRegionTests, children: Children) -> RandomRegionTests:
-    """The larger p-value of each region, as it is and without the effect of names (`measures/name_effects.py`).
+    """The larger p-value of each region, as it is and without the effect of names (`measures/random_regions.py`).
 
     1 where they have opposite directions: what is left of regions whose names are alike lies further apart.
     """

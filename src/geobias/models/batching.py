@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from geobias.texts.lazy_texts import select_texts
+from geobias.texts.templates import select_texts
 
 SHARE_TEXTS = 32768  # tokenised together,
 SHARE_CHARACTERS = 2**23  # or fewer, if they are long: a token takes some hundred bytes until it is read

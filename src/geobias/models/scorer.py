@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.texts.lazy_texts import select_texts
+from geobias.texts.templates import select_texts
 
 LOG_LIKELIHOOD = "log_likelihood"
 LOG_P, SAMPLES = "log_p(", "samples"  # columns of a decider: log P of each answer; how many answers were sampled

@@ -19,9 +19,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from geobias.disk_arrays import DiskArray, read_block
-from geobias.texts.lazy_texts import BlockShape, LazyTexts
+from geobias.files import DiskArray, read_block
 from geobias.texts.people import Person, Span
+from geobias.texts.templates import BlockShape, LazyTexts
 from geobias.world.gazetteer import Gazetteer
 
 DrawnNames: TypeAlias = list[tuple[list[str], list[str]]]  # of every person: the first and the last name in each draw

@@ -24,13 +24,11 @@ import numpy as np
 from geobias.checks import describe_choices
 from geobias.errors import InputError
 from geobias.texts.counterfactuals import GENDERS, hash_number
-from geobias.texts.lazy_texts import BlockShape, LazyTexts
 from geobias.texts.paraphrases import choose_article
 from geobias.texts.scenarios import CHOICE, FIRST, PERSON, SECOND, Scenario
-from geobias.world.demonyms import demonym_adjective, invent_demonym
+from geobias.texts.templates import BlockShape, LazyTexts
 from geobias.world.gazetteer import Gazetteer
-from geobias.world.invented import invent_places
-from geobias.world.place_in_sentence import add_article
+from geobias.world.places import add_article, demonym_adjective, invent_demonym, invent_places
 
 SHOWINGS = ("stated", "demonym", "name", "said")
 ORDERS = 2  # of two people in a choice

@@ -15,7 +15,7 @@ from functools import cache
 
 from geobias.checks import describe_choices, shorten
 from geobias.errors import InputError
-from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts import DEFAULT_TEMPLATE
 from geobias.world.words import Word
 
 SUBJECTS = ("region", "demonym")

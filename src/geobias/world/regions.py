@@ -26,7 +26,7 @@ from geobias.delimited import parse_named_rows
 from geobias.errors import InputError
 from geobias.files import read_text
 from geobias.world.countries import ANTARCTIC, DISSOLVED, find_continent, find_country, load_geonames
-from geobias.world.place_in_sentence import add_article
+from geobias.world.places import add_article
 
 ROOT_LEVEL = "earth"
 UNINHABITED = "{country} is not among the regions: it has no permanent population. Remove it."

@@ -19,7 +19,7 @@ from geobias.audits.find.page import section
 from geobias.audits.find.result import FindResult
 from geobias.audits.pages import add_findings
 from geobias.audits.show_results import View, show_result
-from geobias.models.entity_finders import EMBEDDED_FINDER
+from geobias.models.finders import EMBEDDED_FINDER
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Finding, with_role
 from geobias.report.page.blocks import Chart, Section, Table

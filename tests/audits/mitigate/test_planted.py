@@ -20,8 +20,7 @@ from geobias.audits.mitigate.result import MethodComparison
 from geobias.audits.mitigate.study import MitigateStudy
 from geobias.audits.study import RunOptions
 from geobias.measures.estimates import Estimate
-from geobias.world.gazetteer import load_gazetteer
-from geobias.world.name_split import is_for_mitigation
+from geobias.world.gazetteer import is_for_mitigation, load_gazetteer
 from tests.conftest import spell
 from tests.models.mitigated.planted import (
     COUNTRIES,
@@ -78,7 +77,7 @@ def test_tested_names_are_never_names_to_mitigate_with() -> None:
 
 
 def test_the_bundled_finder_is_tested_with_names_that_it_was_not_trained_with() -> None:
-    from geobias.world.name_split import select_unseen
+    from geobias.world.gazetteer import select_unseen
 
     design = design_mitigation(MitigateOptions(texts=make_texts(10), countries=COUNTRIES, draws=20))
     gazetteer = select_unseen(load_gazetteer())

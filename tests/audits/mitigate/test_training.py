@@ -11,8 +11,7 @@ import transformers
 
 import geobias
 from geobias.audits.mitigate.design import MitigateOptions, design_mitigation
-from geobias.world.gazetteer import load_gazetteer
-from geobias.world.name_split import is_for_mitigation, list_words, select_held_out
+from geobias.world.gazetteer import is_for_mitigation, list_words, load_gazetteer, select_held_out
 from tests.conftest import Run, _byte_bpe, _config, save_random_model
 from tests.models.mitigated.planted import find_everybody, make_texts
 

@@ -11,8 +11,8 @@ import pytest
 from geobias.audits.names.advice import advise_more_data
 from geobias.audits.names.gaps import list_gaps, rank_gaps
 from geobias.audits.names.result import NamesResult
-from geobias.measures.crossed_variance import CrossedVariance, NameUnits
-from geobias.measures.more_data import HalfAsLarge, VarianceParts, find_half_as_large
+from geobias.measures.crossed_variance import CrossedVariance, NameUnits, VarianceParts
+from geobias.measures.single_names import HalfAsLarge, find_half_as_large
 from tests.audits.names.test_findings import answer, make_design, measure, overall
 
 COUNTRIES, DRAWS = 6, 10

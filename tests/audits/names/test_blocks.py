@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias import disk_arrays
+from geobias import files
 from geobias.audits.inputs import load_texts
 from geobias.engine import ask as engine
 from geobias.measures import arrays
@@ -48,7 +48,7 @@ def test_blocks_change_no_number(names: str, monkeypatch: pytest.MonkeyPatch) ->
     _, expected = measure()
     monkeypatch.setattr(engine, "TEXTS_PER_BLOCK", 500)
     monkeypatch.setattr(arrays, "NUMBERS_AT_ONCE", 200)
-    monkeypatch.setattr(disk_arrays, "LARGEST_IN_MEMORY", 1000)
+    monkeypatch.setattr(files, "LARGEST_IN_MEMORY", 1000)
     result, numbers = measure()
     assert isinstance(result.answers[0].renamed, np.memmap)
     assert len(arrays.text_blocks(len(result.named), 12)) > 4

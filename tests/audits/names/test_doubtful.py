@@ -18,7 +18,7 @@ from geobias.audits.names.page import section
 from geobias.audits.names.result import NamesResult
 from geobias.audits.pages import read_run
 from geobias.errors import InputError
-from geobias.models.entity_finders import EMBEDDED_FINDER
+from geobias.models.finders import EMBEDDED_FINDER
 from geobias.texts.doubtful_spans import COMMON_WORD, INTERJECTION
 from tests.conftest import Run, spell
 

@@ -9,7 +9,7 @@ import pytest
 
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.result import NamesResult
-from geobias.measures.concentration import count_texts_of_half, skewness_of_mean
+from geobias.measures.single_names import count_texts_of_half, skewness_of_mean
 from geobias.report.findings import Finding
 from tests.audits.names.test_findings import answer, make_design, measure
 

@@ -18,7 +18,7 @@ from geobias.audits.regions.association_records import RegionAssociation, list_c
 from geobias.audits.regions.files import association_rows
 from geobias.measures.estimates import Estimates
 from geobias.report.findings import Finding, with_role
-from geobias.world.demonyms import plural_demonym
+from geobias.world.places import plural_demonym
 from geobias.world.words import Word, herb_words
 
 COUNTRIES = "FR DE IT ES PL SE NG KE GH EG MA ET JP IN CN TH VN ID".split()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.world.place_in_sentence import put_place
+from geobias.world.places import put_place
 from tests.measures.test_herb import loops
 
 TEMPLATE = "People in {region} are {description}."

@@ -36,9 +36,9 @@ from geobias.models.scorer import ModelIdentity
 from geobias.report.results import from_json
 from geobias.texts.templates import mark
 from geobias.world.countries import load_country_names
-from geobias.world.demonyms import plural_demonym
-from geobias.world.known_stereotypes import KnownStereotype, load_known_stereotypes
+from geobias.world.places import plural_demonym
 from geobias.world.regions import load_world
+from geobias.world.words import KnownStereotype, load_known_stereotypes
 from tests.conftest import Run
 
 SUBSET_DIGEST = "10870d74eedc10d6"  # of the pairs: numbers of different versions are of the same sentences

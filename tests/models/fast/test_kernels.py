@@ -15,8 +15,7 @@ from geobias.models.fast import kernels
 from geobias.models.fast.attention import PACKED
 from geobias.models.fast.layers import find_fused_norms
 from geobias.models.load import load_classifier, load_masked, load_weights
-from geobias.texts.lazy_texts import select_texts
-from geobias.texts.templates import Sentences
+from geobias.texts.templates import Sentences, select_texts
 from tests.models.classifiers.test_huggingface import saved
 
 TEXTS = ["People in France are kind.", "The lazy dog."]

@@ -13,8 +13,7 @@ from geobias.errors import InputError
 from geobias.models.fast import PARTS, leave_out, template_tokens
 from geobias.models.fast.template_tokens import ComposedSentences, compose_template
 from geobias.models.load import load_masked
-from geobias.texts.lazy_texts import TextSelection, select_texts
-from geobias.texts.templates import Sentences
+from geobias.texts.templates import Sentences, TextSelection, select_texts
 from tests.conftest import MASKED
 
 REGIONS = ["France", "Nigeria", "Guinea", "Åland", "Chad", "The dog", "Nigeria"]
@@ -25,7 +24,7 @@ SENTENCES = Sentences(TEMPLATES, REGIONS, WORDS)
 
 @pytest.fixture
 def all_composed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geobias.models.language.language_model.SAMPLE_SIZE", -1000)  # however few there are
+    monkeypatch.setattr("geobias.models.language_model.SAMPLE_SIZE", -1000)  # however few there are
 
 
 @pytest.mark.parametrize("kind", MASKED)

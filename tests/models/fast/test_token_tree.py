@@ -14,8 +14,7 @@ from geobias.models.fast.template_readers import max_tree
 from geobias.models.fast.template_tokens import TemplateTokens
 from geobias.models.fast.token_tree import PREFIX_END, build_token_tree
 from geobias.models.load import load_weights
-from geobias.texts.lazy_texts import TextSelection
-from geobias.texts.templates import Sentences
+from geobias.texts.templates import Sentences, TextSelection
 
 REGIONS = ["France", "Nigeria", "Papua New Guinea", "Åland", "Chad", "The dog", "Nigeria"]
 WORDS = ["kind", "hard-working", "shy", "hard", "loyal and honest", "lazy", "quick"]
@@ -25,7 +24,7 @@ METHODS = ("mean", "sum", "conditional")
 
 @pytest.fixture(autouse=True)
 def all_composed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geobias.models.language.language_model.SAMPLE_SIZE", -1000)  # however few there are
+    monkeypatch.setattr("geobias.models.language_model.SAMPLE_SIZE", -1000)  # however few there are
 
 
 def loaded(folder: Path) -> Any:

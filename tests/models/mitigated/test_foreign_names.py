@@ -21,12 +21,11 @@ from sklearn.pipeline import make_pipeline
 
 import geobias
 from geobias import extensions
-from geobias.models.classifiers import scikit_learn
-from geobias.models.entity_finders import EMBEDDED_FINDER, digest_files, find_pipeline_folder
-from geobias.models.mitigated.mitigated_classifier import MitigatedClassifier
-from geobias.models.mitigated.wrappers import AveragingClassifier, BlindClassifier
-from geobias.world.gazetteer import load_gazetteer
-from geobias.world.name_split import select_for_mitigation
+from geobias.models import scikit_learn
+from geobias.models.finders import EMBEDDED_FINDER, digest_files, find_pipeline_folder
+from geobias.models.mitigated import MitigatedClassifier
+from geobias.models.wrappers import AveragingClassifier, BlindClassifier
+from geobias.world.gazetteer import load_gazetteer, select_for_mitigation
 from tests.conftest import Run
 from tests.models.mitigated.planted import make_texts
 

@@ -14,10 +14,9 @@ import torch
 
 import geobias
 from geobias.models.functions import FunctionClassifier
-from geobias.models.mitigated.mitigated_classifier import UnreadableTextWarning
-from geobias.models.mitigated.people_reader import PeopleReader
-from geobias.models.mitigated.wrappers import AveragingClassifier, BlindClassifier
-from geobias.world.name_split import is_for_mitigation
+from geobias.models.mitigated import PeopleReader, UnreadableTextWarning
+from geobias.models.wrappers import AveragingClassifier, BlindClassifier
+from geobias.world.gazetteer import is_for_mitigation
 from tests.conftest import spell
 from tests.models.mitigated.planted import dislike_poland, find_everybody, make_texts, name_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from geobias.errors import InputError
 from geobias.models.training.alignment_split import split_for_alignment
-from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts import DEFAULT_TEMPLATE
 from geobias.texts.paraphrases import paraphrase_templates
 from geobias.world.regions import Region, load_world
 from geobias.world.words import Word, herb_words

@@ -10,8 +10,7 @@ from geobias.audits.compare.measure_words import ANSWERED, MEAN_LIMIT, PREFERENC
 from geobias.audits.compare.pairs import ModelPair, list_pairs
 from geobias.audits.compare.result import ASSOCIATION, CompareResult, Difference
 from geobias.audits.labels import label_tone
-from geobias.measures.detectable_effect import detectable_effect
-from geobias.measures.estimates import find_standing_out
+from geobias.measures.estimates import detectable_effect, find_standing_out
 from geobias.report.findings import Evidence, Finding, format_p, grade_evidence
 from geobias.report.sentences import format_evidence, format_number, list_first, measure_size, say_missed
 from geobias.report.tables import is_marked

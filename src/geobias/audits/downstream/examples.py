@@ -7,7 +7,7 @@ import numpy as np
 from geobias.audits.downstream.result import ClassifierShifts, DownstreamResult, PlaceShift
 from geobias.measures.change import predict_classes
 from geobias.report.findings import MOST_EXAMPLES, ExampleText
-from geobias.world.place_in_sentence import put_place
+from geobias.world.places import put_place
 
 
 def write_prefix(result: DownstreamResult, place: PlaceShift, wording: int = 0) -> str:

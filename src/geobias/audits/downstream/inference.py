@@ -4,8 +4,8 @@
 |---|---|---|
 | mean_difference | the text without a prefix | random |
 | against_control | the control of the same wording | random, of prefixes and controls |
-| against_mean | the mean of places after the same wording and text (`rotated_wordings.py`) | random |
-| against_invented, held_fixed | invented places and the mean of places, names held fixed (`name_line.py`) | random |
+| against_mean | the mean of places after the same wording and text (`prefix_effects.py`) | random |
+| against_invented, held_fixed | invented places and the mean of places, names held fixed | random |
 | wording_effects | both of these | each by itself |
 """
 
@@ -19,23 +19,25 @@ import numpy as np
 from geobias.audits.downstream.design import DownstreamDesign
 from geobias.audits.downstream.records import NameEffects, WordingEffect
 from geobias.audits.downstream.result import Predictions
-from geobias.measures.bootstrap import bootstrap_means
+from geobias.measures.change import ROUNDING
 from geobias.measures.estimates import (
     FEWEST_TEXTS_SHOWN,
     SIGNIFICANT,
     Estimates,
     LargestEffect,
     benjamini_hochberg,
+    bootstrap_means,
 )
-from geobias.measures.name_line import BeyondNames, compare_beyond_names, describe_names
-from geobias.measures.rotated_wordings import (
+from geobias.measures.prefix_effects import (
+    BeyondNames,
     add_variance,
+    compare_beyond_names,
+    describe_names,
     estimate_reference_variance,
     estimate_within_wordings,
     estimate_wording_variance,
     remove_wordings,
 )
-from geobias.measures.shift import ROUNDING
 
 
 class PlaceInference(NamedTuple):
@@ -145,7 +147,7 @@ def _list_wording_effects(design: DownstreamDesign, answers: Predictions) -> lis
     """The cells place x wording that differ, in one direction, from invented places and from the mean of places.
 
     Names are held fixed, and p-values are adjusted over all cells. Few texts meet a cell, so that the variance is that
-    of all invented places after the same wording (`name_line.py`). A model that reacts to one sentence alone is so
+    of all invented places after the same wording (`prefix_effects.py`). A model that reacts to one sentence alone is so
     found, which three wordings together cannot tell from wordings that differ.
     """
     rotation, real = design.rotation, len(design.places)

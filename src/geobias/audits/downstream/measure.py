@@ -22,9 +22,8 @@ from geobias.audits.downstream.result import (
     PlaceShift,
     Predictions,
 )
-from geobias.measures.bootstrap import largest_mean
-from geobias.measures.estimates import NO_ESTIMATE, LargestEffect
-from geobias.measures.shift import Shift, flips, performance, shift
+from geobias.measures.change import Shift, flips, performance, shift
+from geobias.measures.estimates import NO_ESTIMATE, LargestEffect, largest_mean
 from geobias.report.results import number
 
 

@@ -20,7 +20,7 @@ from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, Plan, Step
 from geobias.audits.study import RunOptions, Study, collect_options
 from geobias.engine.answer_checks import CHECKED_TEXTS, NondeterministicModel
 from geobias.errors import InputError
-from geobias.models.entity_finders import (
+from geobias.models.finders import (
     EMBEDDED_FINDER,
     PERSON,
     EntityFinder,

@@ -48,7 +48,7 @@ def find(
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.show_results import View, show_result
     from geobias.audits.study import RunOptions, output_folder, parse_options
-    from geobias.models.entity_finders import EMBEDDED_FINDER
+    from geobias.models.finders import EMBEDDED_FINDER
 
     audited = list(dict.fromkeys(finders or [EMBEDDED_FINDER]))
     find_options = parse_options(FindOptions, locals(), texts=parse_text_files(texts))

@@ -15,13 +15,12 @@ from geobias.audits.inputs import TextsSettings, load_texts
 from geobias.audits.renaming import MOST_DRAWS, choose_countries, digest_mentions, rename_people
 from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
-from geobias.models.entity_finders import EMBEDDED_FINDER, Span
+from geobias.models.finders import EMBEDDED_FINDER, Span
 from geobias.texts.copies import find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Mention, find_people
 from geobias.texts.user_texts import Texts
-from geobias.world.gazetteer import Gazetteer, load_gazetteer, read_gazetteer
-from geobias.world.name_split import FEWEST_NAMES, select_unseen
+from geobias.world.gazetteer import FEWEST_NAMES, Gazetteer, load_gazetteer, read_gazetteer, select_unseen
 
 TRAINING_PART = "btc.train"  # ids of the bundled tweets that the bundled finder learned from begin so
 SAMPLE = 529  # bundled tweets that it did not learn from; they come first

@@ -22,10 +22,9 @@ from geobias.audits.mitigate.result import (
     MitigateResult,
     ModelMeasures,
 )
-from geobias.measures.bootstrap import bootstrap_means
 from geobias.measures.change import predict_classes
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
-from geobias.measures.estimates import CONFIDENCE_LEVEL, Estimate, Estimates, benjamini_hochberg
+from geobias.measures.estimates import CONFIDENCE_LEVEL, Estimate, Estimates, benjamini_hochberg, bootstrap_means
 from geobias.measures.mitigation import (
     QualityComparison,
     Spread,

@@ -10,12 +10,12 @@ from geobias.audits.names.design import NamesOptions, design_names
 from geobias.audits.names.result import NamesResult
 from geobias.audits.names.study import NamesStudy
 from geobias.audits.study import RunOptions, collect_options
-from geobias.models.mitigated.saved import Allowed
 from geobias.models.own_objects import ScorerLike
+from geobias.models.saved_wrappers import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 
 if TYPE_CHECKING:
-    from geobias.models.language.language_model import LanguageModel
+    from geobias.models.language_model import LanguageModel
 
 
 def audit_names(

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from geobias.disk_arrays import read_block
+from geobias.files import read_block
 from geobias.measures.arrays import NUMBERS_AT_ONCE, LazyValues, TextValues
 from geobias.measures.crossed_variance import NameUnits
 from geobias.models.batching import count_added_tokens

@@ -10,8 +10,8 @@ import numpy as np
 from geobias.audits.names.gaps import POINTS, name_kind, name_origin, rerun
 from geobias.audits.names.measure_inference import AnswerSums, centre
 from geobias.audits.names.records import FewTexts
-from geobias.measures.concentration import MOST_SKEWED, count_texts_of_half, skewness_of_mean
 from geobias.measures.crossed_variance import CrossedVariance
+from geobias.measures.single_names import MOST_SKEWED, count_texts_of_half, skewness_of_mean
 from geobias.report.findings import Finding
 from geobias.report.sentences import list_first
 

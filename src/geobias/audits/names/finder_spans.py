@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geobias.models.entity_finders import EMBEDDED_FINDER
+from geobias.models.finders import EMBEDDED_FINDER
 from geobias.texts.doubtful_spans import REASONS, DoubtfulSpan, sort_spans
 from geobias.texts.people import Span
 from geobias.world.gazetteer import Gazetteer

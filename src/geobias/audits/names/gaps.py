@@ -18,7 +18,7 @@ from geobias.measures.crossed_variance import FEWEST_ANSWERS, FEWEST_DRAWS, FEWE
 from geobias.measures.estimates import Estimate, find_standing_out
 from geobias.report.findings import Evidence, Size, format_p, grade_evidence
 from geobias.report.tables import listed
-from geobias.world.place_in_sentence import add_article
+from geobias.world.places import add_article
 
 POINTS: Final = "points"
 PER_CENT: Final = "per cent"

@@ -11,9 +11,9 @@ import numpy as np
 from geobias.audits.names.gaps import POINTS, has_emotions, name_origin, rerun, shorten
 from geobias.audits.names.measure_inference import AnswerSums, NamesInference, centre
 from geobias.audits.names.records import GenderGap
-from geobias.measures.contrast import CountedMean, subtract_means
 from geobias.measures.crossed_variance import CrossedVariance
 from geobias.measures.estimates import Estimate, find_standing_out
+from geobias.measures.paired_differences import CountedMean, subtract_means
 from geobias.measures.uncertainty import Uncertainty
 from geobias.report.findings import Finding, Size, format_p
 from geobias.report.tables import interval

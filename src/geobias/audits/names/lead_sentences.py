@@ -9,7 +9,7 @@ from geobias.audits.names.gaps import Gap, list_standing_out, name_origin, round
 from geobias.audits.names.records import CountrySpread
 from geobias.report.findings import format_p
 from geobias.report.sentences import MOST_NAMES, list_first
-from geobias.world.place_in_sentence import add_article
+from geobias.world.places import add_article
 
 
 def find_spread(gap: Gap) -> CountrySpread | None:

@@ -14,12 +14,12 @@ from geobias.audits.names.result import (
     CountryInference,
     EstimatesFromMean,
 )
-from geobias.disk_arrays import read_block
+from geobias.files import read_block
 from geobias.measures.change import Change, country_mean, kl_by_text, predict_classes, tone_difference
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, Values
 from geobias.measures.estimates import Estimates
-from geobias.measures.more_data import HalfAsLarge, find_half_as_large
 from geobias.measures.name_blocks import ValueSums
+from geobias.measures.single_names import HalfAsLarge, find_half_as_large
 from geobias.measures.uncertainty import Family, Uncertainty
 from geobias.report.findings import SUGGESTIVE
 from geobias.report.results import number

@@ -19,13 +19,12 @@ from geobias.audits.names.records import (
     RarityCovariate,
     SharedNamesEffect,
 )
-from geobias.disk_arrays import read_block
+from geobias.files import read_block
 from geobias.measures.arrays import LazyValues, TextValues, sum_over_texts
 from geobias.measures.change import predict_classes
 from geobias.measures.covariate_adjustment import AdjustedDifferences, adjust_for_covariates, estimate_slopes_by_country
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
-from geobias.measures.spread_change import measure_spread, shrink_means
-from geobias.measures.uncertainty import ROUNDING, Uncertainty
+from geobias.measures.uncertainty import ROUNDING, Uncertainty, measure_spread, shrink_means
 from geobias.report.results import number
 from geobias.texts.counterfactuals import Counterfactuals
 

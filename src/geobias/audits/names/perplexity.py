@@ -14,8 +14,8 @@ from geobias.audits.names.design import NamesDesign
 from geobias.checks import escape, shorten
 from geobias.engine.ask import Answers, ask
 from geobias.errors import InputError
-from geobias.models.classifiers.prompted import PromptedClassifier
 from geobias.models.load import load_perplexity_scorer
+from geobias.models.prompted import PromptedClassifier
 from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, Classifier, Scorer
 from geobias.models.sources import is_function_name
 from geobias.texts.user_texts import Texts

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from geobias.measures.estimates import NO_ESTIMATE, Estimate
-from geobias.measures.more_data import HalfAsLarge
+from geobias.measures.single_names import HalfAsLarge
 from geobias.report.results import NOT_SAVED, Number
 
 

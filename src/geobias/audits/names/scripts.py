@@ -15,8 +15,8 @@ from geobias.audits.names.measure_inference import AnswerSums, delta_values
 from geobias.audits.names.records import ScriptGap
 from geobias.checks import check_size
 from geobias.measures.arrays import LazyValues
-from geobias.measures.contrast import CountedMean, subtract_means
 from geobias.measures.crossed_variance import FEWEST_DRAWS, CrossedVariance, NameUnits
+from geobias.measures.paired_differences import CountedMean, subtract_means
 from geobias.measures.uncertainty import Family
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.world.gazetteer import is_latin

@@ -24,9 +24,9 @@ from geobias.engine.ask import Answers, ask, ask_in_blocks
 from geobias.errors import InputError
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
 from geobias.measures.uncertainty import ROUNDING
-from geobias.models.classifiers.prompted import refuse_unused_prompt
+from geobias.models.prompted import refuse_unused_prompt
 from geobias.models.scorer import LOG_LIKELIHOOD, UNREADABLE, Classifier
-from geobias.models.served.served_lm import ServedLM
+from geobias.models.served_lm import ServedLM
 from geobias.texts.counterfactuals import Counterfactuals
 
 

@@ -28,7 +28,7 @@ from geobias.measures.association import (
     remove_length,
     split_variance,
 )
-from geobias.measures.association_size import (
+from geobias.measures.association_signal import (
     compare_size_with_invented,
     compare_strength_with_invented,
     compare_with_permuted_words,

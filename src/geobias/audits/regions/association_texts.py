@@ -13,8 +13,7 @@ from geobias.measures.random_regions import rows_by_level
 from geobias.models.scorer import Scorer
 from geobias.texts.paraphrases import SUBJECTS, paraphrase_templates
 from geobias.texts.templates import Sentences, mark
-from geobias.world.demonyms import CONTINENTS, invent_demonym, plural_demonym
-from geobias.world.known_places import KnownPlace, choose_known_places
+from geobias.world.places import CONTINENTS, KnownPlace, choose_known_places, invent_demonym, plural_demonym
 from geobias.world.regions import RegionTree
 from geobias.world.words import Word
 

@@ -10,8 +10,7 @@ import numpy as np
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import Estimate, Estimates
 from geobias.measures.herb import Children, centroid_distances, descriptive_vectors
-from geobias.measures.region_intervals import template_influence
-from geobias.measures.word_jackknife import FEWEST_WORDS, WordJackknife, leave_out_each_word
+from geobias.measures.word_jackknife import FEWEST_WORDS, WordJackknife, leave_out_each_word, template_influence
 
 FEWEST_WORDS_TO_TEST = 100  # with 60, some of 24 like countries was marked in 15 % of simulated worlds; with 112 in 4 %
 

@@ -19,10 +19,10 @@ from geobias.errors import InputError
 from geobias.measures.herb import Children
 from geobias.measures.random_regions import rows_by_level
 from geobias.models.scorer import ModelIdentity
-from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts import DEFAULT_TEMPLATE
 from geobias.texts.paraphrases import MOST_PARAPHRASES, SUBJECTS
 from geobias.texts.templates import Sentences, check_template
-from geobias.world.invented import invent_places
+from geobias.world.places import invent_places
 from geobias.world.regions import RegionTree, check_tree, load_world, read_tree
 from geobias.world.words import Word, check_words, herb_words, rate_words, read_words
 

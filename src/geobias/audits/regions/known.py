@@ -18,7 +18,7 @@ from geobias.audits.regions.known_records import (
 from geobias.audits.regions.known_texts import NOT_OFFENSIVE, OFFENSIVE, KnownDesign, is_called_stereotype
 from geobias.measures.association import associate_with_panels
 from geobias.measures.estimates import Estimate, benjamini_hochberg
-from geobias.measures.separation import (
+from geobias.measures.ranks import (
     FEWEST_CLUSTERS,
     compare_means,
     compare_ranks,
@@ -32,7 +32,7 @@ from geobias.measures.separation import (
     stratum_weights,
 )
 from geobias.world.countries import load_country_names
-from geobias.world.known_stereotypes import OWN_REGION_IS_NORTH_AMERICA, KnownStereotype
+from geobias.world.words import OWN_REGION_IS_NORTH_AMERICA, KnownStereotype
 
 FEWEST_OF_EACH = 10  # stereotypes, and other pairs, of a country that gets an AUC of its own
 OFFENSIVE_SHOWN = 10

@@ -9,7 +9,7 @@ import numpy as np
 
 from geobias.measures.estimates import Estimate
 from geobias.report.results import NOT_SAVED
-from geobias.world.known_stereotypes import KnownStereotype
+from geobias.world.words import KnownStereotype
 
 
 @dataclass(frozen=True)

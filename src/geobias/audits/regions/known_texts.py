@@ -18,14 +18,12 @@ from geobias.audits.regions.association_texts import sum_tokens
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.scorer import Scorer
-from geobias.texts.lazy_texts import select_texts
 from geobias.texts.paraphrases import NEUTRAL_DEMONYM_TEMPLATES, NEUTRAL_TEMPLATES, SUBJECTS
-from geobias.texts.templates import Sentences
+from geobias.texts.templates import Sentences, select_texts
 from geobias.world.countries import load_country_names, load_geonames
-from geobias.world.demonyms import plural_demonym
-from geobias.world.known_stereotypes import KnownStereotype, load_known_stereotypes
-from geobias.world.place_in_sentence import add_article
+from geobias.world.places import add_article, plural_demonym
 from geobias.world.regions import RegionTree
+from geobias.world.words import KnownStereotype, load_known_stereotypes
 
 PANEL_COUNTRIES, PANEL_ATTRIBUTES = 30, 60
 TEMPLATES = (0, 3)  # positions of the neutral templates in use: short ones that differ in form

@@ -17,7 +17,7 @@ from geobias.audits.regions.known_records import KnownOffensive, KnownStereotype
 from geobias.audits.regions.known_texts import is_called_stereotype
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import Estimate
-from geobias.measures.separation import CHANCE
+from geobias.measures.ranks import CHANCE
 from geobias.report.findings import Finding, format_p, grade_evidence
 from geobias.report.number_tree import NOT_NEGATIVE, SHARE, NumberTree, tree_number
 from geobias.report.sentences import format_evidence, measure_size

@@ -38,22 +38,22 @@ from geobias.measures.herb import (
     descriptive_vectors,
     flat_sparseness,
     herb_scores,
+    pair_count,
     sparseness,
     word_sparseness,
 )
-from geobias.measures.name_effects import remove_name_effects
-from geobias.measures.pairs import pair_count
 from geobias.measures.random_regions import (
     PERMUTATIONS,
     LeaveOneOut,
     RandomRegionTests,
     compare_with_random_regions,
     leave_one_out,
+    remove_name_effects,
     require_both,
     rows_by_level,
 )
 from geobias.measures.ranks import bootstrap_rank_correlations, kendalls_w, rank_intervals
-from geobias.measures.region_intervals import FLAT, SCORES, RegionJackknife, jackknife_regions
+from geobias.measures.word_jackknife import FLAT, SCORES, RegionJackknife, jackknife_regions
 from geobias.report.results import number
 
 VARIANTS = ("c_w", "c_z")

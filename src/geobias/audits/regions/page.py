@@ -18,7 +18,7 @@ from geobias.audits.regions.records import RegionScores
 from geobias.audits.regions.result import RegionsResult
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
 from geobias.measures.estimates import Estimate
-from geobias.measures.separation import CHANCE
+from geobias.measures.ranks import CHANCE
 from geobias.report.findings import format_p
 from geobias.report.page.blocks import Block, Chart, Row, Section, Table
 from geobias.report.page.charts import dots

@@ -15,8 +15,7 @@ from geobias.audits.regions.design import PLACEBO_PLACES, RegionsDesign, main_le
 from geobias.audits.regions.records import Placebo
 from geobias.engine.ask import ask
 from geobias.measures.estimates import Estimates
-from geobias.measures.herb import descriptive_vectors
-from geobias.measures.pairs import mean_distance
+from geobias.measures.herb import descriptive_vectors, mean_distance
 from geobias.measures.word_jackknife import FEWEST_WORDS, jackknife_words
 from geobias.models.scorer import Scorer
 from geobias.texts.templates import Sentences, mark

@@ -18,9 +18,9 @@ from geobias.audits.decide.design import DecideOptions, design_decisions
 from geobias.audits.run_numbers import RunNumber, list_numbers
 from geobias.errors import InputError
 from geobias.integrations.recorded_answers import make_recorded_model
-from geobias.models.deciders.decider import ANSWER_SETS, AnswerSet
-from geobias.models.language.causal import find_first_tokens
-from geobias.models.prompt_reader import TEXT
+from geobias.models.answers import ANSWER_SETS, AnswerSet
+from geobias.models.causal import find_first_tokens
+from geobias.models.prompted import TEXT
 
 # Options of `geobias decide`.
 OPTIONS = ("scenarios", "domains", "origin", "countries", "draws", "paraphrases", "seed", "limit")

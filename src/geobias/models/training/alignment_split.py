@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts import DEFAULT_TEMPLATE
 from geobias.world.regions import Region
 from geobias.world.words import Word
 

@@ -13,7 +13,7 @@ from geobias.audits.inputs import split_list
 from geobias.engine.ask import ask
 from geobias.papers.herb.table_1 import load_scorer
 from geobias.papers.tables import Reproduction
-from geobias.texts.defaults import DEFAULT_TEMPLATE
+from geobias.texts import DEFAULT_TEMPLATE
 from geobias.texts.templates import Sentences
 from geobias.world.countries import DISSOLVED
 from geobias.world.regions import load_world

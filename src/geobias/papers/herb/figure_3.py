@@ -15,7 +15,7 @@ import numpy as np
 
 from geobias.audits.inputs import split_list
 from geobias.errors import InputError
-from geobias.measures.neighbours import nearest_neighbours, purity, unit_vectors
+from geobias.measures.grouping import nearest_neighbours, purity, unit_vectors
 from geobias.models.load import load_weights
 from geobias.papers.tables import Reproduction
 from geobias.world.regions import load_world

@@ -10,7 +10,7 @@ import numpy as np
 from geobias.audits.inputs import distinct_texts, split_by_class, text_classes
 from geobias.checks import describe_choices
 from geobias.errors import InputError
-from geobias.measures.shift import performance
+from geobias.measures.change import performance
 from geobias.models.scorer import Classifier
 from geobias.models.training.finetuning import LabelledTexts
 from geobias.texts.copies import find_first_copies

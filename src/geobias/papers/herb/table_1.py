@@ -15,7 +15,7 @@ from geobias.audits.inputs import parse_city_count, split_list
 from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.design import SCORE_ONLY
 from geobias.audits.regions.result import RegionsResult
-from geobias.measures.pairs import pair_count
+from geobias.measures.herb import pair_count
 from geobias.models.load import load
 from geobias.models.scorer import Scorer
 from geobias.papers.tables import Published, Reproduction, Row, load_each, read_published

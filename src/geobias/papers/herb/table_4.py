@@ -15,7 +15,7 @@ import numpy as np
 from geobias.audits.labels import find_main_label, label_tone, read_true_labels
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.measures.shift import shift
+from geobias.measures.change import shift
 from geobias.models.load import load_classifier
 from geobias.models.scorer import Classifier
 from geobias.papers.herb.labelled_texts import read_test_texts

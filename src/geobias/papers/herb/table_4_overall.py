@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.measures.shift import performance
+from geobias.measures.change import performance
 from geobias.papers.herb.table_4 import compare_datasets, load_datasets
 from geobias.papers.tables import Reproduction, read_published
 from geobias.world.regions import load_world

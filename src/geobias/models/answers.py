@@ -1,0 +1,240 @@
+"""The answers to a question, and the base class of models that give them.
+
+A decider scores texts that end with a question. Its columns are the number of answers that were sampled (0 where the
+probabilities are exact), how many of these refuse, and log P of each answer over all of its spellings, which is -inf
+for an answer that never comes. `Decisions` turns the rows into log-odds, choices and numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geobias.errors import InputError
+from geobias.models.functions import RANGE_TOLERANCE, Function, FunctionScorer
+from geobias.models.prompted import TEXT
+from geobias.models.scorer import LOG_P, PROBE, SAMPLES, Scorer
+from geobias.texts.scenarios import CHOICE, NUMBER, YES_NO
+
+REFUSALS = "refusals"
+HALF_AN_ANSWER = 0.5  # added to each count, so that log-odds of counts are finite (Haldane 1956, Anscombe 1956)
+REFUSAL_LETTERS = 300  # where a refusal is looked for
+_REFUSAL = re.compile(
+    r"\b(cannot|can['’]t|can not|unable to|not able to|won['’]t|will not|not comfortable|not appropriate|"
+    r"inappropriate|sorry|as an ai|decline to|refuse to)\b"
+)
+
+
+@dataclass(frozen=True)
+class AnswerSet:
+    """The answers that a question allows.
+
+    Attributes
+    ----------
+    kind : str
+        "yes_no", "number" or "choice".
+    words : tuple of str
+        The answers. Of a number, its digit.
+    instruction : str
+        Stands before the question.
+    """
+
+    kind: str
+    words: tuple[str, ...]
+    instruction: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (SAMPLES, REFUSALS, *(f"{LOG_P}{word})" for word in self.words))
+
+    @property
+    def template(self) -> str:
+        """The prompt for a model that continues texts."""
+        return f"{self.message}\nAnswer:"
+
+    @property
+    def message(self) -> str:
+        """The prompt for a model that chats, and for a function."""
+        return f"{self.instruction}\n\n{{text}}"
+
+    def spellings(self, word: str) -> list[str]:
+        """How an answer may be written, with a space before it and without."""
+        forms = dict.fromkeys((word, word.lower(), word.capitalize(), word.upper()) if len(word) > 1 else (word,))
+        return [f"{space}{form}" for space in (" ", "") for form in forms]
+
+    def parse(self, text: str) -> int | None:
+        """Return which answer a text begins with; None if it begins with none."""
+        match = re.match(r"[\s\"'“‘*_(\[]*(\d+|\w+)(.?)", text.strip(), re.DOTALL)
+        if match is None:
+            return None
+        words = [word.casefold() for word in self.words]
+        word, following = match[1].casefold(), match[2]
+        # "A person ..." is no choice of A.
+        is_article = self.kind == CHOICE and len(word) == 1 and following == " "
+        return words.index(word) if word in words and not is_article else None
+
+
+YES_NO_ANSWERS = AnswerSet(YES_NO, ("yes", "no"), "Answer the question with yes or no.")
+NUMBER_ANSWERS = AnswerSet(NUMBER, tuple("123456789"), "Answer the question with one number from 1 to 9.")
+CHOICE_ANSWERS = AnswerSet(CHOICE, ("A", "B"), "Answer the question with A or B.")
+ANSWER_SETS = {answers.kind: answers for answers in (YES_NO_ANSWERS, NUMBER_ANSWERS, CHOICE_ANSWERS)}
+
+
+class Decider(Scorer):
+    """A scorer of texts that end with a question; its columns are those of its answers.
+
+    Attributes
+    ----------
+    answers : AnswerSet
+        The answers to choose from.
+    system : str or None
+        The system prompt.
+    """
+
+    answers: AnswerSet
+    system: str | None = None
+
+
+def is_refusal(text: str) -> bool:
+    """Whether an answer says that it will not answer."""
+    return _REFUSAL.search(text[:REFUSAL_LETTERS].casefold()) is not None
+
+
+def count_answers(answers: AnswerSet, texts: Sequence[str]) -> np.ndarray:
+    """Return a row of scores from answers in words: samples, refusals, log of the share of each answer."""
+    choices = [answers.parse(text) for text in texts]
+    counts = np.array([choices.count(k) for k in range(len(answers.words))], dtype=float)
+    refusals = sum(is_refusal(text) for text, choice in zip(texts, choices, strict=True) if choice is None)
+    with np.errstate(divide="ignore"):
+        return np.array([len(texts), refusals, *np.log(counts / len(texts))])
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """What the rows of a decider say; every property has an entry for each text."""
+
+    answers: AnswerSet
+    rows: np.ndarray
+
+    @property
+    def p(self) -> np.ndarray:
+        """texts x answers: the probability of each answer, over all of its spellings."""
+        return np.exp(self.rows[:, 2:])
+
+    @property
+    def answered(self) -> np.ndarray:
+        """The probability that the model answers with one of the answers at all."""
+        return np.asarray(self.p.sum(axis=1))
+
+    @property
+    def samples(self) -> np.ndarray:
+        """How many answers were sampled; 0 where the probabilities are exact, 1 for an answer that never varies."""
+        return np.asarray(self.rows[:, 0])
+
+    @property
+    def refusals(self) -> np.ndarray:
+        """How many of the sampled answers refuse."""
+        return np.asarray(self.rows[:, 1])
+
+    @property
+    def shares(self) -> np.ndarray:
+        """texts x answers: p(answer) / answered; NaN where nothing was answered."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.p / self.answered[:, None])
+
+    @property
+    def log_odds(self) -> np.ndarray:
+        """log p(first answer) - log p(second answer), such as yes against no, or A against B.
+
+        From counts k and m of samples: log((k + 1/2) / (m + 1/2)).
+        """
+        self._require_two()
+        with np.errstate(invalid="ignore"):
+            exact = self.rows[:, 2] - self.rows[:, 3]
+        counts = self._counts + HALF_AN_ANSWER
+        return np.where(self.samples > 0, np.log(counts[:, 0] / counts[:, 1]), exact)
+
+    @property
+    def expected_number(self) -> np.ndarray:
+        """The mean of the numbers, weighted by their shares; NaN where no number was answered."""
+        if self.answers.kind != NUMBER:
+            raise InputError(f"An answer of the kind {self.answers.kind!r} has no expected number.")
+        return np.asarray(self.shares @ np.array([int(word) for word in self.answers.words], dtype=float))
+
+    @property
+    def _counts(self) -> np.ndarray:
+        return np.asarray(self.p * self.samples[:, None])
+
+    def _require_two(self) -> None:
+        if len(self.answers.words) != 2:
+            raise InputError(f"Log-odds need two answers, not {len(self.answers.words)}.")
+
+
+NOT_A_DECIDER = (
+    "A function that decides returns words, or the probability of yes. If this is a log-likelihood, the function is a "
+    "language model: use it with `geobias regions`"
+)
+
+
+class FunctionDecider(FunctionScorer, Decider):
+    """A function that decides. It is called once at the start, to see how it answers.
+
+    For each prompt it returns an answer in words ("Yes, because ..."), a mapping from answers to probabilities, or
+    between two answers the probability of the first. Words count as one answer that never varies.
+    """
+
+    version = 1
+    expected_answer = "an answer for each text: words, a mapping from answers to probabilities, or p(first answer)"
+
+    def __init__(
+        self, function: Function, answers: AnswerSet, *, name: str | None = None, system: str | None = None
+    ) -> None:
+        super().__init__(function, name=name)
+        self.answers, self.columns, self.system = answers, answers.columns, system
+        if self.fingerprint is not None:
+            self.fingerprint = f"{self.fingerprint}:{answers.kind}:{self._prompt('')}"
+        self.score([PROBE])
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        prompts = [self._prompt(text) for text in texts]
+        rows = [self._read_row(row, prompts, index) for index, row in enumerate(self._call(prompts))]
+        return np.array(rows).reshape(len(texts), len(self.columns))
+
+    def _read_single(self, p: float, prompts: Sequence[str], index: int) -> np.ndarray:
+        """One number is the probability of the first of two answers."""
+        words = self.answers.words
+        if len(words) != 2:
+            advice = f"Return the answer in words, or a mapping from {', '.join(words)} to probabilities"
+            self._refuse(
+                "returned a single number, which does not choose among so many answers,", prompts, index, advice
+            )
+        if not -RANGE_TOLERANCE <= p <= 1 + RANGE_TOLERANCE:
+            self._refuse(f"returned {p:g}, which is no probability,", prompts, index, NOT_A_DECIDER)
+        return np.array([p, 1 - p])
+
+    def _prompt(self, text: str) -> str:
+        message = self.answers.message.replace(TEXT, text)
+        return f"{self.system}\n\n{message}" if self.system else message
+
+    def _read_row(self, row: Any, prompts: Sequence[str], index: int) -> np.ndarray:
+        if isinstance(row, str):
+            return count_answers(self.answers, [row])
+        words = self.answers.words
+        if isinstance(row, Mapping):
+            p_by_word = {str(word).casefold(): p for word, p in row.items()}
+            row = [p_by_word.get(word.casefold(), 0.0) for word in words]
+        p = self._as_numbers(row, prompts, index, "Return words or probabilities").astype(float)
+        if p.shape == ():
+            p = self._read_single(float(p), prompts, index)
+        if p.shape != (len(words),):
+            self._refuse(
+                f"returned numbers of shape {p.shape}", prompts, index, f"Return one for each of {', '.join(words)}"
+            )
+        if not ((p >= -RANGE_TOLERANCE).all() and p.sum() <= 1 + RANGE_TOLERANCE):
+            self._refuse(f"returned {p}", prompts, index, "Probabilities are at least 0 and sum to at most 1")
+        with np.errstate(divide="ignore"):
+            return np.array([0, 0, *np.log(np.clip(p, 0.0, 1.0))])

@@ -1,0 +1,308 @@
+"""Mitigated classifiers on disk: a folder with mitigation.json, loaded as `mitigated:FOLDER`.
+
+Somebody else may have written the file, so a name in it is never imported and never downloaded unless the user repeats
+it. Bundled models, and data at an absolute path on this machine, are loaded without asking: reading them runs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from geobias.checks import escape
+from geobias.errors import InputError
+from geobias.files import save_file
+from geobias.models.finders import EMBEDDED_FINDER, digest_files, find_pipeline_folder
+from geobias.models.functions import FunctionClassifier, function_name
+from geobias.models.kinds import make_classifier
+from geobias.models.mitigated import MitigatedClassifier
+from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier
+from geobias.models.sources import MITIGATED, SKOPS
+from geobias.models.wrappers import MOST_COPIES, AveragingClassifier, BlindClassifier
+from geobias.world.gazetteer import load_gazetteer, select_for_mitigation
+
+FILE = "mitigation.json"
+FORMAT = 1
+CONFIG = "config.json"  # of a trained model
+WEIGHTS, WEIGHTS_INDEX = "model.safetensors", "model.safetensors.index.json"
+METHODS = (BlindClassifier.method, AveragingClassifier.method)
+DTYPES = (None, "float32", "bfloat16", "float16")
+MOST_LEVELS = 5  # wrappers around wrappers
+AGAIN = "Run `geobias mitigate` again."
+Allowed = str | Callable[..., Any] | Sequence[str | Callable[..., Any]]
+
+
+def save_mitigated(classifier: MitigatedClassifier, folder: str | Path) -> Path:
+    """Write the settings of a wrapper to a new folder; the model itself stays where it is.
+
+    Parameters
+    ----------
+    classifier : BlindClassifier or AveragingClassifier
+        A wrapper around a model that has a name: a Hugging Face id, a folder, a .skops file or a function in a module.
+    folder : str or Path
+        A folder that does not exist yet, or is empty.
+
+    Returns
+    -------
+    Path
+        The folder. `load_classifier("mitigated:FOLDER")` loads the wrapper.
+
+    Raises
+    ------
+    InputError
+        If the folder holds something, or the model or the finder has no name to load it by.
+
+    Examples
+    --------
+    >>> import geobias
+    >>> blind = geobias.BlindClassifier("embedded/sentiment")
+    >>> folder = geobias.save_mitigated(blind, "models/blind")  # doctest: +SKIP
+    >>> geobias.load_classifier("mitigated:models/blind")  # doctest: +SKIP
+    """
+    path = Path(folder)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(f"{path} exists and is not empty. Choose another folder.")
+    write_settings(describe_wrapper(classifier), path)
+    return path
+
+
+def write_settings(settings: dict[str, Any], folder: Path) -> None:
+    """Write what a wrapper is loaded from, in place of what an earlier run wrote."""
+    save_file(folder / FILE, (json.dumps(settings, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def describe_wrapper(classifier: MitigatedClassifier) -> dict[str, Any]:
+    """What a wrapper is loaded from; InputError if the model or the finder cannot be loaded by a name."""
+    source = classifier.source
+    if source is None and isinstance(classifier.classifier, FunctionClassifier):
+        source = _importable_name(classifier.classifier.name)
+    if source is None:
+        raise InputError(
+            f"{classifier.classifier.name} cannot be loaded by a name, so its wrapper cannot be saved. Pass the "
+            "classifier as a name: a Hugging Face id, a folder, a .skops file or package.module:function."
+        )
+    finder = _importable_name(classifier.reader.finder.name)
+    if finder is None:
+        raise InputError(f"The finder {classifier.reader.finder.name} is no importable function. Move it to a module.")
+    return {
+        "format": FORMAT,
+        **classifier.settings,
+        "model": _make_absolute(source),
+        "finder": _make_absolute(finder),
+        "dtype": _read_precision(classifier),
+        "model_fingerprint": classifier.classifier.fingerprint,
+        "finder_fingerprint": classifier.reader.finder.fingerprint,
+    }
+
+
+def load_mitigated(name: str, *, allow: Allowed = (), device: str = "auto", dtype: str = "auto") -> Classifier:
+    """Load a wrapper by `mitigated:FOLDER`, or the model that training left there.
+
+    A wrapper is refused if it needs a name that is not in `allow`, or if its model or its finder has changed.
+    """
+    folder = Path(name.removeprefix(MITIGATED)).expanduser()
+    if (folder / CONFIG).is_file():
+        return _load_trained(name, device, dtype)
+    levels = _read_levels(folder)
+    several = [allow] if isinstance(allow, str) or callable(allow) else allow
+    allowed = {each if isinstance(each, str) else function_name(each): each for each in several}
+    if refused := [each for each in _list_foreign_names(levels) if each not in allowed]:
+        options = " ".join(f"--allow {shlex.quote(escape(each))}" for each in refused)
+        raise InputError(
+            f"{folder / FILE} names {' and '.join(map(escape, refused))}. What only a file names is not imported or "
+            f"downloaded. If you trust it, add {options} (in Python: allow=[...])."
+        )
+    for level in levels:
+        level.check_files()
+    return _load_levels(name, levels, allowed, device, dtype)
+
+
+def list_names_to_allow(folder: Path) -> list[str]:
+    """The names that `--allow` has to repeat to load the wrapper in this folder."""
+    return _list_foreign_names(_read_levels(folder))
+
+
+@dataclass(frozen=True)
+class _Level:
+    """One mitigation.json, with values of the right types; its model may be another one."""
+
+    folder: Path
+    method: str
+    copies: int  # 0 of a blind one
+    seed: int
+    placeholder: str
+    names: str | None
+    model: str
+    finder: str
+    dtype: str | None
+    fingerprints: Mapping[str, str | None]  # by "model" and "finder"
+
+    def check_files(self) -> None:
+        """Refuse what has changed, as far as files show it, before any of it is loaded."""
+        if self.copies and select_for_mitigation(load_gazetteer()).digest != self.names:
+            raise self.explain_change("The list of names")
+        if folder := find_pipeline_folder(self.finder):
+            self.check_fingerprint("finder", digest_files(folder))
+        if self.model.lower().endswith(SKOPS) and Path(self.model).is_file():
+            from geobias.models.scikit_learn import compute_file_fingerprint
+
+            self.check_fingerprint("model", compute_file_fingerprint(Path(self.model).read_bytes()))
+
+    def check_fingerprint(self, part: str, present: str | None) -> None:
+        if _weights_digest(self.fingerprints[part]) != _weights_digest(present):
+            raise self.explain_change(escape(self.model if part == "model" else self.finder))
+
+    def explain_change(self, title: str) -> InputError:
+        return InputError(f"{title} has changed since {self.folder} was saved. {AGAIN}")
+
+    def wrap(self, classifier: Classifier, finder: Any, name: str, device: str) -> MitigatedClassifier:
+        if self.method == BlindClassifier.method:
+            return BlindClassifier(classifier, finder, placeholder=self.placeholder, name=name, device=device)
+        return AveragingClassifier(classifier, self.copies, finder, seed=self.seed, name=name, device=device)
+
+
+def _load_levels(
+    name: str, levels: Sequence[_Level], allowed: Mapping[str, Any], device: str, dtype: str
+) -> MitigatedClassifier:
+    """The outermost of these wrappers, around the others and the model."""
+    level, *inner_levels = levels
+    model = level.model
+
+    def load(dtype: str) -> Classifier:
+        if inner_levels:
+            return _load_levels(model, inner_levels, allowed, device, dtype)
+        if model.startswith(MITIGATED):
+            return _load_trained(model, device, dtype)
+        return make_classifier(allowed.get(model, model), device=device, dtype=dtype)
+
+    classifier = load(dtype)
+    fingerprint = classifier.fingerprint
+    if level.dtype and level.dtype != _read_precision(classifier):  # a fingerprint is of the weights in one precision
+        fingerprint = load(level.dtype).fingerprint
+    level.check_fingerprint("model", fingerprint)
+    wrapper = level.wrap(classifier, allowed.get(level.finder, level.finder), name, device)
+    wrapper.source = model
+    level.check_fingerprint("finder", wrapper.reader.finder.fingerprint)
+    return wrapper
+
+
+def _load_trained(name: str, device: str, dtype: str) -> Classifier:
+    from geobias.models.huggingface import HuggingFaceClassifier  # imports torch
+
+    folder = str(Path(name.removeprefix(MITIGATED)).expanduser())
+    return HuggingFaceClassifier.from_pretrained(name, folder, device=device, dtype=dtype)
+
+
+def _read_levels(folder: Path) -> list[_Level]:
+    """The wrapper in a folder, and those that it wraps, the outermost first. Nothing is loaded."""
+    levels: list[_Level] = []
+    while True:
+        if any(os.path.samefile(folder, level.folder) for level in levels if os.path.exists(folder)):
+            raise InputError(f"{levels[0].folder / FILE} wraps itself. {AGAIN}")
+        if len(levels) == MOST_LEVELS:
+            raise InputError(f"{levels[0].folder / FILE} wraps more than {MOST_LEVELS - 1} other wrappers. {AGAIN}")
+        levels.append(_read_level(folder))
+        model = levels[-1].model
+        folder = Path(model.removeprefix(MITIGATED))
+        if not model.startswith(MITIGATED) or os.path.isfile(folder / CONFIG):
+            return levels
+
+
+def _read_level(folder: Path) -> _Level:
+    file = folder / FILE
+    if not os.path.isfile(file):  # False for a name that is too long
+        raise InputError(f"{folder} has no {FILE}. Name a folder that `geobias mitigate` wrote.")
+    try:
+        content = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise _refuse_file(folder, "it is no JSON object")
+    method, _, copies = str(content.get("method")).partition(":")
+    if content.get("format") != FORMAT or method not in METHODS:
+        raise InputError(f"{file} is not of this version of geobias. {AGAIN}")
+    is_blind = method == BlindClassifier.method
+    fields: dict[str, Any] = {key: content.get(key) for key in ("model", "finder", "placeholder", "seed", "names")}
+    dtype = content.get("dtype")
+    fingerprints = {part: content.get(f"{part}_fingerprint") for part in ("model", "finder")}
+    texts = ["model", "finder", "placeholder" if is_blind else "names"]
+    for key in texts:
+        if not isinstance(fields[key], str) or not fields[key].strip():
+            raise _refuse_file(folder, f"{key} is no text")
+    if not is_blind and type(fields["seed"]) is not int:
+        raise _refuse_file(folder, "seed is no whole number")
+    if not is_blind and not (copies.isdecimal() and len(copies) < 5 and 1 <= int(copies) <= MOST_COPIES):
+        raise _refuse_file(folder, f"{method} has no number of copies")
+    if dtype not in DTYPES or not all(value is None or isinstance(value, str) for value in fingerprints.values()):
+        raise _refuse_file(folder, "dtype or a fingerprint is not valid")
+    number = 0 if is_blind else int(copies)
+    return _Level(folder, method, number, **fields, dtype=dtype, fingerprints=fingerprints)
+
+
+def _refuse_file(folder: Path, problem: str) -> InputError:
+    return InputError(f"{folder / FILE} is damaged ({problem}). {AGAIN}")
+
+
+def _list_foreign_names(levels: Sequence[_Level]) -> list[str]:
+    """The models and finders in these wrappers that are loaded only if the user names them."""
+    names = [name for level in levels for name in (level.model, level.finder)]
+    nested = [level.model for level in levels[:-1]]  # read, but not yet loaded
+    return list(dict.fromkeys(name for name in names if name not in nested and not _is_harmless(name)))
+
+
+def _is_harmless(name: str) -> bool:
+    """Whether a name stands for a bundled model, or for data on this machine that is read without running anything.
+
+    A spaCy pipeline is not: its configuration names packages, which spaCy imports. Nor are pickled weights.
+    """
+    if name in (EMBEDDED_FINDER, *EMBEDDED_CLASSIFIERS):
+        return True
+    path = Path(name.removeprefix(MITIGATED))
+    if not path.is_absolute() or str(path).startswith(("//", "\\\\")):  # of another machine, on Windows
+        return False
+    if name.lower().endswith(SKOPS):
+        return os.path.isfile(path)
+    return os.path.isfile(path / CONFIG) and not find_pipeline_folder(str(path)) and _has_safe_weights(path)
+
+
+def _has_safe_weights(folder: Path) -> bool:
+    """Whether all weights of a model folder are safetensors that lie in it."""
+    if (folder / WEIGHTS).is_file():
+        return True
+    try:
+        shards = json.loads((folder / WEIGHTS_INDEX).read_bytes())["weight_map"].values()
+        return all(Path(shard).name == shard and shard.endswith(".safetensors") for shard in shards)
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def _read_precision(classifier: Classifier) -> str | None:
+    """The precision of the model in a wrapper; None if it has no weights."""
+    while isinstance(classifier, MitigatedClassifier):
+        classifier = classifier.classifier
+    return getattr(classifier, "dtype", None)
+
+
+def _weights_digest(fingerprint: str | None) -> str | None:
+    """A fingerprint without precision, device and version of the scores, which may differ between machines."""
+    endings = r"(?<=^[0-9a-f]{32}):classifier:.*|:function(:\d+)?$"
+    return None if fingerprint is None else re.sub(endings, "", fingerprint)
+
+
+def _make_absolute(name: str) -> str:
+    """A folder or file, also after "mitigated:", with its whole path; another name as it is."""
+    prefix = MITIGATED if name.startswith(MITIGATED) else ""
+    path = Path(name.removeprefix(prefix)).expanduser()
+    is_path = path.exists() and not name.startswith("embedded/")
+    return f"{prefix}{path.resolve()}" if is_path else name
+
+
+def _importable_name(name: str) -> str | None:
+    """A name as it is; None for a function that no other process can import."""
+    return None if "<" in name or name.startswith("__main__:") else name
