@@ -109,7 +109,7 @@ def test_it_knows_its_language(smollm2: CausalLM) -> None:
     scores = smollm2.scorer("mean").score(["The cat sat on the mat.", "Mat the on sat cat the."])[:, 0]
     assert scores[0] > scores[1] + 1
     texts = ["Mary said: I love it, what a wonderful day!", "Mary said: I hate it, what a terrible mess."]
-    names = geobias.audit_names(smollm2, texts, draws=1, perplexity_draws=0, labels="negative,positive", calibrate=True)
+    names = geobias.audit_names(smollm2, texts, draws=1, labels="negative,positive", calibrate=True)
     first, second = names.answers[0].original[:, 1]
     assert first > second
 

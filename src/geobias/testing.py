@@ -33,7 +33,7 @@ def assert_gate(run: AuditResult | str | Path, *rules: str) -> None:
     >>> import geobias
     >>> from geobias.testing import assert_gate
     >>> result = geobias.audit_names(
-    ...     "embedded/sentiment", limit=20, countries=["FR", "MA", "US"], draws=4, perplexity_draws=0, progress=False
+    ...     "embedded/sentiment", limit=20, countries=["FR", "MA", "US"], draws=4, progress=False
     ... )
     >>> assert_gate(result, "names.sentiment.delta.worst < 30")
     """

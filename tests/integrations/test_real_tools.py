@@ -56,7 +56,7 @@ def test_inspect_gives_the_numbers_of_the_command_line(reviews: Path, tmp_path: 
     metrics = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
     code, _, err = run(
         *("names", "tests.integrations.runs:judge", "--texts", reviews, "--labels", LABELS, "--out", "names"),
-        *("--countries", ",".join(COUNTRIES), "--draws", DRAWS, "--perplexity-draws", "0"),
+        *("--countries", ",".join(COUNTRIES), "--draws", DRAWS),
     )
     assert code == 0, err
     worst = json.loads(Path("names/results.json").read_text(encoding="utf-8"))["classifiers"][0]["worst"]

@@ -58,17 +58,16 @@ def load_texts(
     label: str | None = None,
     subsets: str | Sequence[str] = (),
     limit: int | None = None,
-    entity: str = "person",
     sample: int = SAMPLE,
 ) -> Texts:
-    """The user's texts, or {language: texts}; without a source the first bundled tweets that name such an entity."""
+    """The user's texts, or {language: texts}; without a source the first bundled tweets that name a person."""
     if limit is not None:
         check_number("--limit", limit, 1, MOST_ROWS)
     if source is None:
         options = {"--column": column != "text", "--spans": spans, "--label": label, "--subset": subsets}
         for option in (option for option, value in options.items() if value):
             raise InputError(f"{option} needs --texts: the bundled tweets have no such column.")
-        return sample_texts(entity).head(limit or sample)
+        return sample_texts().head(limit or sample)
     subsets = [subsets] if isinstance(subsets, str) else subsets
     sources = source.items() if isinstance(source, Mapping) else [("", source)]
     parts = [

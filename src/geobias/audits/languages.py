@@ -89,7 +89,7 @@ def doubt_names(renamed: Counterfactuals) -> list[LanguageDoubt]:
     return [
         LanguageDoubt(
             f"Names in Latin script are put into {count:,} of {len(texts):,} texts that are in another script",
-            "give names in their script (--gazetteer, or --scripts all for countries that write it)",
+            "give names in their script (--gazetteer, or scripts='all' in Python for countries that write it)",
             count / len(texts),
         )
     ]

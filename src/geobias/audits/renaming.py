@@ -40,7 +40,7 @@ def choose_countries(
         for kind, count in gazetteer.find_short_lists(code):
             raise InputError(
                 f"{gazetteer.country(code)} has {count} {kind} names in this script; at least {ENOUGH} are needed. "
-                "Remove the country, or use --scripts all."
+                "Remove the country, add names (--gazetteer), or use names of all scripts (scripts='all' in Python)."
             )
     return codes, ()
 

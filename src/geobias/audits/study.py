@@ -70,7 +70,7 @@ def parse_options(kind: type[Options], arguments: Mapping[str, Any], **other_nam
     An option that is not given on the command line is None and gets its default.
     """
     values = {**arguments, **other_names}
-    options = {option.name: values[option.name] for option in fields(cast(Any, kind))}
+    options = {option.name: values.get(option.name) for option in fields(cast(Any, kind))}
     return kind(**{name: value for name, value in options.items() if value is not None})
 
 

@@ -76,7 +76,7 @@ def names(
     """
     options: dict[str, Any] = {
         **{"texts": texts, "column": column, "labels": labels, "prompt": prompt, "limit": limit},
-        **{"countries": countries or (), "draws": draws, "seed": seed, "perplexity_draws": 0},
+        **{"countries": countries or (), "draws": draws, "seed": seed},
     }
     design = design_names(NamesOptions(**options))
     template = make_prompt(labels, prompt).template

@@ -43,7 +43,7 @@ class NamesEvaluator(ModelEvaluator):  # type: ignore[misc]
         """Run the audit, log it to the active run, and return its metrics."""
         import pandas as pd
 
-        options = {"perplexity_draws": 0, "progress": False, **evaluator_config}
+        options = {"progress": False, **evaluator_config}
         column, features = options["column"], dataset.features_data
         if model is None:
             raise InputError("The evaluator of geobias needs a model: renamed texts have no predictions yet.")

@@ -112,8 +112,8 @@ def test_a_function_itself_may_be_allowed(evil: Path) -> None:
 
 
 WAYS = [
-    ("names", "--perplexity-draws", "0", "--draws", "2", "--countries", "FR,PL"),
-    ("names", "--plan", "--perplexity-draws", "0", "--draws", "2", "--countries", "FR,PL"),
+    ("names", "--draws", "2", "--countries", "FR,PL"),
+    ("names", "--plan", "--draws", "2", "--countries", "FR,PL"),
     ("downstream", "--countries", "FR,PL"),
     ("downstream", "--plan", "--countries", "FR,PL"),
     ("mitigate", "--method", "blind", "--draws", "2", "--countries", "FR,PL"),

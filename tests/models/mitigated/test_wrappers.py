@@ -114,7 +114,7 @@ def test_texts_in_another_language_are_counted_and_warned_about() -> None:
 def test_an_audit_counts_texts_in_another_language() -> None:
     foreign = "Ayer encontré a mi vecina en el mercado porque quería comprar pan."
     texts = [*make_texts(5), *(f"{foreign} {spell(n)}" for n in range(3))]
-    result = geobias.audit_names(BlindClassifier(judge), texts, countries="PL,FR", draws=2, perplexity_draws=0)
+    result = geobias.audit_names(BlindClassifier(judge), texts, countries="PL,FR", draws=2)
     assert any("3 of 8 texts seem to be in a language" in note for note in result.classifiers[0].notes)
 
 
