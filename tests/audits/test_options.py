@@ -14,7 +14,6 @@ import typer
 import geobias
 from geobias.audits.decide.design import DecideOptions
 from geobias.audits.downstream.design import DownstreamOptions
-from geobias.audits.find.design import FindOptions
 from geobias.audits.mitigate.design import MitigateOptions
 from geobias.audits.names.design import NamesOptions
 from geobias.audits.overview.design import OverviewOptions
@@ -34,24 +33,22 @@ FOR_PAPERS = {"names": {"doubtful", "scripts", "perplexity_draws"}}
 SEVERAL = {"subset": "subsets", "template": "templates"}
 # Several models or classifiers on the command line, one or a list of them in Python.
 ARGUMENTS = {"regions": {"models": "model"}, "names": {"classifiers": "classifier"},
-             "downstream": {"classifiers": "classifier"}, "find": {"finders": "finder"}}  # fmt: skip
+             "downstream": {"classifiers": "classifier"}}  # fmt: skip
 # Without a classifier the command audits all bundled ones, the function the first of them. An option that may be
 # repeated has no default that it could show.
 OTHER_DEFAULTS = {
     ("names", "classifier"),
     ("downstream", "classifier"),
-    ("find", "finder"),
     ("decide", "models"),
     ("regions", "templates"),
 }
 
-COMMANDS = ["audit", *(audit.name for audit in BUNDLED), "gate", "reproduce"]
+COMMANDS = ["audit", *(audit.name for audit in BUNDLED if audit.name != "find"), "gate", "reproduce"]
 
 OPTIONS = {
     "regions": RegionsOptions,
     "names": NamesOptions,
     "downstream": DownstreamOptions,
-    "find": FindOptions,
     "decide": DecideOptions,
     "mitigate": MitigateOptions,
     "audit": OverviewOptions,

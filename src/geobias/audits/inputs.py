@@ -80,8 +80,8 @@ def load_texts(
     return texts
 
 
-def parse_text_files(values: Sequence[str] | None) -> dict[str, str | Path] | None:
-    """`--texts FILE`, or several `--texts LANGUAGE=FILE`, as {language: file}; a file may have "=" in its name.
+def parse_text_files(values: Sequence[str] | None) -> str | Path | dict[str, str | Path] | None:
+    """`--texts FILE`, or several `--texts LANGUAGE=FILE` as {language: file}; a file may have "=" in its name.
 
     Names on the Hugging Face Hub stay as they are: a path would lose a slash of "hf://".
     """
@@ -95,7 +95,7 @@ def parse_text_files(values: Sequence[str] | None) -> dict[str, str | Path] | No
         if language in files:
             raise InputError("Several --texts need a language each: --texts en=a.csv --texts eu=b.csv.")
         files[language] = path if is_hub_name(path) else Path(path)
-    return files
+    return files[""] if list(files) == [""] else files
 
 
 def split_list(names: str | Sequence[str], option: str) -> list[str]:

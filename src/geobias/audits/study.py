@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,6 +43,7 @@ Models = TypeVar("Models", bound=AuditedModel)
 Result = TypeVar("Result", bound=AuditResult)
 Answers = TypeVar("Answers")
 Options = TypeVar("Options")
+Outcome = TypeVar("Outcome", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,29 @@ class RunOptions:
     out: str | Path | None = None
     progress: bool | None = None
     allow: Allowed = ()
+
+
+class Runnable(Protocol[Outcome]):
+    """A study, or several that share a folder."""
+
+    def run(self) -> Outcome: ...
+
+
+_is_preparing: ContextVar[bool] = ContextVar("is_preparing", default=False)
+
+
+def execute(study: Runnable[Outcome]) -> Outcome:
+    """Run the study that a public function has made; within `prepare` hand it back."""
+    return cast(Outcome, study) if _is_preparing.get() else study.run()
+
+
+def prepare(audit: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """The study that a public function would run with these arguments: to plan it, or to run it as one of several."""
+    token = _is_preparing.set(True)
+    try:
+        return audit(*arguments, **options)
+    finally:
+        _is_preparing.reset(token)
 
 
 def collect_options(kind: type[Options], arguments: Mapping[str, Any]) -> Options:
