@@ -153,8 +153,6 @@ NAME_FILES = [
     Case("words-folder", ("regions", "--words", "."), "The word file . is a folder. Pass a file."),
     Case("tree-missing", ("regions", "--tree", "none.csv"), "The region file none.csv does not exist."),
     Case("gazetteer-device", ("names", "--gazetteer", "/dev/zero"), "The name file /dev/zero is a device"),
-    Case("vectors-device", ("regions", "--tree", "tree.csv", "--substitute", "nearest", "--vectors", "/dev/zero"),
-         "The file of vectors /dev/zero is a device. Pass a file.", {"tree.csv": TREE}),
     rules("empty", "", "The rules file rules.toml is empty."),
     rules("no-toml", "rules = [", "The rules file rules.toml is not valid TOML"),
     rules("deep", f"rules = {'[' * 50_000}", "The rules file rules.toml is not valid TOML"),
@@ -162,7 +160,7 @@ NAME_FILES = [
 ]  # fmt: skip
 
 PATH_OPTIONS = [
-    *(f"regions {option}" for option in ("--out", "--words", "--tree", "--vectors", "")),
+    *(f"regions {option}" for option in ("--out", "--words", "--tree", "")),
     *(f"names {option}" for option in ("--texts", "--gazetteer", "--finder", "--perplexity", "--out", "")),
     *("downstream --texts", "gate run --rules", "gate run --junit", "reproduce herb 5 --texts"),
     *("report ", "export ", "compare run ", "gate ", "audit --out", "export run --out"),

@@ -110,8 +110,7 @@ PROMPT = "--labels negative=bad,positive=good --prompt '{text} is' --calibrate"
 FUNCTIONS = {
     "regions-tree": f"regions model:likelihood --tree tree.csv {REGIONS}",
     "regions-other": f"regions model:other --tree tree.csv {REGIONS}",
-    "regions-wording": f"regions model:likelihood --cities 2 {FEW} {WORDS} --ablate topics,words --substitute topics "
-    "--paraphrases 0 --no-placebo",
+    "regions-distances": f"regions model:likelihood --cities 2 {FEW} {WORDS} --paraphrases 0 --no-placebo",
     "regions-templates": f"regions model:likelihood --cities 0 {FEW} {REGIONS} --subject both {TEMPLATES}",
     "names": f"names model:judge {LABELLED}",
     "names-second": f"names model:second {LABELLED}",

@@ -109,20 +109,10 @@ class IndexEntry:
 
 
 @dataclass(frozen=True)
-class RankAgreement:
-    """Whether two runs put the regions in the same order, word by word."""
-
-    runs: list[str]
-    regions: int
-    mean_spearman_over_words: float | None
-
-
-@dataclass(frozen=True)
 class RunIndex:
-    """What index.json holds: the runs below a folder, and how far every two of them agree."""
+    """What index.json holds: the runs below a folder."""
 
     runs: list[IndexEntry]
-    agreement: list[RankAgreement] | None = None
     schema_version: int = SCHEMA_VERSION
 
 

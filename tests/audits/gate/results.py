@@ -125,7 +125,7 @@ def regions_result() -> RegionsResult:
     return RegionsResult(
         settings=RegionsSettings("herb", ["People in {region} are {word}."], "digest", "a/lm", "aul"),
         model=ModelIdentity("a/lm", "aul", None),
-        counts=RegionsCounts(4, 336, 336, 0, 0, 3, 1),
+        counts=RegionsCounts(4, 336, 336, 0, 0),
         regions=[
             region_scores("Earth", "Earth", "earth", None, 0.1),
             region_scores("NA", "North America", "continent", 0, 0.2),
