@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from geobias.audits.pages import add_findings, read_runs, write_run_page
-from geobias.audits.registry import get_audit
+from geobias.audits.reports import write_files
 from geobias.audits.served_models import Served, Workload, agree, classification, served_classifier
 from geobias.engine.answer_checks import check_answers
 from geobias.engine.ask import compute_on
@@ -267,7 +267,7 @@ def save(folder: RunFolder, result: AuditResult, *, seconds: float, fast: dict[s
             command=typed_command(),
             results_sha256=hash_file(staging / RESULTS),
         )
-        get_audit(result.audit).load("files", "write_files")(staging, result)
+        write_files(staging, result)
         folder.move_in(staging)
         write_run_page(staging / PAGE, folder.path, [FinishedRun(folder.path, result, description)])
         folder.move_in(staging)
