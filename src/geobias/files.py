@@ -10,6 +10,7 @@ import mmap
 import os
 import re
 import stat
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -122,10 +123,13 @@ def save_file(path: Path, content: bytes) -> None:
         write_whole(path, content)
 
 
-def remove_temporary_files(folder: Path) -> None:
-    """Delete what killed processes left of files on their way. Nobody else may be writing this folder."""
+def remove_temporary_files(folder: Path, *, older_than: float = 0.0) -> None:
+    """Delete what killed processes left of files on their way, if it is so many seconds old.
+
+    With 0, nobody else may be writing this folder.
+    """
     for file in folder.iterdir() if folder.is_dir() else ():
-        if TEMPORARY_FILE.fullmatch(file.name):
+        if TEMPORARY_FILE.fullmatch(file.name) and time.time() - file.stat().st_mtime >= older_than:
             file.unlink()
 
 

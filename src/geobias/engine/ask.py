@@ -10,12 +10,12 @@ The scorer computes in this process. Inside `compute_on("auto", ...)`, copies of
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
@@ -31,11 +31,8 @@ from geobias.texts.templates import LazyTexts, TextSelection, select_texts
 if TYPE_CHECKING:
     from geobias.engine.ray_cluster import Cluster
 
-DistinctTexts: TypeAlias = tuple[np.ndarray, np.ndarray, pa.FixedSizeBinaryArray | None]
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 TEXTS_PER_BLOCK = 2**21
-SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the progress bar moves
+SECONDS_AT_RISK = 2.0  # how much work a kill can lose
 
 _cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 
@@ -82,17 +79,16 @@ def ask(
     label: str = "scoring",
     progress: bool | None = None,
     writer: StoreWriter | None = None,
-    distinct: DistinctTexts | None = None,
 ) -> Answers:
     """Return the scores of all texts. `progress` shows a bar; by default only on a terminal.
 
     To score several blocks of texts, share one `writer`: then no block waits until the last one is on disk.
-    A text without a score raises an error after all others are stored. `distinct` is what `_find_distinct` returns.
+    A text without a score raises an error after all others are stored.
     """
     if writer is None:
         with StoreWriter(scorer, label) as writer:
             return ask(scorer, texts, label=label, progress=progress, writer=writer)
-    first_positions, text_numbers, keys = distinct or _find_distinct(texts)
+    first_positions, text_numbers, keys = _find_distinct(texts)
     distinct_texts = select_texts(texts, first_positions)
     scores = writer.store.lookup(distinct_texts if keys is None else keys)
     is_missing, checks = np.isnan(scores[:, 0]), find_checks(scorer)
@@ -104,17 +100,31 @@ def ask(
         checks.check_stored(scorer, distinct_texts, scores, np.flatnonzero(~is_missing))
     cluster = None if scorer.paid else _cluster.get()  # a server is always called from this process
     score = score_here if cluster is None else cluster.score
-    with progress_bar(label, len(missing), progress) as advance:
-        blocks = _join_blocks(score(scorer, texts, first_positions[missing]), 0.0 if scorer.paid else SECONDS_AT_RISK)
-        with _close_after(blocks):
+    waiting: list[np.ndarray] = []  # scored, but not handed to the store yet
+    began = time.perf_counter()
+
+    def save() -> None:
+        if waiting:
+            scored = np.concatenate(waiting)
+            waiting.clear()
+            share = select_texts(texts, first_positions[scored]) if keys is None else keys.take(scored)
+            writer.write(share, scores[scored])
+
+    with (
+        progress_bar(label, len(missing), progress) as advance,
+        closing(score(scorer, texts, first_positions[missing])) as blocks,
+    ):
+        try:
             for positions, rows in blocks:
                 is_scored = find_scored(rows, scorer.columns)
-                scored = missing[positions[is_scored]]
-                if len(scored):
-                    share = select_texts(texts, first_positions[scored]) if keys is None else keys.take(scored)
-                    writer.write(share, rows[is_scored])
-                    scores[scored] = rows[is_scored]
+                waiting.append(missing[positions[is_scored]])
+                scores[waiting[-1]] = rows[is_scored]
+                if scorer.paid or time.perf_counter() - began >= SECONDS_AT_RISK:
+                    save()
+                    began = time.perf_counter()
                 advance(len(positions))
+        finally:
+            save()  # also what came before a failure
     unscored = first_positions[np.isnan(scores[:, 0])]
     if len(unscored):
         text = texts[int(unscored[0])]
@@ -130,36 +140,22 @@ def ask(
 def ask_in_blocks(scorer: Scorer, texts: LazyTexts, *, label: str, progress: bool | None = None) -> Answers:
     """Return the scores of all texts, as `ask` does, in memory that grows with the stored scores only.
 
-    Many texts are scored block by block, while a thread finds the distinct texts of the next block; scores are then on
-    disk. A text that is in two blocks is scored in each of them, except by a server, which is paid for every text.
+    Many texts are scored block by block. A text that is in two blocks is scored in each of them, except by a server,
+    which is paid for every text.
     """
     if scorer.paid or len(texts) <= TEXTS_PER_BLOCK:
         return ask(scorer, texts, label=label, progress=progress)
-
-    def select_block(start: int) -> tuple[TextSelection, DistinctTexts]:
-        block = TextSelection(texts, np.arange(start, min(start + TEXTS_PER_BLOCK, len(texts))))
-        return block, _find_distinct(block)
-
     starts = range(0, len(texts), TEXTS_PER_BLOCK)
     scores = DiskArray(np.float64, (len(scorer.columns),))
     distinct = scored = cut = 0
     with StoreWriter(scorer, label) as writer:
-        for number, (block, known) in enumerate(_map_ahead(select_block, starts), start=1):
+        for number, start in enumerate(starts, start=1):
+            block = TextSelection(texts, np.arange(start, min(start + TEXTS_PER_BLOCK, len(texts))))
             block_label = f"{label}, block {number} of {len(starts)}"
-            answers = ask(scorer, block, label=block_label, progress=progress, writer=writer, distinct=known)
+            answers = ask(scorer, block, label=block_label, progress=progress, writer=writer)
             scores.append(answers.scores)
             distinct, scored, cut = distinct + answers.distinct, scored + answers.scored, cut + answers.cut
     return Answers(scores.finish(), scorer.columns, distinct, scored, cut)
-
-
-def _map_ahead(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[Result]:
-    """Map items one by one; a thread works on the next while a result is used."""
-    with ThreadPoolExecutor(1) as thread:
-        waiting = thread.submit(work, items[0])
-        for item in items[1:]:
-            result, waiting = waiting.result(), thread.submit(work, item)
-            yield result
-        yield waiting.result()
 
 
 def find_distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -167,7 +163,7 @@ def find_distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     return _find_distinct(texts)[:2]
 
 
-def _find_distinct(texts: Sequence[str]) -> DistinctTexts:
+def _find_distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, pa.FixedSizeBinaryArray | None]:
     """The same, and the keys of the distinct texts if they were needed to tell texts apart."""
     known = texts.find_distinct() if isinstance(texts, LazyTexts) else None
     if known is not None:
@@ -221,29 +217,6 @@ def score_here(scorer: Scorer, texts: Sequence[str], positions: np.ndarray) -> G
                 yield start + places, rows
 
 
-def _join_blocks(blocks: Iterator[ScoreBlock], seconds: float) -> Generator[ScoreBlock]:
-    """Join blocks until so many seconds have passed: each joined block is one write to disk.
-
-    Blocks that came before a failure are yielded before it is raised.
-    """
-    waiting: list[ScoreBlock] = []
-    began = time.perf_counter()
-    failure: BaseException | None = None
-    try:
-        with _close_after(blocks):
-            for block in blocks:
-                waiting.append(block)
-                if time.perf_counter() - began >= seconds:
-                    yield _concatenate(waiting)
-                    waiting, began = [], time.perf_counter()
-    except (Exception, KeyboardInterrupt) as error:
-        failure = error
-    if waiting:
-        yield _concatenate(waiting)
-    if failure is not None:
-        raise failure
-
-
 @contextmanager
 def _close_after(blocks: Iterator[ScoreBlock]) -> Iterator[Iterator[ScoreBlock]]:
     """End a generator here even if it was not read to its end, so that the scorer can restore its model."""
@@ -252,7 +225,3 @@ def _close_after(blocks: Iterator[ScoreBlock]) -> Iterator[Iterator[ScoreBlock]]
     finally:
         if isinstance(blocks, Generator):
             blocks.close()
-
-
-def _concatenate(blocks: list[ScoreBlock]) -> ScoreBlock:
-    return np.concatenate([positions for positions, _ in blocks]), np.concatenate([rows for _, rows in blocks])
