@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.files import check_kind
 
 WORDS_AT_ONCE = 20_000
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")  # letters; files also list marks, and words with marks at their ends
@@ -60,7 +59,6 @@ def _read_blocks(path: Path) -> Iterator[tuple[list[str], np.ndarray]]:
     rows: list[list[str]] = []
     size = 0
     try:
-        check_kind(path, f"The file of vectors {path}")
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else open(path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 cells = line.split()
