@@ -10,12 +10,12 @@ The scorer computes in this process. Inside `compute_on("auto", ...)`, copies of
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,9 @@ from geobias.texts.templates import LazyTexts, TextSelection, select_texts
 if TYPE_CHECKING:
     from geobias.engine.ray_cluster import Cluster
 
+DistinctTexts: TypeAlias = tuple[np.ndarray, np.ndarray, pa.FixedSizeBinaryArray | None]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 TEXTS_PER_BLOCK = 2**21
 SECONDS_AT_RISK = 2.0  # how much work a kill can lose
 
@@ -79,16 +82,17 @@ def ask(
     label: str = "scoring",
     progress: bool | None = None,
     writer: StoreWriter | None = None,
+    distinct: DistinctTexts | None = None,
 ) -> Answers:
     """Return the scores of all texts. `progress` shows a bar; by default only on a terminal.
 
     To score several blocks of texts, share one `writer`: then no block waits until the last one is on disk.
-    A text without a score raises an error after all others are stored.
+    A text without a score raises an error after all others are stored. `distinct` is what `_find_distinct` returns.
     """
     if writer is None:
         with StoreWriter(scorer, label) as writer:
             return ask(scorer, texts, label=label, progress=progress, writer=writer)
-    first_positions, text_numbers, keys = _find_distinct(texts)
+    first_positions, text_numbers, keys = distinct or _find_distinct(texts)
     distinct_texts = select_texts(texts, first_positions)
     scores = writer.store.lookup(distinct_texts if keys is None else keys)
     is_missing, checks = np.isnan(scores[:, 0]), find_checks(scorer)
@@ -140,22 +144,36 @@ def ask(
 def ask_in_blocks(scorer: Scorer, texts: LazyTexts, *, label: str, progress: bool | None = None) -> Answers:
     """Return the scores of all texts, as `ask` does, in memory that grows with the stored scores only.
 
-    Many texts are scored block by block. A text that is in two blocks is scored in each of them, except by a server,
-    which is paid for every text.
+    Many texts are scored block by block, while a thread finds the distinct texts of the next block; scores are then on
+    disk. A text that is in two blocks is scored in each of them, except by a server, which is paid for every text.
     """
     if scorer.paid or len(texts) <= TEXTS_PER_BLOCK:
         return ask(scorer, texts, label=label, progress=progress)
+
+    def select_block(start: int) -> tuple[TextSelection, DistinctTexts]:
+        block = TextSelection(texts, np.arange(start, min(start + TEXTS_PER_BLOCK, len(texts))))
+        return block, _find_distinct(block)
+
     starts = range(0, len(texts), TEXTS_PER_BLOCK)
     scores = DiskArray(np.float64, (len(scorer.columns),))
     distinct = scored = cut = 0
     with StoreWriter(scorer, label) as writer:
-        for number, start in enumerate(starts, start=1):
-            block = TextSelection(texts, np.arange(start, min(start + TEXTS_PER_BLOCK, len(texts))))
+        for number, (block, known) in enumerate(_map_ahead(select_block, starts), start=1):
             block_label = f"{label}, block {number} of {len(starts)}"
-            answers = ask(scorer, block, label=block_label, progress=progress, writer=writer)
+            answers = ask(scorer, block, label=block_label, progress=progress, writer=writer, distinct=known)
             scores.append(answers.scores)
             distinct, scored, cut = distinct + answers.distinct, scored + answers.scored, cut + answers.cut
     return Answers(scores.finish(), scorer.columns, distinct, scored, cut)
+
+
+def _map_ahead(work: Callable[[Item], Result], items: Sequence[Item]) -> Generator[Result]:
+    """Map items one by one; a thread works on the next while a result is used."""
+    with ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(work, items[0])
+        for item in items[1:]:
+            result, waiting = waiting.result(), thread.submit(work, item)
+            yield result
+        yield waiting.result()
 
 
 def find_distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -163,7 +181,7 @@ def find_distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     return _find_distinct(texts)[:2]
 
 
-def _find_distinct(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, pa.FixedSizeBinaryArray | None]:
+def _find_distinct(texts: Sequence[str]) -> DistinctTexts:
     """The same, and the keys of the distinct texts if they were needed to tell texts apart."""
     known = texts.find_distinct() if isinstance(texts, LazyTexts) else None
     if known is not None:
