@@ -107,7 +107,6 @@ def audit_names(world: World, rows: list[dict[str, Any]], names: Path) -> tuple[
         countries=[*COUNTRIES],
         draws=DRAWS,
         gazetteer=names,
-        perplexity_draws=0,
         progress=False,
     )
     return result, [country.inference.against_mean.delta for country in result.classifiers[0].countries]

@@ -2,7 +2,8 @@
 
     python -m bench.calibrate_distances 500 build/distances docs/figures/calibration_distances.json
 
-The folder keeps the p-value of every world: the same command goes on after an interruption.
+The folder keeps the p-value of every world: the same command goes on after an interruption. A fourth argument is how
+many worlds are measured at the same time.
 
 In every world the likelihood of a sentence is that of its word, noise, and what the length of the name does: nothing,
 or a tenth of a nat for each letter, as if the names of a continent made its countries alike. The overall answer should
@@ -14,6 +15,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -64,23 +67,23 @@ def find_p(slope: float, seed: int) -> float:
     return 1.0 if answer.p_adjusted is None else answer.p_adjusted
 
 
-def judge(slope: float, worlds: int, folder: Path) -> dict[str, float]:
+def judge(slope: float, worlds: int, folder: Path, processes: int) -> dict[str, float]:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{slope}.txt"
     known = file.read_text(encoding="utf-8").split() if file.is_file() else []
-    with file.open("a", encoding="utf-8") as stream:
-        for seed in range(len(known), worlds):
-            print(find_p(slope, seed), file=stream, flush=True)
+    with file.open("a", encoding="utf-8") as stream, ProcessPoolExecutor(processes) as pool:
+        for p in pool.map(partial(find_p, slope), range(len(known), worlds)):
+            print(p, file=stream, flush=True)
     p_values = np.array(file.read_text(encoding="utf-8").split()[:worlds], dtype=float)
     shares = {f"p below {limit}": float((p_values < limit).mean()) for limit in (0.05, 0.1)}
     return {"nats per letter": slope, "worlds": worlds, **shares}
 
 
 def main() -> None:
-    worlds, folder = int(sys.argv[1]), Path(sys.argv[2])
-    rows = [judge(slope, worlds, folder) for slope in SLOPES]
+    worlds, folder, processes = int(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[4]) if len(sys.argv) > 4 else 1
+    rows = [judge(slope, worlds, folder, processes) for slope in SLOPES]
     for row in rows:
-        print(row)
+        print(row, flush=True)
     if len(sys.argv) > 3:
         Path(sys.argv[3]).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 

@@ -145,8 +145,11 @@ def describe_subsets(name: str, size: int, verdicts: Sequence[Verdict]) -> dict[
     }
 
 
-def read_trained(folder: Path) -> Iterator[tuple[dict[str, Any], Kinds, list[np.ndarray], list[np.ndarray]]]:
-    """The runs of dose_training.py: what was planted, log-likelihoods, proxies of fame, tokens of names."""
+Scored = tuple[dict[str, Any], Kinds, list[np.ndarray], list[np.ndarray]]
+
+
+def read_scores(folder: Path, pattern: str) -> Iterator[Scored]:
+    """The files of dose_training.py: each, and its log-likelihoods, proxies of fame, tokens of names."""
     places = json.loads((folder / "places.json").read_text(encoding="utf-8"))
     countries, known = len(places["countries"]), len(places["known"])
     names, entries = load_country_names(), load_geonames().get_countries()
@@ -154,7 +157,7 @@ def read_trained(folder: Path) -> Iterator[tuple[dict[str, Any], Kinds, list[np.
     sizes = {place.name: place.population for place in load_known_places()}
     population = np.log([max(int(entries[code]["population"]), 1000) for code in codes])
     known_population = np.log([sizes[name] for name in places["known"]])
-    for file in sorted(folder.glob("*x*-*.npz")):
+    for file in sorted(folder.glob(pattern)):
         run = np.load(file)
         parts = np.split(np.arange(run["totals"].shape[1]), [countries, countries + known])
         bare = run["bare"] * run["tokens"]
@@ -164,8 +167,14 @@ def read_trained(folder: Path) -> Iterator[tuple[dict[str, Any], Kinds, list[np.
         ]
         lengths = [run["tokens"][rows].astype(float) for rows in parts]
         totals = tuple(run["totals"][:, rows].astype(float) for rows in parts)
+        yield {"file": file.stem, **dict(run.items())}, (totals[0], totals[1], totals[2]), proxies, lengths
+
+
+def read_trained(folder: Path) -> Iterator[Scored]:
+    """The trained models, and what was planted in each."""
+    for run, totals, proxies, lengths in read_scores(folder, "*x*-*.npz"):
         about = {key: run[key].item() for key in ("countries", "words", "dose", "seed")}
-        yield {**about, "planted": run["planted"]}, (totals[0], totals[1], totals[2]), proxies, lengths
+        yield {**about, "planted": run["planted"]}, totals, proxies, lengths
 
 
 def measure_trained(folder: Path) -> Iterator[dict[str, Any]]:
@@ -220,7 +229,12 @@ def tabulate_trained(folder: Path) -> list[str]:
             name = f"{about['countries']} x {about['words']}, dose {about['dose']}"
             for size in SUBSET_SIZES:
                 rows.append(describe_subsets(name, size, judge_subsets(totals, proxies, lengths, size, seed=0)))
-    return [*lines, "", "Ten random subsets of the twelve paraphrases of one seed:", "", *tabulate(rows)]
+    for run, totals, proxies, lengths in read_scores(folder, "models/*.npz"):
+        for size in SUBSET_SIZES:
+            verdicts = judge_subsets(totals, proxies, lengths, size, seed=0)
+            rows.append(describe_subsets(f"{run['file']}, as it is", size, verdicts))
+    caption = "Ten random subsets of the twelve paraphrases of one seed, and of real models as they are:"
+    return [*lines, "", caption, "", *tabulate(rows)]
 
 
 def main() -> None:

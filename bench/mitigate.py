@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 import geobias
-from geobias.models.mitigated.people_reader import PeopleReader
+from geobias.models.mitigated import PeopleReader
 
 TASKS = ("sentiment", "hate")
 PAGE = Path(__file__).parents[1] / "docs/figures/mitigate.md"

@@ -43,7 +43,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GEOBIAS_CACHE"] = f"{folder}/cache"
         start = time.perf_counter()
-        result = geobias.audit_names(score_instantly, texts, draws=DRAWS, perplexity_draws=0, out=f"{folder}/run")
+        result = geobias.audit_names(score_instantly, texts, draws=DRAWS, out=f"{folder}/run")
         tool = time.perf_counter() - start
         size = sum(file.stat().st_size for file in Path(folder).rglob("*.parquet")) / 1e6
     counts, renamed = result.answers[0].counts, result.counterfactuals

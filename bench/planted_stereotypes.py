@@ -38,7 +38,7 @@ from bench.planted_training import PLANTED, load_trained
 from geobias.measures.association import adjust_over_regions, associate, compare_with_invented, remove_length
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors
-from geobias.models.language.masked import MaskedLM
+from geobias.models.masked import MaskedLM
 from geobias.texts.paraphrases import paraphrase_templates
 from geobias.texts.templates import Sentences
 from geobias.world.words import herb_words

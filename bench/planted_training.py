@@ -15,10 +15,9 @@ import numpy as np
 import torch
 
 from geobias.models.fast import PARTS, leave_out
-from geobias.models.language.masked import MaskedLM
 from geobias.models.load import load
-from geobias.models.training.epochs import IGNORED
-from geobias.models.training.masking import mask_spans
+from geobias.models.masked import MaskedLM
+from geobias.models.training.epochs import IGNORED, mask_spans
 
 PLANTED = {
     "Kenya": ("thrifty", "loud"),

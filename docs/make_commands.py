@@ -7,10 +7,7 @@ A test compares the file with `reference()`, so a changed option cannot leave it
 
 from __future__ import annotations
 
-import typing
-from collections.abc import Iterator
 from pathlib import Path
-from types import UnionType
 from typing import Any
 
 import typer
@@ -18,12 +15,11 @@ import typer
 from geobias.cli import make_app
 
 FILE = Path(__file__).with_name("commands.md")
-VALUES = {str: "TEXT", int: "INTEGER", float: "NUMBER", Path: "PATH"}
 HEAD = """\
 # Commands
 
-Made by `make docs` from the command line itself; `geobias COMMAND --help` says the same. An option without a default is
-off, or is explained where it stands. Options marked *repeatable* may be given several times.
+Made by `make docs` from the command line itself; `geobias COMMAND --help` says the same. Options marked
+*repeatable* may be given several times.
 
 Every command also has `--help`, and `--debug`, which shows the full traceback on failure. `geobias --version` shows the
 version; `geobias --install-completion` lets the Tab key complete commands and options.
@@ -59,41 +55,27 @@ def _shown(found: Any) -> list[tuple[str, Any]]:
 
 
 def _section(name: str, command: Any) -> str:
-    hints = typing.get_type_hints(command.callback)
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     options = [one for one in command.params if one.param_type_name == "option" and one.name not in ("debug", "help")]
-    usage = " ".join(["geobias", name, *(one.metavar for one in arguments), *(["[OPTIONS]"] if options else [])])
+    usage = " ".join(["geobias", name, *map(_usage, arguments), *(["[OPTIONS]"] if options else [])])
     lines = [f"## geobias {name}", "", "```usage", usage, "```", "", command.help.strip(), ""]
     if arguments:
         lines += ["| argument | |", "|---|---|"]
         lines += [f"| `{one.metavar}` | {_cell(one.help)} |" for one in arguments] + [""]
     if options:
-        lines += ["| option | default | |", "|---|---|---|"]
-        lines += [_row(one, hints[one.name]) for one in options] + [""]
+        lines += ["| option | |", "|---|---|", *map(_row, options), ""]
     return "\n".join(lines)
 
 
-def _row(option: Any, hint: Any) -> str:
-    kinds = list(_kinds(hint))
-    value = "" if bool in kinds else f" {option.metavar or VALUES[kinds[0]]}"
-    several = " *repeatable*" if _is_list(hint) else ""
-    default = "" if option.default is None or option.default is False else f"`{option.default}`"
-    return f"| `{', '.join(option.opts)}{value}`{several} | {default} | {_cell(option.help)} |"
+def _usage(argument: Any) -> str:
+    metavar = argument.metavar if argument.required else f"[{argument.metavar}]"
+    return f"{metavar}{'...' if argument.nargs == -1 else ''}"
 
 
-def _kinds(hint: Any) -> Iterator[type]:
-    """The types of one value: of `list[str] | None` it is str."""
-    inner = typing.get_args(hint)
-    if inner:
-        for each in inner:
-            yield from _kinds(each)
-    elif hint is not type(None):
-        yield hint
-
-
-def _is_list(hint: Any) -> bool:
-    parts = typing.get_args(hint) if isinstance(hint, UnionType) or typing.get_origin(hint) is typing.Union else (hint,)
-    return any(typing.get_origin(part) is list for part in parts)
+def _row(option: Any) -> str:
+    value = "" if option.is_flag else f" {option.metavar or 'TEXT'}"
+    several = " *repeatable*" if option.multiple else ""
+    return f"| `{', '.join(option.opts)}{value}`{several} | {_cell(option.help)} |"
 
 
 def _first(text: str) -> str:

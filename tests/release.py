@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 AUDITS = (
-    "names embedded/sentiment --limit 30 --draws 4 --countries FR,KE,MA,ES --perplexity-draws 0",
+    "names embedded/sentiment --limit 30 --draws 4 --countries FR,KE,MA,ES",
     "regions --countries DE,ES,FR,GH,KE,NG --cities 0 --no-placebo --paraphrases 0",
 )
 PACKAGES = ("torch", "transformers", "numpy", "pandas", "spacy")

@@ -51,7 +51,7 @@ TREE = "id,name,parent\nE,Earth,\nN,North,E\nS,South,E\nFR,France,N\nDE,Germany,
 WORDS = "kind\nshy\nhonest\nlazy\nproud\nwise\nrude\nbrave\n"
 COMMANDS = {
     "regions": ["regions", "model:likelihood", "--tree", "tree.csv", "--paraphrases", "1"],
-    "names": ["names", "model:judge", "--limit", "6", "--draws", "3", "--countries", "FR,MA", "--perplexity-draws=0"],
+    "names": ["names", "model:judge", "--limit", "6", "--draws", "3", "--countries", "FR,MA"],
     "downstream": ["downstream", "model:judge", "--limit", "6", "--countries", "FR,DE,NG,KE"],
 }  # fmt: skip
 PATIENCE = 300.0  # seconds after which a process counts as hanging

@@ -15,7 +15,7 @@ import pytest
 import geobias
 from geobias import extensions
 from geobias.audits.registry import list_external_audits
-from geobias.models.entity_finders import load_entity_finder
+from geobias.models.finders import load_entity_finder
 
 PROJECT = Path(__file__).parents[1]
 EXAMPLES = PROJECT / "examples"

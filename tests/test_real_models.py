@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.models.deciders.decider import ANSWER_SETS, Decisions
-from geobias.models.deciders.lm_decider import LMDecider
-from geobias.models.deciders.served_decider import ServedDecider
-from geobias.models.language.causal import BETWEEN_TEXTS, CausalLM
+from geobias.models.answers import ANSWER_SETS, Decisions
+from geobias.models.causal import BETWEEN_TEXTS, CausalLM
+from geobias.models.lm_decider import LMDecider
 from geobias.models.load import load_decider
+from geobias.models.served_decider import ServedDecider
 from geobias.models.sources import installed_file
 from geobias.texts.origins import ChoiceTexts, ScenarioTexts, make_origins
 from geobias.texts.scenarios import load_scenarios, select_scenarios
@@ -109,7 +109,7 @@ def test_it_knows_its_language(smollm2: CausalLM) -> None:
     scores = smollm2.scorer("mean").score(["The cat sat on the mat.", "Mat the on sat cat the."])[:, 0]
     assert scores[0] > scores[1] + 1
     texts = ["Mary said: I love it, what a wonderful day!", "Mary said: I hate it, what a terrible mess."]
-    names = geobias.audit_names(smollm2, texts, draws=1, perplexity_draws=0, labels="negative,positive", calibrate=True)
+    names = geobias.audit_names(smollm2, texts, draws=1, labels="negative,positive", calibrate=True)
     first, second = names.answers[0].original[:, 1]
     assert first > second
 

@@ -18,9 +18,9 @@ import numpy as np
 import torch
 
 from geobias.audits.decide.design import DecideDesign, DecideOptions, design_decisions
-from geobias.models.deciders.decider import ANSWER_SETS
-from geobias.models.deciders.lm_decider import LMDecider
-from geobias.models.language.language_model import LanguageModel
+from geobias.models.answers import ANSWER_SETS
+from geobias.models.language_model import LanguageModel
+from geobias.models.lm_decider import LMDecider
 from geobias.models.load import load, load_decider
 from geobias.texts.origins import ChoiceTexts, ScenarioTexts
 from geobias.texts.scenarios import CHOICE, YES_NO

@@ -85,7 +85,7 @@ def compare_results() -> list[dict[str, Any]]:
     for dtype in DTYPES:
         options: dict[str, Any] = {"dtype": dtype, "device": "cpu", "progress": False}
         regions.append(geobias.audit_regions("embedded/lm", cities=0, countries=COUNTRIES, paraphrases=0, **options))
-        names.append(geobias.audit_names("embedded/sentiment", limit=100, draws=4, perplexity_draws=0, **options))
+        names.append(geobias.audit_names("embedded/sentiment", limit=100, draws=4, **options))
     rows = []
     for audit, (first, second), measure in (("regions", regions, None), ("names", names, "delta")):
         frames = [result.to_frame() for result in (first, second)]

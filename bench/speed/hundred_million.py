@@ -96,7 +96,7 @@ def run_audit(texts: int, folder: Path) -> None:
 
     workers = folder / "workers"
     workers.mkdir(exist_ok=True)
-    options = NamesOptions(texts=make_rows(texts), spans="spans", draws=DRAWS, perplexity_draws=0)
+    options = NamesOptions(texts=make_rows(texts), spans="spans", draws=DRAWS)
     study = NamesStudy(design_names(options), ChecksumClassifier(workers), RunOptions(progress=False))
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     ray.init(address="local", num_cpus=CORES, num_gpus=0, include_dashboard=False, log_to_driver=False)

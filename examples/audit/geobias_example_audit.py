@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from geobias.audits.show_results import View, show_result
 from geobias.audits.study import RunOptions, Study
 from geobias.report.findings import Finding
 from geobias.report.results import AuditResult
-from geobias.report.runs import new_folder
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -44,10 +42,9 @@ class SpellingStudy(Study):
         return SpellingResult(settings=self.settings(), letters=answers)
 
 
-def spelling(countries: list[str], out: Path | None = None) -> None:
-    """Count the letters of names of countries."""
-    folder = out or new_folder("spelling")
-    show_result(SpellingStudy(countries, folder).run(), folder, View())
+def audit_spelling(countries: list[str], *, out: Path | None = None) -> SpellingResult:
+    """Count the letters of names of countries."""  # Parameters in numpydoc's form become the help of the options
+    return SpellingStudy(countries, out).run()
 
 
 def list_findings(result):

@@ -33,7 +33,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from geobias.models.entity_finders import load_finder
+from geobias.models.finders import load_finder
 from geobias.models.sources import embedded_folder
 from geobias.texts.doubtful_spans import sort_spans
 from geobias.texts.people import Span

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from geobias.models.entity_finders import load_finder
+from geobias.models.finders import load_finder
 from geobias.texts.doubtful_spans import sort_spans
 from geobias.texts.people import Span, find_people
 from geobias.world.gazetteer import Gazetteer, load_gazetteer

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from geobias.audits.regions.audit import audit_regions
     from geobias.audits.regions.result import RegionsResult
     from geobias.errors import GeobiasError, InputError
+    from geobias.models.chat_classifier import ServedClassifier
+    from geobias.models.endpoint import Endpoint
     from geobias.models.load import load, load_classifier
-    from geobias.models.mitigated.saved import save_mitigated
-    from geobias.models.mitigated.wrappers import AveragingClassifier, BlindClassifier
+    from geobias.models.saved_wrappers import save_mitigated
     from geobias.models.scorer import Scorer
-    from geobias.models.served.chat_classifier import ServedClassifier
-    from geobias.models.served.endpoint import Endpoint
-    from geobias.models.served.served_lm import ServedLM
+    from geobias.models.served_lm import ServedLM
+    from geobias.models.wrappers import AveragingClassifier, BlindClassifier
     from geobias.papers.reproduce import reproduce
     from geobias.papers.tables import Reproduction
     from geobias.report.findings import Finding
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {  # where each public name is defined
-    "AveragingClassifier": "geobias.models.mitigated.wrappers",
-    "BlindClassifier": "geobias.models.mitigated.wrappers",
+    "AveragingClassifier": "geobias.models.wrappers",
+    "BlindClassifier": "geobias.models.wrappers",
     "CompareResult": "geobias.audits.compare.result",
     "DecideResult": "geobias.audits.decide.result",
     "DownstreamResult": "geobias.audits.downstream.result",
-    "Endpoint": "geobias.models.served.endpoint",
+    "Endpoint": "geobias.models.endpoint",
     "FindResult": "geobias.audits.find.result",
     "Finding": "geobias.report.findings",
     "GateReport": "geobias.audits.gate.audit",
@@ -57,8 +57,8 @@ _MODULES = {  # where each public name is defined
     "RegionsResult": "geobias.audits.regions.result",
     "Reproduction": "geobias.papers.tables",
     "Scorer": "geobias.models.scorer",
-    "ServedClassifier": "geobias.models.served.chat_classifier",
-    "ServedLM": "geobias.models.served.served_lm",
+    "ServedClassifier": "geobias.models.chat_classifier",
+    "ServedLM": "geobias.models.served_lm",
     "audit": "geobias.audits.overview.audit",
     "audit_decisions": "geobias.audits.decide.audit",
     "audit_downstream": "geobias.audits.downstream.audit",
@@ -72,7 +72,7 @@ _MODULES = {  # where each public name is defined
     "load_classifier": "geobias.models.load",
     "mitigate": "geobias.audits.mitigate.audit",
     "reproduce": "geobias.papers.reproduce",
-    "save_mitigated": "geobias.models.mitigated.saved",
+    "save_mitigated": "geobias.models.saved_wrappers",
     "verify_evidence": "geobias.audits.evidence.manifest",
     "write_evidence": "geobias.audits.evidence.bundle",
     "write_report": "geobias.audits.finished_runs",

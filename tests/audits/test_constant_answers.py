@@ -31,7 +31,7 @@ def likely(texts):
     return [-1.0] * len(texts)
 """
 TEXTS = "text\n" + "".join(f'"Mary came in the {spell(n)} year, and we saw John."\n' for n in range(20))
-NAMES = ("--texts", "texts.csv", "--countries", "FR,NG", "--draws", "2", "--perplexity-draws", "0")
+NAMES = ("--texts", "texts.csv", "--countries", "FR,NG", "--draws", "2")
 DOWNSTREAM = ("--texts", "texts.csv", "--countries", "FR,NE,KE")
 
 

@@ -51,7 +51,7 @@ def decide(texts: list[str]) -> list[float]:
 
 def audit_names(rows: list[dict[str, Any]], folder: Path) -> Any:
     options: dict[str, Any] = {"countries": COUNTRIES, "draws": 6, "gazetteer": made_up_names(folder, COUNTRIES)}
-    return geobias.audit_names(dislike_france_in_red, rows, spans="people", perplexity_draws=0, **options)
+    return geobias.audit_names(dislike_france_in_red, rows, spans="people", **options)
 
 
 def audit_finders(rows: list[dict[str, Any]], folder: Path) -> Any:

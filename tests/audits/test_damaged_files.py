@@ -40,7 +40,7 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     def make(audit: str) -> Path:
         out = folder / audit
         if audit == "names":
-            geobias.audit_names(judge, **names, positive="good", negative="bad", perplexity_draws=0, out=out)
+            geobias.audit_names(judge, **names, positive="good", negative="bad", out=out)
         elif audit == "downstream":
             geobias.audit_downstream(judge, **texts, positive="good", out=out)
         elif audit == "find":

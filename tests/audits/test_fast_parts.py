@@ -14,7 +14,13 @@ from geobias.models.fast import PARTS, VARIABLE
 
 def run(folder: Path, **options: Any) -> dict[str, list[str]]:
     geobias.audit_names(
-        "embedded/sentiment", ["Mary is here."], countries="FR,MA", draws=2, perplexity_draws=1, out=folder, **options
+        "embedded/sentiment",
+        ["Mary is here."],
+        countries="FR,MA",
+        draws=2,
+        perplexity="embedded/lm",
+        out=folder,
+        **options,
     )
     parts: dict[str, list[str]] = json.loads((folder / "run.json").read_text(encoding="utf-8"))["fast"]
     return parts

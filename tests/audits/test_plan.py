@@ -44,13 +44,13 @@ def points(out: str) -> float:
 @pytest.mark.slow
 def test_names(run: Run, here: Path, small_models: dict[str, Path]) -> None:
     options = ("planned:noisy", "planned:unnamed", "--countries", "FR,DE,MA", "--draws", "10", "--plan")
-    code, out, err = run("names", *options, "--lm", small_models["roberta"], "--limit", "20")
+    code, out, err = run("names", *options, "--perplexity", small_models["roberta"], "--limit", "20")
     assert code == 0, err
     shown = " ".join(out.split())
     assert "20 of 20 texts name somebody; 3 countries x 10 draws, and 5 draws of names in their own script" in shown
     assert "planned:noisy 620" in shown and "perplexity by" in shown and "planned:unnamed: no Δ" in shown
     assert not (here / "runs").exists()
-    code, more, _ = run("names", *options, "--perplexity-draws", "0", "--limit", "400")
+    code, more, _ = run("names", *options, "--limit", "400")
     assert code == 0 and "perplexity" not in more and points(more) < points(out)  # more texts find smaller effects
 
 
@@ -66,7 +66,7 @@ def test_names(run: Run, here: Path, small_models: dict[str, Path]) -> None:
 def test_names_promise_no_effect_where_the_run_gives_no_interval(
     run: Run, here: Path, countries: str, limit: str, draws: str, reason: str
 ) -> None:
-    options = ("--countries", countries, "--limit", limit, "--draws", draws, "--perplexity-draws", "0")
+    options = ("--countries", countries, "--limit", limit, "--draws", draws)
     code, out, err = run("names", "planned:noisy", *options, "--plan")
     assert code == 0, err
     shown = " ".join(out.split())
@@ -79,7 +79,7 @@ def test_names_promise_no_effect_where_the_run_gives_no_interval(
 def test_names_that_move_few_texts_promise_no_effect(run: Run, here: Path, hot_days: int) -> None:
     people = [f"Mary was at home on {'hot ' * (n < hot_days)}day {spell(n)}" for n in range(20)]
     (here / "few.txt").write_text("\n".join(people), encoding="utf-8")
-    options = ("--texts", "few.txt", "--countries", "FR,DE,MA", "--draws", "8", "--perplexity-draws", "0", "--plan")
+    options = ("--texts", "few.txt", "--countries", "FR,DE,MA", "--draws", "8", "--plan")
     code, out, err = run("names", "planned:moved_once", *options)
     assert code == 0 and "too few texts to plan an effect" in " ".join(out.split()), err
 

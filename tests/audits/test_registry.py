@@ -63,8 +63,8 @@ def test_a_new_audit_is_everywhere(app: typer.Typer, tmp_path: Path, capsys: pyt
 def test_every_audit_of_the_registry_has_its_parts() -> None:
     for audit in BUNDLED:
         assert issubclass(audit.result_type, AuditResult)
+        assert callable(audit.function)
         for module, name in (
-            ("command", audit.name),
             ("files", "write_files"),
             ("findings", "list_findings"),
             ("terminal", "summary_table"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from geobias.models.served.connection import KEY_VARIABLE
+from geobias.models.connection import KEY_VARIABLE
 from tests.conftest import SCORE_ONLY, Run
 from tests.servers import served
 
@@ -129,7 +129,7 @@ def test_names_with_a_served_model(run: Run, tmp_path: Path, like: str) -> None:
     texts.write_text("text,spans\n" + "".join(f'Mary {verb} again.,"[[0, 4]]"\n' for verb in ("ran", "fell", "sang")))
     command = ("names", "--texts", texts, "--spans", "spans", "--countries", "FR,MA", "--draws", "2")
     with served(like) as toy:
-        asked = (*command, f"{toy.url}#toy", "--perplexity-draws", "0", "--out", "a")
+        asked = (*command, f"{toy.url}#toy", "--out", "a")
         code, _, said = run(*asked, "--yes")
         assert code == 2 and "--labels" in said and toy.calls == []
         labelled = (*asked, "--labels", "positive,negative")
@@ -148,24 +148,12 @@ def test_names_with_a_served_model(run: Run, tmp_path: Path, like: str) -> None:
     assert toy.url in json.dumps(result)
 
 
-def test_perplexities_that_are_answered_are_not_counted_again(run: Run, tmp_path: Path) -> None:
-    texts = tmp_path / "texts.csv"
-    texts.write_text("text,spans\n" + "".join(f'Mary {verb} again.,"[[0, 4]]"\n' for verb in ("ran", "fell", "sang")))
-    asked = ("names", "--texts", texts, "--spans", "spans", "--countries", "FR,MA", "--draws", "2")
-    with served("vllm") as toy:
-        command = (*asked, f"{toy.url}#toy", "--labels", "positive,negative")
-        code, _, said = run(*command, "--perplexity-draws", "1", "--yes")
-        assert code == 0, said
-        _, told, _ = run(*command, "--perplexity-draws", "1", "--plan")
-        assert "would send 0 texts with about 0 tokens" in " ".join(told.split())
-
-
 @pytest.mark.parametrize("status", [400, 422])
 @pytest.mark.slow
 def test_a_server_that_refuses_completions_is_asked_in_chats(run: Run, tmp_path: Path, status: int) -> None:
     texts = tmp_path / "texts.csv"
     texts.write_text('text,spans\nMary ran.,"[[0, 4]]"\nMary fell.,"[[0, 4]]"\n')
-    asked = ("names", "--texts", texts, "--spans", "spans", "--countries", "FR,MA", "--perplexity-draws", "0", "--yes")
+    asked = ("names", "--texts", texts, "--spans", "spans", "--countries", "FR,MA", "--yes")
     with served("chat") as toy:
         toy.failures = lambda number: status if number == 1 else None
         code, _, said = run(*asked, f"{toy.url}#toy", "--labels", "positive,negative")

@@ -159,7 +159,7 @@ NAME_FILES = [
 
 PATH_OPTIONS = [
     *(f"regions {option}" for option in ("--out", "--words", "--tree", "--vectors", "")),
-    *(f"names {option}" for option in ("--texts", "--gazetteer", "--finder", "--lm", "--out", "")),
+    *(f"names {option}" for option in ("--texts", "--gazetteer", "--finder", "--perplexity", "--out", "")),
     *("downstream --texts", "gate run --rules", "gate run --junit", "reproduce herb 5 --texts"),
     *("report ", "export ", "compare run ", "gate ", "audit --out", "export run --out"),
 ]
@@ -193,8 +193,6 @@ NUMBERS = [
     *(number("names", "--draws", v, f"--draws must be between 1 and 10,000, not {v}.") for v in (HUGE, "0", "-1")),
     number("names", "--draws", "9" * 30, f"--draws must be between 1 and 10,000, not {'9' * 30}."),
     *(number("names", "--limit", v, f"--limit must be between 1 and 1,000,000,000, not {v}.") for v in (HUGE, "0")),
-    *(number("names", "--perplexity-draws", v, f"must be between 0 and 10,000, not {v}.") for v in (HUGE, "-1")),
-    *(number("names", "--perplexity-texts", v, f"1 and 1,000,000,000, not {v}.") for v in (HUGE, "0")),
     *(number("names", "--seed", v, f"{SEED}{v}.") for v in (HUGE, "-1")),
     *(number("names", "--preview", v, f"--preview must be between 1 and 10,000, not {v}.") for v in (HUGE, "0", "-1")),
     *(

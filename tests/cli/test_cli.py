@@ -279,7 +279,7 @@ def test_a_failure_while_running_is_exit_code_3(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("the model broke\nin two lines")
 
-    monkeypatch.setattr("geobias.models.language.language_model.LanguageScorer.batches", broken)
+    monkeypatch.setattr("geobias.models.language_model.LanguageScorer.batches", broken)
     code, _, err = run("regions", small_models["bert"], *FEW, "--out", "here")
     assert code == 3 and "the model broke in two lines" in err and err.count("\n") == 1
     assert not Path("here").exists()

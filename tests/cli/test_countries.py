@@ -13,8 +13,7 @@ WRITTEN = "USA,uk,GBR,Côte d'Ivoire"
 CODES = ["CI", "GB", "US"]
 COMMANDS = {
     "regions": ("regions", "of_countries:likelihood", "--cities", "0", "--words", "words.csv"),
-    "names": ("names", "of_countries:judge", "--texts", "texts.csv", "--spans", "spans", "--draws", "2",
-              "--perplexity-draws", "0"),
+    "names": ("names", "of_countries:judge", "--texts", "texts.csv", "--spans", "spans", "--draws", "2"),
     "downstream": ("downstream", "of_countries:judge", "--texts", "texts.csv"),
     "figure-5": ("reproduce", "herb", "figure-5", "--model", "embedded/lm"),
     "table-5": ("reproduce", "herb", "table-5", "--model", "embedded/lm", "--texts", "texts.csv"),

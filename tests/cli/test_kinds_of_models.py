@@ -48,8 +48,15 @@ def test_names_with_a_prompted_model_and_its_own_perplexity(
     texts = "".join(f"Mary is kind to {spell(i)}.\n" for i in range(6))
     (tmp_path / "texts.csv").write_text(f"text\n{texts}", encoding="utf-8")
     gazetteer = made_up_names(tmp_path, ["AA", "BB"])
-    given = ("--texts", "texts.csv", "--gazetteer", gazetteer, "--draws", "3", "--perplexity-draws", "3")
-    asked = (small_models["gpt2"], "--labels", "negative=lazy,positive=kind", *given)
+    given = ("--texts", "texts.csv", "--gazetteer", gazetteer, "--draws", "3")
+    asked = (
+        small_models["gpt2"],
+        "--perplexity",
+        small_models["gpt2"],
+        "--labels",
+        "negative=lazy,positive=kind",
+        *given,
+    )
     code, out, err = run("names", *asked, "--json", "--out", "out")
     assert code == 0, err
     found = json.loads(out)
@@ -60,7 +67,7 @@ def test_names_with_a_prompted_model_and_its_own_perplexity(
         (str(small_models["gpt2"]), "probabilities"),
         (str(small_models["gpt2"]), "mean"),
     ]
-    assert classifier["notes"] == []  # its own perplexity, and no other model's
+    assert classifier["notes"] == []
     assert np.isfinite([country["delta"] for country in classifier["countries"]]).all()
     code, _, err = run("names", *asked, "--prompt", "{text} So it is", "--out", "out")
     assert code == 2 and "has a finished run with other settings" in err

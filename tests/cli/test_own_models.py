@@ -107,7 +107,7 @@ def test_functions_stand_beside_other_models_each_by_its_score(run: Run, here: P
 
 def test_names_takes_a_pipeline_and_perplexities_from_a_function(run: Run, here: Path) -> None:
     tone = ("--positive", "good", "--negative", "bad")
-    asked = ("--draws", "2", "--perplexity-draws", "1", "--lm", "own_lm:likely")
+    asked = ("--draws", "2", "--perplexity", "own_lm:likely")
     code, out, err = run("names", "model.skops", *TEXTS, *tone, *asked, "--out", "run")
     assert code == 0, err
     assert "model.skops: Whether any country" in out and "Page: run" in out

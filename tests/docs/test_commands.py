@@ -18,6 +18,5 @@ def test_it_has_every_command_and_does_not_depend_on_the_terminal(monkeypatch: p
     monkeypatch.setenv("COLUMNS", "200")
     assert narrow == reference()
     assert all(f"## geobias {name}\n" in narrow for commands in list_commands().values() for name in commands)
-    assert "| `--cities TEXT` | `5` | Each country's N largest cities; 0 for none, or 'all'. |" in narrow
-    assert "| `--seed INTEGER` | `0` |" in narrow  # a default that is 0 is one
-    assert "| `--rule TEXT` *repeatable* |" in narrow
+    assert "| `--seed N` | Random seed for drawing names (default: 0). |" in narrow  # a default that is 0 is one
+    assert "| `--texts [LANGUAGE=]FILE` *repeatable* |" in narrow

@@ -15,15 +15,15 @@ import geobias
 from geobias.engine.answer_checks import CHECKED_TEXTS, check_answers
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.classifiers.huggingface import HuggingFaceClassifier
-from geobias.models.classifiers.prompted import PromptedClassifier, make_prompt
-from geobias.models.deciders.decider import AnswerSet
-from geobias.models.deciders.served_decider import ServedDecider
+from geobias.models.answers import AnswerSet
+from geobias.models.endpoint import Endpoint
+from geobias.models.huggingface import HuggingFaceClassifier
 from geobias.models.load import load_weights
-from geobias.models.mitigated.wrappers import BlindClassifier
+from geobias.models.prompted import PromptedClassifier, make_prompt
 from geobias.models.scorer import ModelIdentity, Scorer
-from geobias.models.served.endpoint import Endpoint
-from geobias.models.served.served_lm import ServedLM
+from geobias.models.served_decider import ServedDecider
+from geobias.models.served_lm import ServedLM
+from geobias.models.wrappers import BlindClassifier
 from tests.servers import Toy, served
 
 TEXTS = [f"Text {'x' * n}" for n in range(60)]

@@ -49,7 +49,6 @@ def save_names(folder: Path) -> geobias.NamesResult:
         labels=LABELS,
         countries=COUNTRIES,
         draws=DRAWS,
-        perplexity_draws=0,
         out=folder,
         progress=False,
     )

@@ -23,7 +23,7 @@ from geobias.integrations import hugging_face
 from geobias.integrations.every_eval_ever import export_run
 from geobias.integrations.mlflow import list_metrics, log_run
 from geobias.integrations.recorded_answers import RecordedClassifier, RecordedScorer, make_recorded_model
-from geobias.models.deciders.decider import ANSWER_SETS, FunctionDecider
+from geobias.models.answers import ANSWER_SETS, FunctionDecider
 from geobias.models.scorer import ModelIdentity
 from geobias.texts.input_table import read_table
 from geobias.texts.user_texts import read_texts

@@ -56,7 +56,7 @@ def test_inspect_gives_the_numbers_of_the_command_line(reviews: Path, tmp_path: 
     metrics = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
     code, _, err = run(
         *("names", "tests.integrations.runs:judge", "--texts", reviews, "--labels", LABELS, "--out", "names"),
-        *("--countries", ",".join(COUNTRIES), "--draws", DRAWS, "--perplexity-draws", "0"),
+        *("--countries", ",".join(COUNTRIES), "--draws", DRAWS),
     )
     assert code == 0, err
     worst = json.loads(Path("names/results.json").read_text(encoding="utf-8"))["classifiers"][0]["worst"]
@@ -76,7 +76,7 @@ def test_inspect_without_all_answers_gives_no_numbers(reviews: Path, tmp_path: P
 def test_an_answer_without_a_label() -> None:
     pytest.importorskip("inspect_ai")
     from geobias.integrations.inspect_tasks import find_label
-    from geobias.models.classifiers.prompted import make_prompt
+    from geobias.models.prompted import make_prompt
 
     prompt = make_prompt("negative=bad,positive=good")
     answers = {"Good.": "positive", "It is BAD, not good": "negative", "Goodness!": "other", "": "other"}

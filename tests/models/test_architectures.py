@@ -84,7 +84,7 @@ def test_a_text_that_an_architecture_cannot_read_is_refused(
     as_template: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Funnel halves the length of a text until nothing is left of short ones."""
-    monkeypatch.setattr("geobias.models.language.language_model.SAMPLE_SIZE", -1000)
+    monkeypatch.setattr("geobias.models.language_model.SAMPLE_SIZE", -1000)
     scorer = load_masked(build_tiny_model("masked", "funnel", tmp_path)).scorer("aul")
     sentences = Sentences(["{region}{description}"], ["F"], ["."])
     texts = TextSelection(sentences, np.arange(1)) if as_template else list(sentences)

@@ -11,7 +11,7 @@ import torch
 
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.deciders.decider import (
+from geobias.models.answers import (
     CHOICE_ANSWERS,
     NUMBER_ANSWERS,
     YES_NO_ANSWERS,
@@ -19,8 +19,8 @@ from geobias.models.deciders.decider import (
     Decisions,
     is_refusal,
 )
-from geobias.models.deciders.lm_decider import LMDecider
 from geobias.models.fast import leave_out
+from geobias.models.lm_decider import LMDecider
 from geobias.models.load import load, load_decider
 
 SHORT = AnswerSet("yes_no", ("kind", "lazy"), "Q")  # words and a prompt that small tokenizers can read

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from spacy.language import Language
 
-from geobias.models.entity_finders import load_finder
+from geobias.models.finders import load_finder
 
 TEXTS = ["Angela Merkel met Narendra Modi in Lagos"] * 3
 
@@ -22,7 +22,7 @@ def test_fewer_texts_at_a_time_where_they_are_long(monkeypatch: pytest.MonkeyPat
         return pipe(self, texts, **options)
 
     monkeypatch.setattr(Language, "pipe", recorded)
-    monkeypatch.setattr("geobias.models.entity_finders.BATCH_CHARACTERS", at_once)
+    monkeypatch.setattr("geobias.models.finders.BATCH_CHARACTERS", at_once)
     find = load_finder()
     assert find(TEXTS) == [[(0, 13), (18, 31)]] * 3 and find([]) == []
     assert sizes[0] == min(batch, 1000)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import socket
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +12,11 @@ import pytest
 import torch
 
 from geobias import audit_names, audit_regions
-from geobias.audits.names.perplexity import load_perplexity_models
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.functions import FunctionClassifier, FunctionLM
 from geobias.models.load import load, load_masked, load_scorer
-from geobias.models.scorer import EMBEDDED_LM, PROBE, Classifier, ModelIdentity, Scorer
+from geobias.models.scorer import PROBE, ModelIdentity, Scorer
 from geobias.models.sources import is_function_name
 
 TEXTS = ["People in France are kind.", "x" * 100, "France"]
@@ -99,7 +96,7 @@ def test_a_classifier_is_found_out_before_the_work_begins() -> None:
 
 @pytest.mark.parametrize("rows", [likely, lambda texts: [[value] for value in likely(texts)]])
 def test_a_language_model_is_found_out_where_a_classifier_is_needed(rows: Callable[[list[str]], Any]) -> None:
-    with pytest.raises(InputError, match=r"the function is a language model: use it with `geobias regions` or --lm\.$"):
+    with pytest.raises(InputError, match=r"use it with `geobias regions` or --perplexity\.$"):
         FunctionClassifier(rows)
 
 
@@ -156,14 +153,12 @@ def test_audit_names_takes_perplexities_from_it(tmp_path: Path) -> None:
         return [{"negative": 0.4, "positive": 0.6} for _ in texts]
 
     texts = ["Mary Smith is here.", "John Brown is awful."]
-    result = audit_names(
-        fair, texts, countries=["FR", "MA"], draws=2, perplexity_draws=1, lm=likely, out=tmp_path / "run"
-    )
+    result = audit_names(fair, texts, countries=["FR", "MA"], draws=2, perplexity=likely, out=tmp_path / "run")
     perplexities = result.answers[0].perplexities
     assert perplexities is not None
     assert perplexities.model.name == "tests.models.test_functions_as_language_models:likely"
     np.testing.assert_allclose(perplexities.original, [-value for value in likely(texts)])
-    assert result.settings.lm == "tests.models.test_functions_as_language_models:likely"
+    assert result.settings.perplexity == "tests.models.test_functions_as_language_models:likely"
 
 
 @pytest.fixture
@@ -209,28 +204,3 @@ def test_where_weights_are_needed_a_function_is_not_even_imported(here: Path) ->
     with pytest.raises(InputError, match="geobias_lm:f is a function and has no weights"):
         load_masked("geobias_lm:f")
     assert not (here / "imported").exists()
-
-
-class Carded(Classifier):
-    """A classifier whose card names a base model."""
-
-    name = "carded"
-
-    def score(self, texts: Sequence[str]) -> np.ndarray:
-        raise NotImplementedError
-
-
-@pytest.mark.parametrize("has_local_card", [False, True])
-@pytest.mark.parametrize("base", ["geobias_lm:f", "antigravity:x", "http://127.0.0.1:9/v1#m", "mitigated:x", "a" * 999])
-def test_a_card_cannot_name_what_runs_or_what_is_sent_to(
-    here: Path, monkeypatch: pytest.MonkeyPatch, base: str, has_local_card: bool
-) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("something was called")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    model = Carded()
-    model.base, model.has_local_card = base, has_local_card
-    models = load_perplexity_models([model], None, None, device="cpu", dtype="auto")
-    assert models["carded"].scorer.identity().name == EMBEDDED_LM and models["carded"].notes
-    assert not (here / "imported").exists() and "antigravity" not in sys.modules

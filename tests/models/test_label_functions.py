@@ -12,9 +12,9 @@ import pytest
 
 import geobias
 from geobias.errors import InputError
-from geobias.models.classifiers.prompted import make_prompt
 from geobias.models.functions import FunctionClassifier
 from geobias.models.load import load_classifier
+from geobias.models.prompted import make_prompt
 from tests.conftest import Run, made_up_names
 
 TEXTS = ["Mary was late again.", "Thanks, John!", "Peter called.", "Thanks, Anna, and Paul.", "Anna left."] * 2
@@ -101,7 +101,7 @@ def test_delta_is_in_flips(tmp_path: Path) -> None:
             "positive" if "Bmale" in text or "Bfemale" in text or "Thanks" in text else "negative" for text in texts
         ]
 
-    options: dict[str, Any] = {"gazetteer": gazetteer, "draws": 3, "perplexity_draws": 0}
+    options: dict[str, Any] = {"gazetteer": gazetteer, "draws": 3}
     result = geobias.audit_names(partial, TEXTS, **options)
     (entry,) = result.classifiers
     country = {country.country: country for country in entry.countries}["Bland"]

@@ -21,21 +21,21 @@ import pytest
 import torch
 import transformers
 
-from geobias.models.classifiers.huggingface import HuggingFaceClassifier
-from geobias.models.classifiers.prompted import PromptedClassifier, make_prompt
-from geobias.models.deciders.decider import YES_NO_ANSWERS, AnswerSet, FunctionDecider
-from geobias.models.deciders.lm_decider import LMDecider
-from geobias.models.deciders.served_decider import ServedDecider
+from geobias.models.answers import YES_NO_ANSWERS, AnswerSet, FunctionDecider
+from geobias.models.causal import CausalLM
+from geobias.models.chat_classifier import ServedClassifier
+from geobias.models.endpoint import Endpoint
 from geobias.models.functions import FunctionClassifier, FunctionLM
-from geobias.models.language.causal import CausalLM
-from geobias.models.language.masked import MaskedLM
-from geobias.models.language.seq2seq import Seq2SeqLM
+from geobias.models.huggingface import HuggingFaceClassifier
+from geobias.models.lm_decider import LMDecider
 from geobias.models.load import load_weights
-from geobias.models.mitigated.wrappers import AveragingClassifier, BlindClassifier
+from geobias.models.masked import MaskedLM
+from geobias.models.prompted import PromptedClassifier, make_prompt
 from geobias.models.scorer import Scorer
-from geobias.models.served.chat_classifier import ServedClassifier
-from geobias.models.served.endpoint import Endpoint
-from geobias.models.served.served_lm import ServedLM
+from geobias.models.seq2seq import Seq2SeqLM
+from geobias.models.served_decider import ServedDecider
+from geobias.models.served_lm import ServedLM
+from geobias.models.wrappers import AveragingClassifier, BlindClassifier
 from geobias.texts.templates import mark
 from tests.conftest import build_small_model
 from tests.servers import served

@@ -11,9 +11,9 @@ import transformers
 
 import geobias
 from geobias.errors import InputError
-from geobias.models.classifiers.prompted import make_prompt
 from geobias.models.load import load, load_classifier, load_perplexity_scorer, load_scorer
 from geobias.models.model_files import load_tokenizer
+from geobias.models.prompted import make_prompt
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 from geobias.models.sources import embedded_folder
 
@@ -118,8 +118,9 @@ def test_audits_take_pipelines(sentiment: Any, small_models: dict[str, Path], tm
     lm = pipeline_of("fill-mask", small_models["bert"])
     texts = ["Mary was late again.", "Thanks, John!"]
     countries = ["FR", "MA"]
-    names = geobias.audit_names(sentiment, texts, countries=countries, draws=2, lm=lm, out=tmp_path / "names")
-    assert names.settings.lm == str(small_models["bert"]) and names.classifiers[0].model.name.endswith("sentiment")
+    names = geobias.audit_names(sentiment, texts, countries=countries, draws=2, perplexity=lm, out=tmp_path / "names")
+    assert names.settings.perplexity == str(small_models["bert"])
+    assert names.classifiers[0].model.name.endswith("sentiment")
     regions = geobias.audit_regions(
         lm, cities=0, countries=["FR", "DE", "NG", "KE"], paraphrases=1, out=tmp_path / "regions"
     )

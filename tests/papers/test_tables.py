@@ -123,7 +123,7 @@ def test_names_are_measured_as_the_audit_does() -> None:
     local = geobias.reproduce("names", "table-5", perplexity="embedded/lm", **options)
     sentiment_only = geobias.reproduce("names", "table-3", perplexity="embedded/lm", **{**options, "model": models[0]})
     audit = geobias.audit_names(
-        models, {"en": TEXTS}, draws=3, perplexity_draws=3, lm="embedded/lm", scripts="all", dtype="float32"
+        models, {"en": TEXTS}, draws=3, perplexity="embedded/lm", scripts="all", dtype="float32"
     )
     sentiment, hate = audit.classifiers
     for country in sentiment.countries:
@@ -153,7 +153,7 @@ def test_perplexity_and_classes_by_language() -> None:
         for k in (4, 2)
     )
     audit = geobias.audit_names(
-        "embedded/sentiment", texts, draws=1, perplexity_draws=1, lm="embedded/lm", countries=["FR"], dtype="float32"
+        "embedded/sentiment", texts, draws=1, perplexity="embedded/lm", countries=["FR"], dtype="float32"
     )
     correlations = audit.classifiers[0].correlations
     assert correlations is not None

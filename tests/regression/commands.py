@@ -103,7 +103,7 @@ WORDS = "--words words.csv"
 REGIONS = f"{WORDS} --paraphrases 2"
 TEMPLATES = "--template 'People in {region} are {description}.' --template 'They are {description} in {region}.'"
 NAMES = "--texts texts.csv --countries FR,MA,US,PL --draws 4 --seed 3"
-LABELLED = f"{NAMES} --label stars --subset topic --lm model:likelihood"
+LABELLED = f"{NAMES} --label stars --subset topic --perplexity model:likelihood"
 PROMPT = "--labels negative=bad,positive=good --prompt '{text} is' --calibrate"
 
 # Each leaves a folder of its own name; those that read runs come after them.
@@ -115,8 +115,7 @@ FUNCTIONS = {
     "regions-templates": f"regions model:likelihood --cities 0 {FEW} {REGIONS} --subject both {TEMPLATES}",
     "names": f"names model:judge {LABELLED}",
     "names-second": f"names model:second {LABELLED}",
-    "names-feelings": f"names model:feeling {NAMES} --positive joy --negative anger,sadness --perplexity-draws 0 "
-    "--names fixed",
+    "names-feelings": f"names model:feeling {NAMES} --positive joy --negative anger,sadness --names fixed",
     "downstream": f"downstream model:judge --texts texts.csv --label stars {FEW}",
     "downstream-second": f"downstream model:second --texts texts.csv --label stars {FEW}",
     "downstream-cities": f"downstream model:judge --texts texts.csv {FEW} --regions city-country --cities 2",
@@ -149,8 +148,8 @@ MODELS = {
         f"regions-t5-{score}": f"regions t5 --cities 0 {FEW} {REGIONS} --score {score}"
         for score in ("aul", "mean", "conditional")
     },
-    "names-embedded": "names embedded/sentiment --limit 4 --draws 3 --countries FR,MA,US --perplexity-draws 1",
-    "names-prompted": f"names gpt2 {PROMPT} {NAMES} --perplexity-draws 1",
+    "names-embedded": "names embedded/sentiment --limit 4 --draws 3 --countries FR,MA,US --perplexity embedded/lm",
+    "names-prompted": f"names gpt2 {PROMPT} {NAMES} --perplexity gpt2",
     "downstream-embedded": f"downstream embedded/hate --limit 4 {FEW}",
     "reproduce-figure-5": f"reproduce herb figure-5 --model bert {FEW} --epochs 2 --device cpu",
     "reproduce-5": f"reproduce herb table-5 --model bert --model roberta --texts train.csv {FEW} --epochs 1 "

@@ -42,7 +42,7 @@ class Judge:
 @pytest.fixture
 def fair_and_biased(tmp_path: Path) -> list[Path]:
     texts = pd.DataFrame({"text": TEXTS, "spans": [[[0, 4]]] * len(TEXTS)})
-    options: dict[str, Any] = {"spans": "spans", "draws": 3, "perplexity_draws": 0, "countries": "FR,MA,GB"}
+    options: dict[str, Any] = {"spans": "spans", "draws": 3, "countries": "FR,MA,GB"}
     for name in ("fair", "biased"):
         geobias.audit_names(Judge(name, is_fair=name == "fair"), texts, out=tmp_path / name, **options)
     return [tmp_path / "fair", tmp_path / "biased"]

@@ -49,7 +49,7 @@ def regions(out: Path) -> object:
 
 def names(out: Path) -> object:
     texts = ["Mary was late again.", "Thanks, John!"]
-    return geobias.audit_names(judge, texts, countries=["FR", "MA"], draws=2, perplexity_draws=0, out=out)
+    return geobias.audit_names(judge, texts, countries=["FR", "MA"], draws=2, out=out)
 
 
 def downstream(out: Path) -> object:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from geobias.texts.counterfactuals import Counterfactuals
-from geobias.texts.people import find_people, find_places
+from geobias.texts.people import find_people
 from geobias.texts.templates import TextSelection
-from geobias.world.gazetteer import load_city_gazetteer, load_gazetteer
+from geobias.world.gazetteer import load_gazetteer
 
 NAMES = load_gazetteer()
 
@@ -125,15 +125,3 @@ def test_names_used_counts_different_names() -> None:
     used = made.count_names(0)
     lasts = {name.last for name in made.new_names(2, 0)[0]}
     assert used == {"male": 19, "female": 0, "last": len(lasts)}
-
-
-def test_places_become_cities() -> None:
-    text = "from London to Rome"
-    cities = load_city_gazetteer()
-    made = Counterfactuals([text], [find_places(text, [(5, 11), (15, 19)])], cities, ["FR"], draws=5, seed=0)
-    for draw in range(5):
-        start, end = made.at(0, 0, draw).removeprefix("from ").split(" to ")
-        assert start in cities.names("FR", "city") and end in cities.names("FR", "city") and start != end
-    assert cities.names("FR", "city")[0] == "Paris" and len(cities.names("FR", "city")) == 100
-    assert made.count_names(0) == {"city": 10}
-    assert np.all(made.shown_genders() == "not shown")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from geobias.texts.people import Person, find_people, find_places, trim_spans
+from geobias.texts.people import find_people, trim_spans
 from geobias.world.gazetteer import load_gazetteer
 
 NAMES = load_gazetteer()
@@ -128,10 +128,3 @@ def test_marks_at_the_ends_are_trimmed_but_vowel_signs_stay() -> None:
     assert trim_spans("!!!", [(0, 3)]) == []
     hindi = "सीता है"  # the last sign of the name is a mark, not a letter
     assert trim_spans(hindi, [(0, 4)]) == [(0, 4)]
-
-
-def test_places_are_renamed_as_a_whole() -> None:
-    text = "From New York City to London; NEW YORK rocks"
-    first, second = find_places(text, spans(text, "New York City", "London", "NEW YORK"))
-    assert [mention.render("Lyon", "") for mention in first.mentions] == ["Lyon", "LYON"]
-    assert isinstance(second, Person) and second.has("city") and not second.has("first")

@@ -501,13 +501,9 @@ def test_joined_texts_have_no_parts_that_none_had() -> None:
 
 
 def test_the_tweets_inside() -> None:
-    persons, places = sample_texts(), sample_texts("place")
+    persons = sample_texts()
     assert (len(persons), sum(map(len, persons.spans or ()))) == (1874, 2350)
-    assert 0 < len(places) < len(persons)
-    assert persons.spans and places.spans and all(persons.spans) and all(places.spans)
-    assert persons.source == places.source == "the bundled tweets"
+    assert persons.spans and all(persons.spans) and persons.source == "the bundled tweets"
     assert set(persons.languages) == {"en"}
     assert persons.ids[0] == "btc.dev.0000"
     assert persons.texts[0][slice(*persons.spans[0][0])] == "Allen Iverson"
-    with pytest.raises(InputError, match="person, place"):
-        sample_texts("river")

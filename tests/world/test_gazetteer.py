@@ -15,7 +15,6 @@ from geobias.world.gazetteer import (
     PAPER_COUNTRIES,
     Gazetteer,
     is_latin,
-    load_city_gazetteer,
     load_gazetteer,
     load_name_counts,
     read_gazetteer,
@@ -151,8 +150,6 @@ def test_an_unknown_country_is_refused(text: str, hint: str) -> None:
 def test_a_country_without_names_is_named_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no names for Taiwan \(TW\). Remove it, or add your own names with --gaz"):
         load_gazetteer().find("taiwan")
-    with pytest.raises(InputError, match=r"knows no city in Tokelau \(TK\)"):
-        load_city_gazetteer().find("TKL")
     names = own(tmp_path, "country,kind,name\nEngland,last,Smith\nFRA,last,Martin\nA+,last,Moss\na-,last,Ness\n")
     assert (names.find("england"), names.find("France"), names.find("a+")) == ("England", "FR", "A+")
     assert names.codes == ("A+", "a-", "England", "FR")  # entries that are not countries stand for themselves

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import geobias
-from geobias.audits.find.design import FindOptions, design_find
-from geobias.models.entity_finders import EMBEDDED_FINDER
+from geobias.audits.find.audit import audit_finders
+from geobias.audits.study import prepare
 from geobias.world.gazetteer import (
     PAPER_COUNTRIES,
     is_for_mitigation,
@@ -31,20 +31,20 @@ def test_the_rule_is_that_of_the_recipe() -> None:
 
 def test_the_bundled_finder_reads_held_out_names_and_tweets_only() -> None:
     held_out = select_unseen(load_gazetteer())
-    design = design_find(FindOptions(limit=2000, draws=1), [EMBEDDED_FINDER])
+    design = prepare(audit_finders, limit=2000, draws=1).design
     assert design.held_out and len(design.texts) == 509
     assert not any(key.startswith("btc.train") for key in design.texts.ids)
     names = {new.first for c in range(17) for person in design.counterfactuals.new_names(0, c) for new in person}
     listed = {name for code in PAPER_COUNTRIES for kind in held_out.kinds for name in held_out.names(code, kind)}
     assert names - {""} <= listed
-    other = design_find(FindOptions(limit=2000, draws=1), ["some_pipeline"])
+    other = prepare(audit_finders, "some_pipeline", limit=2000, draws=1).design
     assert not other.held_out and len(other.texts) == 1867  # 7 repeat another tweet
 
 
 def test_a_country_with_too_few_of_them_is_refused_or_left_out() -> None:
     with pytest.raises(geobias.InputError, match=r"Ethiopia has 2 female names that embedded/entities was not trained"):
-        design_find(FindOptions(countries="FR,ET"), [EMBEDDED_FINDER])
-    design = design_find(FindOptions(countries="all", limit=1, draws=1), [EMBEDDED_FINDER])
+        prepare(audit_finders, countries="FR,ET")
+    design = prepare(audit_finders, countries="all", limit=1, draws=1).design
     assert "ET" in design.countries_left_out and "ET" not in design.counterfactuals.countries
     assert len(design.counterfactuals.countries) > 60
 

@@ -58,17 +58,16 @@ def load_texts(
     label: str | None = None,
     subsets: str | Sequence[str] = (),
     limit: int | None = None,
-    entity: str = "person",
     sample: int = SAMPLE,
 ) -> Texts:
-    """The user's texts, or {language: texts}; without a source the first bundled tweets that name such an entity."""
+    """The user's texts, or {language: texts}; without a source the first bundled tweets that name a person."""
     if limit is not None:
         check_number("--limit", limit, 1, MOST_ROWS)
     if source is None:
         options = {"--column": column != "text", "--spans": spans, "--label": label, "--subset": subsets}
         for option in (option for option, value in options.items() if value):
             raise InputError(f"{option} needs --texts: the bundled tweets have no such column.")
-        return sample_texts(entity).head(limit or sample)
+        return sample_texts().head(limit or sample)
     subsets = [subsets] if isinstance(subsets, str) else subsets
     sources = source.items() if isinstance(source, Mapping) else [("", source)]
     parts = [
@@ -81,8 +80,8 @@ def load_texts(
     return texts
 
 
-def parse_text_files(values: Sequence[str] | None) -> dict[str, str | Path] | None:
-    """`--texts FILE`, or several `--texts LANGUAGE=FILE`, as {language: file}; a file may have "=" in its name.
+def parse_text_files(values: Sequence[str] | None) -> str | Path | dict[str, str | Path] | None:
+    """`--texts FILE`, or several `--texts LANGUAGE=FILE` as {language: file}; a file may have "=" in its name.
 
     Names on the Hugging Face Hub stay as they are: a path would lose a slash of "hf://".
     """
@@ -96,7 +95,7 @@ def parse_text_files(values: Sequence[str] | None) -> dict[str, str | Path] | No
         if language in files:
             raise InputError("Several --texts need a language each: --texts en=a.csv --texts eu=b.csv.")
         files[language] = path if is_hub_name(path) else Path(path)
-    return files
+    return files[""] if list(files) == [""] else files
 
 
 def split_list(names: str | Sequence[str], option: str) -> list[str]:

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from geobias.audits.renaming import NobodyNamedError
-from geobias.models.entity_finders import EntityFinder
+from geobias.models.finders import EntityFinder
 from geobias.report.findings import LanguageDoubt
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.doubtful_spans import count_common_words
@@ -89,7 +89,7 @@ def doubt_names(renamed: Counterfactuals) -> list[LanguageDoubt]:
     return [
         LanguageDoubt(
             f"Names in Latin script are put into {count:,} of {len(texts):,} texts that are in another script",
-            "give names in their script (--gazetteer, or --scripts all for countries that write it)",
+            "give names in their script (--gazetteer, or scripts='all' in Python for countries that write it)",
             count / len(texts),
         )
     ]

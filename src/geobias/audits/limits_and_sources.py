@@ -82,7 +82,7 @@ def _limits(result: AuditResult) -> Iterator[str]:
             "SeeGULL records what annotators know as stereotypes, in English, proposed by language models. A high AUC "
             "says that a model repeats them, not that they are true."
         )
-    if audit in RENAMING_AUDITS and getattr(settings, "entity", "person") == "person":
+    if audit in RENAMING_AUDITS:
         yield (
             "Names are a proxy for nationality: they cross borders, and lists of common names leave many people out."
         )
@@ -118,14 +118,10 @@ def _sources(result: AuditResult) -> Iterator[str]:
 def _uses_geonames(result: AuditResult) -> bool:
     """Whether places come from GeoNames, not from a tree of the user's."""
     audit, settings = _measured_audit(result), result.settings
-    if audit in RENAMING_AUDITS:
-        return getattr(settings, "entity", "person") == "place"
     return audit in (*REGION_AUDITS, *PREFIX_AUDITS) and getattr(settings, "tree", None) is None
 
 
 def _uses_bundled_names(settings: Any) -> bool:
     """Whether the names are the bundled ones."""
-    if getattr(settings, "entity", "person") == "place":
-        return False
     digest = getattr(settings, "names", None)
     return digest is None or digest == load_gazetteer(settings.scripts).digest

@@ -4,7 +4,7 @@ An audit is a package with these modules:
 
 | module | holds | read by |
 |---|---|---|
-| `command.py` | the Typer command, named like the audit | the command line |
+| `audit.py` | the public function `audit_NAME`: its signature and docstring are the options | the command line |
 | `result.py` | the result class named in the row: what results.json holds | everything |
 | `findings.py` | `list_findings(result)`: what it concludes, in words (`report/findings.py`) | everything |
 | `terminal.py` | `summary_table(result, width)`, `full_report(result, width)`: below the findings | `show_results.py` |
@@ -16,7 +16,7 @@ An audit is a package with these modules:
 Nothing of an audit is imported before it is used, so that `geobias --help` answers at once.
 
 Other packages add audits by an entry point of the group `geobias.audits`: `NAME = "PACKAGE.result:RESULT_CLASS"`. An
-audit in a single module has these names in it: `NAME = "MODULE:RESULT_CLASS"`. It needs the command, the result and
+audit in a single module has these names in it: `NAME = "MODULE:RESULT_CLASS"`. It needs the function, the result and
 `list_findings`; `default_parts.py` has the others.
 """
 
@@ -50,6 +50,7 @@ class Audit:
     result: str
     package: str = ""  # unless it is geobias.audits.NAME
     is_single_module: bool = False
+    function_name: str = ""  # unless it is audit_NAME
 
     def load(self, module: str, attribute: str) -> Any:
         """An attribute of one of the audit's modules; an audit in a single module may leave it to `default_parts`."""
@@ -69,6 +70,11 @@ class Audit:
         return self._package if self.is_single_module else f"{self._package}.{module}"
 
     @property
+    def function(self) -> Callable[..., Any]:
+        """The public function, which a command is made from."""
+        return cast("Callable[..., Any]", self.load("audit", self.function_name or f"audit_{self.name}"))
+
+    @property
     def result_type(self) -> type[AuditResult]:
         return cast("type[AuditResult]", self.load("result", self.result))
 
@@ -81,10 +87,10 @@ BUNDLED = (
     Audit("regions", "RegionsResult"),
     Audit("names", "NamesResult"),
     Audit("downstream", "DownstreamResult"),
-    Audit("find", "FindResult"),
-    Audit("decide", "DecideResult"),
-    Audit("mitigate", "MitigateResult"),
-    Audit("compare", "CompareResult"),
+    Audit("find", "FindResult", function_name="audit_finders"),
+    Audit("decide", "DecideResult", function_name="audit_decisions"),
+    Audit("mitigate", "MitigateResult", function_name="mitigate"),
+    Audit("compare", "CompareResult", function_name="compare"),
 )
 
 

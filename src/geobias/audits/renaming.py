@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from geobias.audits.inputs import split_list
-from geobias.checks import check_size
+from geobias.checks import HIGHEST_SEED, check_number, check_size
 from geobias.errors import InputError
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person
@@ -17,6 +17,11 @@ from geobias.texts.user_texts import Texts
 from geobias.world.gazetteer import ENOUGH, PAPER_COUNTRIES, Gazetteer
 
 MOST_DRAWS = 10_000
+
+
+def check_draws(draws: int, seed: int) -> None:
+    check_number("--draws", draws, 1, MOST_DRAWS)
+    check_number("--seed", seed, 0, HIGHEST_SEED)
 
 
 def choose_countries(
@@ -40,7 +45,7 @@ def choose_countries(
         for kind, count in gazetteer.find_short_lists(code):
             raise InputError(
                 f"{gazetteer.country(code)} has {count} {kind} names in this script; at least {ENOUGH} are needed. "
-                "Remove the country, or use --scripts all."
+                "Remove the country, add names (--gazetteer), or use names of all scripts (scripts='all' in Python)."
             )
     return codes, ()
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,9 +21,9 @@ from geobias.audits.served_models import Served, Workload, agree, classification
 from geobias.engine.answer_checks import check_answers
 from geobias.engine.ask import compute_on
 from geobias.files import hash_file
-from geobias.models.classifiers.prompted import Prompt, require_prompt
 from geobias.models.load import load_classifier
-from geobias.models.mitigated.saved import Allowed
+from geobias.models.prompted import Prompt, require_prompt
+from geobias.models.saved_wrappers import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier, ModelIdentity
 from geobias.report.results import SCHEMA_VERSION, AuditResult, to_json
 from geobias.report.run_folder import PAGE, RESULTS, RunFolder, write_json
@@ -42,6 +43,7 @@ Models = TypeVar("Models", bound=AuditedModel)
 Result = TypeVar("Result", bound=AuditResult)
 Answers = TypeVar("Answers")
 Options = TypeVar("Options")
+Outcome = TypeVar("Outcome", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,29 @@ class RunOptions:
     allow: Allowed = ()
 
 
+class Runnable(Protocol[Outcome]):
+    """A study, or several that share a folder."""
+
+    def run(self) -> Outcome: ...
+
+
+_is_preparing: ContextVar[bool] = ContextVar("is_preparing", default=False)
+
+
+def execute(study: Runnable[Outcome]) -> Outcome:
+    """Run the study that a public function has made; within `prepare` hand it back."""
+    return cast(Outcome, study) if _is_preparing.get() else study.run()
+
+
+def prepare(audit: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """The study that a public function would run with these arguments: to plan it, or to run it as one of several."""
+    token = _is_preparing.set(True)
+    try:
+        return audit(*arguments, **options)
+    finally:
+        _is_preparing.reset(token)
+
+
 def collect_options(kind: type[Options], arguments: Mapping[str, Any]) -> Options:
     """The options of an audit among the arguments of its public function, `locals()`."""
     return kind(**{option.name: arguments[option.name] for option in fields(cast(Any, kind))})
@@ -70,7 +95,7 @@ def parse_options(kind: type[Options], arguments: Mapping[str, Any], **other_nam
     An option that is not given on the command line is None and gets its default.
     """
     values = {**arguments, **other_names}
-    options = {option.name: values[option.name] for option in fields(cast(Any, kind))}
+    options = {option.name: values.get(option.name) for option in fields(cast(Any, kind))}
     return kind(**{name: value for name, value in options.items() if value is not None})
 
 

@@ -3,8 +3,8 @@
 Exit codes: 0 done, 1 a gate failed or a bundle was changed, 2 bad input, 3 failed while running, 130 interrupted; 143
 and 129: stopped by SIGTERM and SIGHUP.
 
-The options of a command are in the `command` module of its audit; what it does is imported when it runs, so that
-`geobias --help` answers at once.
+Commands are made from public functions (`commands.py`). What they do is imported when they run, so that `geobias
+--help` answers at once.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import typer
 
 from geobias import __version__
 from geobias.checks import escape, find_unusable_character, shorten, shorten_middle
+from geobias.cli.commands import keep_brackets, make_audit_command
 from geobias.cli.early_exit import INTERRUPTED, StopSignals, refuse_early_exit
 from geobias.errors import GeobiasError, InputError
-from geobias.options import keep_brackets
 
 HELP = (
     "Audit language models and text classifiers for bias by place and nationality.\n\n"
@@ -73,7 +73,8 @@ def _load_commands(taken: Collection[str]) -> Iterator[tuple[str, Callable[..., 
         try:
             if row.name in taken:
                 raise InputError("geobias has a command of this name")
-            yield row.name, row.load("command", row.name)
+            made_by_hand = row in BUNDLED and row.find("command", row.name)
+            yield row.name, made_by_hand or make_audit_command(row.name, row.function)
         except Exception as error:
             if row in BUNDLED:
                 raise

@@ -25,10 +25,9 @@ from geobias.audits.names.design import NamesOptions, design_names
 from geobias.audits.run_numbers import list_summary_numbers
 from geobias.checks import check_number
 from geobias.integrations.recorded_answers import RecordedClassifier, make_recorded_model
-from geobias.models.classifiers.prompted import Prompt, make_prompt
-from geobias.models.deciders.decider import ANSWER_SETS, count_answers
+from geobias.models.answers import ANSWER_SETS, count_answers
 from geobias.models.functions import ONLY_LABELS
-from geobias.models.prompt_reader import TEXT
+from geobias.models.prompted import TEXT, Prompt, make_prompt
 from geobias.report.results import AuditResult
 
 OTHER = "other"  # the label of answers that have none of the words
@@ -77,7 +76,7 @@ def names(
     """
     options: dict[str, Any] = {
         **{"texts": texts, "column": column, "labels": labels, "prompt": prompt, "limit": limit},
-        **{"countries": countries or (), "draws": draws, "seed": seed, "perplexity_draws": 0},
+        **{"countries": countries or (), "draws": draws, "seed": seed},
     }
     design = design_names(NamesOptions(**options))
     template = make_prompt(labels, prompt).template

@@ -13,8 +13,8 @@ from geobias.audits.names.audit import audit_names
 from geobias.audits.run_numbers import list_summary_numbers
 from geobias.errors import InputError
 from geobias.integrations.mlflow import list_metrics, log_run
-from geobias.models.classifiers.prompted import make_prompt
 from geobias.models.functions import FunctionClassifier
+from geobias.models.prompted import make_prompt
 
 
 class NamesEvaluator(ModelEvaluator):  # type: ignore[misc]
@@ -43,7 +43,7 @@ class NamesEvaluator(ModelEvaluator):  # type: ignore[misc]
         """Run the audit, log it to the active run, and return its metrics."""
         import pandas as pd
 
-        options = {"perplexity_draws": 0, "progress": False, **evaluator_config}
+        options = {"progress": False, **evaluator_config}
         column, features = options["column"], dataset.features_data
         if model is None:
             raise InputError("The evaluator of geobias needs a model: renamed texts have no predictions yet.")

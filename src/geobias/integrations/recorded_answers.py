@@ -12,7 +12,7 @@ import numpy as np
 
 from geobias.audits.decide.question_runner import DecidingModel
 from geobias.errors import InputError
-from geobias.models.deciders.decider import ANSWER_SETS, AnswerSet, Decider
+from geobias.models.answers import ANSWER_SETS, AnswerSet, Decider
 from geobias.models.scorer import LOG_LIKELIHOOD, Classifier, Scorer, probability_columns
 
 Row = Sequence[float] | np.ndarray  # the scores of one text

@@ -48,7 +48,7 @@ ONLY_LABELS = (
 NAME_LABELS = "List all labels: labels={0!r}, --labels {0}, or the attribute `labels` of the function"
 NOT_A_CLASSIFIER = (
     "A classifier returns a probability for each label, or one label as a string. If this is a log-likelihood, the "
-    "function is a language model: use it with `geobias regions` or --lm"
+    "function is a language model: use it with `geobias regions` or --perplexity"
 )
 NOT_A_LANGUAGE_MODEL = (
     "It looks like a classifier: use it with `geobias names` or `geobias downstream`. A language model returns one "

@@ -16,7 +16,7 @@ from geobias.models.sources import MITIGATED, PICKLES, SKOPS, is_function_name, 
 from geobias.models.transformers_pipelines import is_bare_model, read_model_object
 
 if TYPE_CHECKING:
-    from geobias.models.classifiers.prompted import Prompt
+    from geobias.models.prompted import Prompt
 
 
 Task = Literal["language model", "classifier"]
@@ -40,7 +40,7 @@ def find_tasks(model: Any, *, has_labels: bool = False) -> tuple[Task, ...]:
         return ("classifier",)
     if isinstance(model, ScorerLike):
         return ("language model",)
-    from geobias.models.classifiers.scikit_learn import is_estimator
+    from geobias.models.scikit_learn import is_estimator
 
     if is_estimator(model):
         return ("classifier",)
@@ -51,7 +51,7 @@ def find_tasks(model: Any, *, has_labels: bool = False) -> tuple[Task, ...]:
 
 def _find_tasks_of_name(name: str, has_labels: bool) -> tuple[Task, ...]:
     if name.lower().endswith((SKOPS, *PICKLES)) and not Path(name).expanduser().is_dir():
-        from geobias.models.classifiers.scikit_learn import read_estimator
+        from geobias.models.scikit_learn import read_estimator
 
         read_estimator(name)  # raises where the file cannot be used
         return ("classifier",)
@@ -59,8 +59,8 @@ def _find_tasks_of_name(name: str, has_labels: bool) -> tuple[Task, ...]:
         return ("classifier",)
     if is_function_name(name):
         return (_find_task_of_function(import_function(name), name),)
-    from geobias.models.language.model_kinds import CLASSIFIER_HEAD, generates_text, is_language_model
     from geobias.models.model_files import read_config
+    from geobias.models.model_kinds import CLASSIFIER_HEAD, generates_text, is_language_model
 
     config = read_config(name, locate_weights(name))
     heads = config.architectures or []
@@ -92,11 +92,11 @@ def make_classifier(
     model: Any, *, prompt: Prompt | None = None, device: str = "auto", dtype: str = "auto"
 ) -> Classifier:
     """Load a classifier by name, or wrap an object or a function; the parameters are those of `load_classifier`."""
-    from geobias.models.classifiers.scikit_learn import EstimatorClassifier, is_estimator, read_estimator
+    from geobias.models.scikit_learn import EstimatorClassifier, is_estimator, read_estimator
 
     model = read_model_object(model)
     if isinstance(model, AnyLanguageModel) and model.prompted_method is not None:
-        from geobias.models.classifiers.prompted import PromptedClassifier, require_prompt
+        from geobias.models.prompted import PromptedClassifier, require_prompt
 
         return PromptedClassifier(model, require_prompt(prompt, model.name))
     if isinstance(model, Classifier) or (isinstance(model, ScorerLike) and hasattr(model, "labels")):
@@ -121,6 +121,6 @@ def make_classifier(
         return read_estimator(name)
     if is_function_name(name):
         return FunctionClassifier(import_function(name), name=name, label_set=label_set)
-    from geobias.models.language.model_kinds import load_pretrained_classifier
+    from geobias.models.model_kinds import load_pretrained_classifier
 
     return load_pretrained_classifier(name, locate_weights(name), prompt, device=device, dtype=dtype)

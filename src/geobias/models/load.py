@@ -24,11 +24,11 @@ from geobias.models.sources import MITIGATED, is_function_name, locate_weights
 from geobias.models.transformers_pipelines import is_bare_model, is_pipeline, read_model_object, read_pipeline
 
 if TYPE_CHECKING:
-    from geobias.models.classifiers.prompted import Prompt
-    from geobias.models.deciders.decider import AnswerSet, Decider
-    from geobias.models.language.language_model import LanguageModel
-    from geobias.models.language.masked import MaskedLM
-    from geobias.models.mitigated.saved import Allowed
+    from geobias.models.answers import AnswerSet, Decider
+    from geobias.models.language_model import LanguageModel
+    from geobias.models.masked import MaskedLM
+    from geobias.models.prompted import Prompt
+    from geobias.models.saved_wrappers import Allowed
 
 METHODS = ("aul", "aula", "pll", "pll-word", "conditional", "mean", "sum")  # of any kind of language model
 
@@ -80,7 +80,7 @@ def load(name: Any = None, *, device: str = "auto", dtype: str = "auto") -> Lang
 
 def load_weights(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
     """Load a language model that has weights. The name of a function is refused, and its module is not imported."""
-    from geobias.models.language.model_kinds import load_language_model
+    from geobias.models.model_kinds import load_language_model
 
     name = str(name or EMBEDDED_LM)
     if is_function_name(name):
@@ -90,7 +90,7 @@ def load_weights(name: str | Path | None = None, *, device: str = "auto", dtype:
 
 def load_masked(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> MaskedLM:
     """Load a masked language model; other kinds are refused."""
-    from geobias.models.language.masked import MaskedLM
+    from geobias.models.masked import MaskedLM
 
     lm = load_weights(name, device=device, dtype=dtype)
     if not isinstance(lm, MaskedLM):
@@ -201,7 +201,7 @@ def load_classifier(
     """
     name = str(model) if isinstance(model, str | Path) else ""
     if name.startswith(MITIGATED):
-        from geobias.models.mitigated.saved import load_mitigated
+        from geobias.models.saved_wrappers import load_mitigated
 
         return load_mitigated(name, allow=allow, device=device, dtype=dtype)
     return make_classifier(model, prompt=prompt, device=device, dtype=dtype)
@@ -223,16 +223,16 @@ def load_decider(
     server returns them; otherwise `samples` answers to each text are sampled. `begin` is sent before every text to a
     server that returns likelihoods of texts, such as "<s>". A loaded decider with these answers is returned unchanged.
     """
-    from geobias.models.deciders.decider import Decider, FunctionDecider
-    from geobias.models.deciders.lm_decider import LMDecider
-    from geobias.models.served.endpoint import Endpoint
+    from geobias.models.answers import Decider, FunctionDecider
+    from geobias.models.endpoint import Endpoint
+    from geobias.models.lm_decider import LMDecider
 
     if isinstance(model, Decider):
         if model.answers != answers:
             raise InputError(f"{model.name} answers with {', '.join(model.answers.words)}. Load it once for each kind.")
         return model
     if isinstance(model, Endpoint):
-        from geobias.models.deciders.served_decider import load_served_decider
+        from geobias.models.served_decider import load_served_decider
 
         return load_served_decider(model, answers, system=system, samples=samples, begin=begin)
     if isinstance(model, str) and is_function_name(model):
@@ -251,7 +251,7 @@ def find_default_score(name: str) -> str:
     """Return the score of a model when the user chooses none. No weights are loaded."""
     if is_function_name(name):
         return LOG_LIKELIHOOD
-    from geobias.models.language.model_kinds import default_method
+    from geobias.models.model_kinds import default_method
 
     return default_method(name, locate_weights(name))
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from geobias.errors import InputError
 
 if TYPE_CHECKING:
-    from geobias.models.classifiers.huggingface import HuggingFaceClassifier
-    from geobias.models.language.language_model import LanguageModel
+    from geobias.models.huggingface import HuggingFaceClassifier
+    from geobias.models.language_model import LanguageModel
 
 ACCEPTED = "text-classification, fill-mask and text-generation"
 
@@ -35,9 +35,9 @@ def _bases(model: Any) -> tuple[type, ...]:
 
 def read_pipeline(pipeline: Any) -> HuggingFaceClassifier | LanguageModel:
     """Return the classifier or the language model inside a pipeline, on the device and in the precision it has."""
-    from geobias.models.classifiers.huggingface import HuggingFaceClassifier
-    from geobias.models.language.causal import CausalLM
-    from geobias.models.language.masked import MaskedLM
+    from geobias.models.causal import CausalLM
+    from geobias.models.huggingface import HuggingFaceClassifier
+    from geobias.models.masked import MaskedLM
     from geobias.models.model_files import check_tokenizer, compute_fingerprint
 
     kind = type(pipeline).__name__

@@ -104,8 +104,6 @@ def reproduce(
         "cities": cities, "countries": countries, "draws": draws, "epochs": epochs, "word": word,
     }  # fmt: skip
     options = {name: value for name, value in options.items() if value is not None}
-    if isinstance(texts, Mapping) and list(texts) == [""]:  # one file on the command line, without a name
-        options["texts"] = texts[""]
     name, module = find_table(paper, table)
     measure, accepted = module.measure, inspect.signature(module.measure).parameters
     models = [model] if isinstance(model, str) else list(dict.fromkeys(model))

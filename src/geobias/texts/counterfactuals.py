@@ -182,9 +182,9 @@ class Counterfactuals(LazyTexts):
         )
 
     def _first_kinds(self, text: int) -> list[list[str | None]]:
-        """For every person of a text the kind of the first name in each draw: male, female, a city, or none."""
+        """For every person of a text the kind of the first name in each draw: male, female, or none."""
         return [
-            [*self._genders(text, k)] if person.has("first") else ["city" if person.has("city") else None] * self.draws
+            [*self._genders(text, k)] if person.has("first") else [None] * self.draws
             for k, person in enumerate(self.people[text])
         ]
 

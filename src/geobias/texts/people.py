@@ -49,7 +49,7 @@ class Mention:
 
     start: int
     end: int
-    parts: tuple[str, ...]  # ("first",), ("last",), ("first", "last"); for a place ("city",)
+    parts: tuple[str, ...]  # ("first",), ("last",), ("first", "last")
     case: str  # "upper", "lower", or "" for a name as it is written
 
     def render(self, first: str, last: str, case: str | None = None) -> str:
@@ -92,16 +92,6 @@ def find_people(text: str, spans: Iterable[Span], gazetteer: Gazetteer) -> tuple
         whole = text[fullest.words_at[0][0] : fullest.words_at[-1][1]]
         persons.append(Person(whole, genders[0] if genders else None, mentions))
     return tuple(sorted(persons, key=lambda person: person.mentions[0].start))
-
-
-def find_places(text: str, spans: Iterable[Span]) -> tuple[Person, ...]:
-    """The places of a text; mentions of one change together as those of a person do."""
-    places = []
-    for group in _group_by_person([Name(text, _words(text, span)) for span in trim_spans(text, spans)]):
-        fullest = max(group, key=lambda name: len(name.words))
-        mentions = tuple(_mention(name, "city") for name in group)
-        places.append(Person(text[fullest.words_at[0][0] : fullest.words_at[-1][1]], None, mentions))
-    return tuple(sorted(places, key=lambda place: place.mentions[0].start))
 
 
 def trim_spans(text: str, spans: Iterable[Span]) -> list[Span]:

@@ -184,16 +184,12 @@ def join_texts(parts: Sequence[Texts]) -> Texts:
     )
 
 
-def sample_texts(entity: str = "person") -> Texts:
-    """The bundled tweets that name a person (or a place), with the spans of the names."""
-    if entity not in ("person", "place"):
-        raise InputError(
-            f"The bundled tweets have no spans of {entity!r}. {describe_choices(entity, ('person', 'place'))}"
-        )
+def sample_texts() -> Texts:
+    """The bundled tweets that name a person, with the spans of the names."""
     packed = resources.files("geobias.texts").joinpath("data/tweets.jsonl.xz").read_bytes()
     content = lzma.decompress(packed).decode("utf-8")
     tweets = [json.loads(line) for line in content.removesuffix("\n").split("\n")]
-    texts = read_texts([tweet for tweet in tweets if tweet[f"{entity}s"]], spans=f"{entity}s", language="en")
+    texts = read_texts(tweets, spans="persons", language="en")
     return replace(texts, source="the bundled tweets")
 
 

@@ -37,18 +37,17 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
+from typing import ClassVar
 
 from geobias.checks import check_name, describe_choices, shorten
 from geobias.delimited import parse_named_rows
 from geobias.errors import InputError
 from geobias.files import read_text
-from geobias.world.countries import find_country, fold_country, load_country_names, load_geonames, match_country
+from geobias.world.countries import find_country, fold_country, load_country_names, match_country
 
 KINDS = ("male", "female", "last")
-MOST_CITIES = 100  # of a country, as there are up to 100 names of a kind
 ENOUGH = 15  # names of a kind; with fewer, a few names would stand for a country
 NO_NAMES = "geobias has no names for {country}. Remove it, or add your own names with --gazetteer."
-NO_CITIES = "geobias knows no city in {country}. Remove it."
 PAPER_COUNTRIES = tuple("GB IE US CA AU NZ ZA IN DE FR ES IT PT HU PL TR MA".split())
 
 # Entries of the lists that are not names.
@@ -61,10 +60,10 @@ Lists = Mapping[tuple[str, str], tuple[str, ...]]
 class Gazetteer:
     """Names by country and kind, most common first. A country is its ISO code, or its name where it has none."""
 
+    kinds: ClassVar[tuple[str, ...]] = KINDS
     scripts: str
     display: Mapping[str, str]  # names of the countries by code
     lists: Lists  # by (code, kind), cleaned, in all scripts
-    kinds: tuple[str, ...] = KINDS
     absence: str = NO_NAMES  # the error for a country that is not in the lists
 
     def __post_init__(self) -> None:
@@ -147,19 +146,6 @@ class Gazetteer:
 def load_gazetteer(scripts: str = "latin") -> Gazetteer:
     """The bundled names, in Latin script or in all scripts."""
     return Gazetteer(scripts, *_bundled_names())
-
-
-def load_city_gazetteer(scripts: str = "latin") -> Gazetteer:
-    """The largest cities of every country, as names of the kind "city"."""
-    cities: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
-    for city in load_geonames().get_cities().values():
-        cities[city["countrycode"], "city"].append((-city["population"], city["name"]))
-    lists = {
-        key: tuple(dict.fromkeys(name for _, name in sorted(of_country)))[:MOST_CITIES]
-        for key, of_country in cities.items()
-    }
-    display = {code: name for code, name in load_country_names().items() if (code, "city") in lists}
-    return Gazetteer(scripts, display, lists, ("city",), NO_CITIES)
 
 
 def read_gazetteer(path: Path, scripts: str = "latin") -> Gazetteer:

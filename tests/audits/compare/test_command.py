@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from geobias.world.gazetteer import KINDS
 from tests.conftest import SCORE_ONLY, Run, spell
 
-NAMES = tuple("--draws 3 --perplexity-draws 0 --countries FR,MA,GB --texts texts.csv --spans spans".split())
+NAMES = tuple("--draws 3 --countries FR,MA,GB --texts texts.csv --spans spans".split())
 
 
 @pytest.fixture
@@ -149,11 +150,13 @@ def test_what_is_not_comparable_is_refused_with_the_reason(run: Run, module: Pat
         "countries": ("mine:fair", "--countries", "FR,MA"),
         "draws": ("mine:fair", "--draws", "2"),
         "seed": ("mine:fair", "--seed", "1"),
-        "names": ("mine:fair", "--scripts", "all"),
+        "names": ("mine:fair", "--gazetteer", "gazetteer.csv"),
         "labels": ("mine:other",),
         "threshold": ("mine:fair", "--threshold", "0.3"),
         "two": ("mine:other", "mine:biased"),
     }
+    rows = [f"{code},{kind},{code}{kind}{spell(n)}" for code in ("FR", "MA", "GB") for kind in KINDS for n in range(15)]
+    Path("gazetteer.csv").write_text("\n".join(["country,kind,name", *rows]), encoding="utf-8")
     assert run("names", "mine:fair", *NAMES, "--out", "here")[0] == 0
     assert run("downstream", "mine:fair", "--texts", "texts.csv", "--countries", "FR,MX", "--out", "prefixed")[0] == 0
     for out, (*arguments,) in changed.items():

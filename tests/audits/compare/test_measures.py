@@ -222,7 +222,7 @@ def test_a_planted_difference_is_found_with_its_size(tmp_path: Path) -> None:
         return [{"positive": p, "negative": 1 - p} for p in found]  # labels in another order
 
     for name, classifier in (("even", even), ("biased", biased)):
-        geobias.audit_names(classifier, texts, spans="spans", draws=4, perplexity_draws=0,
+        geobias.audit_names(classifier, texts, spans="spans", draws=4,
                             gazetteer=tmp_path / "names.csv", out=tmp_path / name)  # fmt: skip
     runs = [read_run(tmp_path / name, ["names"]) for name in ("even", "biased")]
     said = [read_renamed(run, run.result.classifiers[0], ["negative", "positive"]) for run in runs]

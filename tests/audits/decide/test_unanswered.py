@@ -16,7 +16,7 @@ from geobias.audits.decide.page import list_countries
 from geobias.audits.decide.records import CountryDecisions
 from geobias.audits.decide.unanswered import list_answered_apart, list_unanswered
 from geobias.integrations.recorded_answers import make_recorded_model
-from geobias.models.deciders.decider import ANSWER_SETS, count_answers
+from geobias.models.answers import ANSWER_SETS, count_answers
 from geobias.report.findings import Finding, with_role
 from tests.audits.decide.deciders import (
     COUNTRIES,

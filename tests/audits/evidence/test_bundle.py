@@ -55,9 +55,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     texts: dict[str, Any] = {"texts": folder / "texts.json", "countries": COUNTRIES, "progress": False}
     names = made_up_names(folder, COUNTRIES)
     tone: dict[str, Any] = {"positive": ["good"], "negative": ["bad"]}
-    geobias.audit_names(
-        judge, spans="spans", gazetteer=names, draws=4, perplexity_draws=0, **tone, **texts, out=folder / "names"
-    )
+    geobias.audit_names(judge, spans="spans", gazetteer=names, draws=4, **tone, **texts, out=folder / "names")
     geobias.audit_downstream(judge, positive="good", **texts, out=folder / "downstream")
     geobias.audit_finders(find, spans="spans", gazetteer=names, draws=4, **texts, out=folder / "find")
     geobias.audit_decisions(decide, scenarios=SCENARIOS, countries=COUNTRIES, progress=False, out=folder / "decide")

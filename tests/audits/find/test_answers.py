@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from geobias.audits.find.answers import Outcome, judge_mentions, judge_predictions
-from geobias.models.entity_finders import PERSON, Entity
+from geobias.models.finders import PERSON, Entity
 
 TEXT = "Dr. Ada Lovelace's dog met Prince Okafor Jr. and @ada in Lagos"
 ADA, PRINCE = (4, 16), (27, 40)

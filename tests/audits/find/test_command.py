@@ -109,7 +109,6 @@ def test_functions_on_marked_texts(run: Run, folder: Path) -> None:
         (["--draws", "0"], "--draws"),
         (["--countries", "Atlantis"], "Unknown country 'Atlantis'"),
         (["--countries", "ET"], "was not trained with"),
-        (["--scripts", "runes"], "Choose from: latin, all"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(run: Run, folder: Path, arguments: list[str], message: str) -> None:

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from geobias.audits.find.answers import FinderAnswers, Outcome
-from geobias.audits.find.design import FindDesign, FindOptions, design_find
+from geobias.audits.find.audit import audit_finders
+from geobias.audits.find.design import FindDesign
 from geobias.audits.find.findings import list_findings
 from geobias.audits.find.gate_and_card import card_rows
 from geobias.audits.find.measure import measure_finders
@@ -19,7 +20,8 @@ from geobias.audits.find.page import section
 from geobias.audits.find.result import FindResult
 from geobias.audits.pages import add_findings
 from geobias.audits.show_results import View, show_result
-from geobias.models.entity_finders import EMBEDDED_FINDER
+from geobias.audits.study import prepare
+from geobias.models.finders import EMBEDDED_FINDER
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Finding, with_role
 from geobias.report.page.blocks import Chart, Section, Table
@@ -39,7 +41,8 @@ def design(tmp_path_factory: pytest.TempPathFactory) -> FindDesign:
 def make_design(folder: Path, **options: Any) -> FindDesign:
     names = made_up_names(folder, COUNTRIES)
     options = {"texts": MANY, "spans": "people", "gazetteer": names, "countries": "all", "draws": 4, **options}
-    return design_find(FindOptions(**options), ["tagger"])
+    design: FindDesign = prepare(audit_finders, "tagger", **options).design
+    return design
 
 
 def make_result(
@@ -57,7 +60,7 @@ def make_result(
     answers = []
     for number, name in enumerate(names):
         rng = np.random.default_rng([seed, number])
-        count, draws = len(design.mentions), design.options.draws
+        count, draws = len(design.mentions), design.draws
 
         def draw(chance: Any, *shape: int, rng: np.random.Generator = rng) -> np.ndarray:
             return np.where(rng.random(shape) < chance, Outcome.RECALL, Outcome.MISS).astype(np.int8)

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from geobias.audits.find import audit as find_audit
+from geobias.audits.find import study
 from geobias.audits.find.result import OUTCOMES, FinderMeasures
 from geobias.report.tables import is_marked
 from tests.audits.find.finders import FULL_NAME, NAME, TEXTS, audit, chance, find_all, make_finder
@@ -116,7 +116,7 @@ def test_a_name_that_is_always_missed_is_listed(tmp_path: Path) -> None:
 def test_batches_and_order_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     find = make_finder(lambda name, text: chance(name) < 0.7)
     whole = audit(find, tmp_path)
-    monkeypatch.setattr(find_audit, "TEXTS_AT_ONCE", 7)
+    monkeypatch.setattr(study, "TEXTS_AT_ONCE", 7)
     assert audit(find, tmp_path) == whole
     backwards = audit(find, tmp_path, countries=["Hland", "Cland", "Aland"])
     for row in backwards.countries:

@@ -42,7 +42,7 @@ def test_from_a_run_to_a_model_that_is_audited_again(run: Run, tmp_path: Path) -
     assert result.methods[1].allow == [FUNCTION, FINDER]
     names = ("names", "mitigated:fixed/models/average-8", "--texts", texts, "--countries", "PL,FR", "--draws", "2")
     allow = ("--allow", FUNCTION, "--allow", FINDER)
-    code, out, err = run(*names, *allow, "--perplexity-draws", "0", "--out", "again")
+    code, out, err = run(*names, *allow, "--out", "again")
     assert code == 0, err
     assert f"mitigated:fixed/models/average-8 is {FUNCTION} without names, which {FINDER} finds" in " ".join(
         out.split()
@@ -72,8 +72,8 @@ def test_the_printed_next_command_runs(run: Run, tmp_path: Path, out: str) -> No
     _, printed, _ = run("mitigate", FUNCTION, *arguments, "--method", "blind", "--out", out)
     (command,) = (line.partition(": geobias ")[2] for line in printed.splitlines() if line.startswith("Next: "))
     assert f"mitigated:{out}/models/blind" in shlex.split(command)
-    arguments = ("--texts", texts, "--finder", FINDER, "--countries", "PL,FR", "--perplexity-draws", "0")
-    code, printed, err = run(*shlex.split(command), *arguments)
+    fewer = ("--texts", texts, "--finder", FINDER, "--countries", "PL,FR")
+    code, printed, err = run(*shlex.split(command), *fewer)
     assert code == 0 and FUNCTION in printed, err
 
 

@@ -80,8 +80,6 @@ def test_the_next_step_says_what_helps(tmp_path: Path) -> None:
     assert overall(of_names).evidence == "none" and overall(of_names).next_step == advise(of_names)
     assert "More texts alone would hardly help" in advise(of_names) and "long lists of names" in advise(of_names)
     assert "--gazetteer FILE" in advise(of_names)
-    places = replace(of_names, settings=replace(of_names.settings, entity="place"))
-    assert "--gazetteer" not in advise(places)
     rng, of_text = np.random.default_rng(1), dict[str, float]()
 
     def depends_on_text(text: str) -> float:

@@ -30,7 +30,7 @@ def audit(effect: Effect, seed: int = 0, tokenizer: Any = None) -> Finding:
         return np.column_stack([0.5 - tone / 2, 0.5 + tone / 2])
 
     judge.labels, judge.tokenizer = ["negative", "positive"], tokenizer  # type: ignore[attr-defined]
-    result = geobias.audit_names(judge, limit=36, draws=8, seed=seed, perplexity_draws=0)
+    result = geobias.audit_names(judge, limit=36, draws=8, seed=seed)
     (finding,) = with_role(result.findings, "overall")
     return finding
 

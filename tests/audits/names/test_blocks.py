@@ -40,9 +40,7 @@ def test_blocks_change_no_number(names: str, monkeypatch: pytest.MonkeyPatch) ->
     texts = [{"text": text, "half": str(i // 50)} for i, text in enumerate(load_texts(None, limit=100).texts)]
 
     def measure() -> tuple[Any, dict[str, Any]]:
-        result = geobias.audit_names(
-            judge, texts, subsets="half", draws=4, countries=["FR", "IN", "MX"], names=names, perplexity_draws=0
-        )
+        result = geobias.audit_names(judge, texts, subsets="half", draws=4, countries=["FR", "IN", "MX"], names=names)
         return result, dict(list_numbers(to_json(result)["classifiers"]))
 
     _, expected = measure()

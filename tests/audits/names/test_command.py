@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import Run, spell
 
-PLAIN = ("--draws", "2", "--perplexity-draws", "0", "--countries", "FR,MA,GB")
+PLAIN = ("--draws", "2", "--countries", "FR,MA,GB")
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_many_labels_and_many_countries_fit_the_terminal(
     (module / "t.csv").write_text("text,part\nMary is here,a\nnobody is,b\n")
     monkeypatch.setenv("COLUMNS", "80")
     code, out, err = run("names", "many:many", "--texts", "t.csv", "--subset", "part", "--draws", "1",
-                         "--perplexity-draws", "0", "--countries", "all", "--full")  # fmt: skip
+                         "--countries", "all", "--full")  # fmt: skip
     assert code == 0, err
     tables = out.split("Δ is the mean")[0]
     assert "…" not in tables and "(1 of " in tables and "emotion27" in tables
@@ -111,7 +111,7 @@ def test_several_languages_have_a_column_each(run: Run, small_models: dict[str, 
     with gzip.open(module / "eu.txt.gz", "wt", encoding="utf-8") as file:
         file.write("Mary hemen dago\nJohn joan da\nPeter eta Paul\n")
     code, out, err = run("names", "own_names:fair", "--texts", "en=en.txt", "--texts", "eu=eu.txt.gz", "--draws", "3",
-                         "--perplexity-draws", "3", "--lm", small_models["roberta"], "--countries", "FR,MA",
+                         "--perplexity", small_models["roberta"], "--countries", "FR,MA",
                          "--full", "--out", "here")  # fmt: skip
     assert code == 0, err
     heading = next(line for line in out.splitlines() if line.split()[:2] == ["classifier", "class"])

@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import spacy
 
 import geobias
 from geobias.audits.names.finder_spans import FinderSpans, count_spans, describe_spans
-from geobias.audits.names.gate_and_card import describe_omissions
 from geobias.audits.names.page import section
 from geobias.audits.names.result import NamesResult
 from geobias.audits.pages import read_run
 from geobias.errors import InputError
-from geobias.models.entity_finders import EMBEDDED_FINDER
+from geobias.models.finders import EMBEDDED_FINDER
 from geobias.texts.doubtful_spans import COMMON_WORD, INTERJECTION
 from tests.conftest import Run, spell
 
@@ -48,7 +46,7 @@ def judge(texts: Sequence[str]) -> list[dict[str, float]]:
 
 
 def audit(finder: str | None, **options: Any) -> NamesResult:
-    defaults: dict[str, Any] = {"countries": ["FR", "MA", "US"], "draws": 3, "perplexity_draws": 0, "texts": TEXTS}
+    defaults: dict[str, Any] = {"countries": ["FR", "MA", "US"], "draws": 3, "texts": TEXTS}
     options = defaults | options
     return geobias.audit_names(judge, finder=finder, progress=False, **options)
 
@@ -69,26 +67,12 @@ def test_doubtful_spans_are_counted_and_dropped(finder: str) -> None:
     assert result.classifiers[0].subsets == []
 
 
-def test_kept_ones_are_renamed_and_their_texts_left_out_of_a_subset(finder: str) -> None:
+def test_kept_ones_are_renamed(finder: str) -> None:
     result = audit(finder, doubtful="keep", texts=[f"{text} {spell(n)}" for text in TEXTS for n in range(3)])
     assert result.settings.doubtful == "keep"
     assert (result.counts.mentions, result.counts.texts_with_names) == (21, 15)
-    (subset,) = result.classifiers[0].subsets
-    assert (subset.column, subset.value, subset.texts, subset.texts_with_names) == ("doubtful spans", "none", 9, 6)
-    (answers,) = result.answers
-    scores = 100 * (answers.renamed[:6, ..., 1] - answers.renamed[:6, ..., 0]).mean(axis=(0, 2))
-    before = 100 * (answers.original[:6, 1] - answers.original[:6, 0]).mean()
-    deltas = np.array([country.delta for country in subset.countries], dtype=float)
-    np.testing.assert_allclose(deltas, scores - before, atol=1e-4)
-    assert [country.delta for country in subset.countries] != [
-        country.delta for country in result.classifiers[0].countries
-    ]
-
-
-def test_nothing_doubtful_needs_no_subset(finder: str) -> None:
-    result = audit(finder, doubtful="keep", texts=TEXTS[:2])
-    assert result.classifiers[0].subsets == []
-    assert result.counts.finder_spans == FinderSpans(2, 0, {}, {}, 0)
+    (caution,) = (each for each in result.findings if "probably not people" in each.sentence)
+    assert caution.sentence.startswith("9 of 21 spans")
 
 
 @pytest.mark.parametrize("doubtful", ["drop", "keep"])
@@ -102,13 +86,8 @@ def test_spans_of_the_user_are_never_dropped(doubtful: str) -> None:
     assert result.classifiers[0].subsets == []
 
 
-def test_places_have_no_doubtful_spans() -> None:
-    result = audit(None, entity="place", texts=["I live in Paris now", "We went to London"])
-    assert result.counts.finder_spans is None and result.settings.doubtful is None
-
-
 def test_texts_with_doubtful_spans_only(finder: str) -> None:
-    with pytest.raises(InputError, match="--doubtful keep"):
+    with pytest.raises(InputError, match="--preview"):
         audit(finder, texts=["thank God"])
     assert audit(finder, texts=["thank God"], doubtful="keep").counts.mentions == 1
 
@@ -117,12 +96,12 @@ def test_one_line_says_what_was_doubtful() -> None:
     spans = FinderSpans(1200, 3, {COMMON_WORD: 1, INTERJECTION: 2}, {COMMON_WORD: ["Reign"], INTERJECTION: ["God"]}, 2)
     line = describe_spans(spans, "my/finder", "drop")
     assert line == (
-        "The finder marked 1,200 names; 3 are doubtful and were not renamed (--doubtful keep renames them): an "
-        "interjection or a form of address 2 (God); a common English word 1 (Reign)."
+        "The finder marked 1,200 names; 3 are doubtful and were not renamed: an interjection or a form of address 2 "
+        "(God); a common English word 1 (Reign)."
     )
     assert describe_spans(FinderSpans(5, 0, {}, {}, 0), "my/finder", "drop").endswith("none of them doubtful.")
     assert "% of the others are people" in describe_spans(spans, EMBEDDED_FINDER, "drop")
-    assert 'subset "doubtful spans none"' in describe_spans(spans, EMBEDDED_FINDER, "keep")
+    assert "are doubtful and were renamed: " in describe_spans(spans, EMBEDDED_FINDER, "keep")
 
 
 def test_the_short_line_counts_the_two_most_frequent_reasons() -> None:
@@ -137,33 +116,13 @@ def test_the_short_line_counts_the_two_most_frequent_reasons() -> None:
     assert count_spans(spans, EMBEDDED_FINDER, "drop").endswith(" About 19% of the others are no people either.")
 
 
-def test_kept_ones_are_compared_with_the_texts_without_any(finder: str) -> None:
-    endings = ("today", "again", "in winter", "at noon", "in town")
-    people = [
-        f"I {verb} {name} {end}"
-        for verb, name in (("met", "Mary"), ("saw", "John"), ("hit", "Peter"))
-        for end in endings
-    ]
-    result = audit(finder, doubtful="keep", texts=[*people, *TEXTS], draws=8)
-    (line,) = (line for line in describe_omissions(result) if "over all spans" in line)
-    entry = result.classifiers[0]
-    (subset,) = entry.subsets
-    for measures in (entry, subset):
-        gaps = {country.country: country.inference.against_mean.delta.value or 0 for country in measures.countries}
-        name = max(gaps, key=lambda country: abs(gaps[country]))
-        assert f"the largest gap of Δ is {gaps[name]:+.1f} points ({name})" in line
-    assert f"over the {subset.texts_with_names} texts without doubtful spans" in line and "marked" in line
-    assert not any("over all spans" in line for line in describe_omissions(audit(finder)))
-
-
 @pytest.mark.slow
 def test_the_command(run: Run, finder: str, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
     (tmp_path / "own.py").write_text(
         "def judge(texts):\n    return [{'negative': 0.4, 'positive': 0.6} for _ in texts]\n", encoding="utf-8"
     )
-    command = ("names", "own:judge", "--texts", "texts.txt", "--finder", finder, "--countries", "FR,MA", "--draws", "2",
-               "--perplexity-draws", "0")  # fmt: skip
+    command = ("names", "own:judge", "--texts", "texts.txt", "--finder", finder, "--countries", "FR,MA", "--draws", "2")
     code, out, err = run(*command, "--full", "--out", "dropped")
     assert code == 0, err
     assert "The finder marked 7 names; 3 are doubtful and were not renamed" in " ".join(out.split())
@@ -174,18 +133,8 @@ def test_the_command(run: Run, finder: str, tmp_path: Path) -> None:
     assert results["counts"]["finder_spans"]["doubtful_by_reason"] == {INTERJECTION: 2, COMMON_WORD: 1}
     assert any("3 are doubtful" in note for note in section(read_run(tmp_path / "dropped"), "names").notes)
 
-    code, out, err = run(*command, "--doubtful", "keep", "--full", "--out", "kept")
-    assert code == 0, err
-    assert "doubtful spans none" in out
-    assert "doubtful spans,none" in (tmp_path / "kept/tables/countries.csv").read_text(encoding="utf-8")
-
     code, out, err = run(*command, "--preview", "2")
     assert code == 0, err
     assert (
         "Doubtful spans, not renamed" in out and "Stupidly" in out and "a common English word" in " ".join(out.split())
-    )
-
-    code, out, err = run(*command, "--doubtful", "maybe", "--out", "bad")
-    assert (
-        code == 2 and "Unknown --doubtful 'maybe'. Choose from: drop, keep" in err and err.count("\n") == 1 and not out
     )

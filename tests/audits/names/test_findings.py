@@ -19,12 +19,12 @@ from geobias.audits.names.finder_spans import FinderSpans
 from geobias.audits.names.findings import list_findings
 from geobias.audits.names.measure import measure_names
 from geobias.audits.names.page import overlay_runs, section
-from geobias.audits.names.records import CountryRarity, RarityAdjustment
+from geobias.audits.names.records import CountryRarity
 from geobias.audits.names.result import NamesResult
 from geobias.audits.names.terminal import summary_table
 from geobias.audits.show_results import View, show_result
 from geobias.audits.side_by_side import NamedRun
-from geobias.measures.estimates import NO_ESTIMATE, Estimate
+from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Finding, state_verdict, with_role
 from geobias.report.page.blocks import Block, Table
@@ -264,25 +264,6 @@ def test_an_effect_of_rarity_alone_has_a_caution(rare_names: NamesDesign) -> Non
     planted = measure(rare_names, answer(rare_names, 1, dislike, noise=0.02))
     assert overall(planted).evidence == "clear" and overall(planted).subject == "Bland"
     assert not any("not told of" in each.sentence for each in with_role(planted.findings, "caution"))
-
-
-def test_results_of_older_versions_can_be_told(rare_names: NamesDesign) -> None:
-    """Their covariates have other names, and nothing is known of a margin or of the spread."""
-    for effect, evidence in ((lambda text: -0.04 * text.count("x"), "suggestive"), (dislike, "clear")):
-        result = measure(rare_names, answer(rare_names, 1, effect, noise=0.02))
-        entry = result.classifiers[0]
-        assert entry.rarity is not None
-        (slope,) = entry.rarity.covariates
-        countries = [
-            replace(country, covariates={"surprisal": country.covariates["characters"]}, cautious=NO_ESTIMATE)
-            for country in entry.rarity.countries
-        ]
-        older = RarityAdjustment(
-            lm="lm", texts=24, draws=4, covariates=[replace(slope, name="surprisal")], countries=countries
-        )
-        result = replace(result, classifiers=[replace(entry, rarity=older, spread=None)])
-        finding = with_role(list_findings(result), "overall")[0]
-        assert finding.evidence == evidence and finding.sentence.startswith("toy: Scores differ between countries (adj")
 
 
 def test_a_country_with_little_left_is_told_by_what_is_left(rare_names: NamesDesign) -> None:

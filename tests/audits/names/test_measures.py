@@ -6,12 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import huggingface_hub
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-import transformers
 
 import geobias
 from geobias.audits.labels import find_label_tones, label_tone
@@ -60,7 +58,7 @@ def indifferent(texts: list[str]) -> list[dict[str, float]]:
 
 def audit(classifier: Any, own_names: Path | None = None, **options: Any) -> Any:
     """A NamesResult; not typed, since most of its numbers may be None."""
-    options = {"texts": frame(), "spans": "spans", "draws": 4, "perplexity_draws": 0, **options}
+    options = {"texts": frame(), "spans": "spans", "draws": 4, **options}
     return geobias.audit_names(classifier, gazetteer=own_names, **options)
 
 
@@ -102,7 +100,7 @@ def test_a_planted_flip_is_found_in_the_counts(own_names: Path) -> None:
 
 def test_a_function_that_ignores_names_gives_zero_everywhere(small_models: dict[str, Path]) -> None:
     lm = str(small_models["roberta"])
-    result = audit(indifferent, texts=frame(copies=5), lm=lm, perplexity_draws=3, countries="FR,MA,IN")
+    result = audit(indifferent, texts=frame(copies=5), perplexity=lm, perplexity_draws=3, countries="FR,MA,IN")
     (entry,) = result.classifiers
     for row in (*entry.countries, *entry.by_gender):
         for found in (row, row.against_mean):
@@ -158,7 +156,7 @@ def test_local_and_global_correlations_are_the_equations(small_models: dict[str,
         p = np.array([len(text) for text in texts]) / 100
         return np.column_stack([p, 1 - p])
 
-    result = audit(by_length, lm=str(small_models["roberta"]), perplexity_draws=4, countries=["FR", "TR"])
+    result = audit(by_length, perplexity=str(small_models["roberta"]), countries=["FR", "TR"])
     (entry,) = result.classifiers
     found = entry.correlations
     strange = -lm.score(TEXTS)[:, 0]
@@ -185,20 +183,6 @@ def test_local_and_global_correlations_are_the_equations(small_models: dict[str,
     assert found.pooled.overall["0"] == pytest.approx(stats.pearsonr(x.ravel(), y.ravel()).statistic, abs=1e-5)
 
 
-def test_sum_and_word_perplexities(small_models: dict[str, Path]) -> None:
-    lm = geobias.load(small_models["roberta"])
-    rows = lm.scorer("pll-word").score(TEXTS)
-    result = audit(planted, lm=lm, perplexity="pll-word", perplexity_form="sum", perplexity_draws=2, countries="FR")
-    np.testing.assert_allclose(result.answers[0].perplexities.original, -rows[:, 0] * rows[:, 1], atol=1e-4)
-
-
-def test_perplexity_of_some_texts_only(small_models: dict[str, Path]) -> None:
-    result = audit(planted, lm=str(small_models["roberta"]), perplexity_draws=2, perplexity_texts=2, countries="FR,DE")
-    taken = result.answers[0].perplexities
-    assert taken is not None and taken.renamed.shape == (4, 2, 2)
-    assert (~np.isnan(taken.renamed).any(axis=(1, 2))).sum() == 2 and not np.isnan(taken.original).any()
-
-
 @pytest.mark.slow
 def test_a_language_that_the_lm_does_not_know_is_refused(small_models: dict[str, Path]) -> None:
     texts = {
@@ -206,43 +190,14 @@ def test_a_language_that_the_lm_does_not_know_is_refused(small_models: dict[str,
         "ru": [{"text": "Люди добры, Люся", "at": [[12, 16]]}, {"text": "Мария спит", "at": [[0, 5]]}],
     }
     lm = str(small_models["bert"])
-    result: Any = geobias.audit_names(planted, texts, spans="at", lm=lm, draws=3, perplexity_draws=2, countries="FR,DE")
+    result: Any = geobias.audit_names(
+        planted, texts, spans="at", perplexity=lm, draws=3, perplexity_draws=2, countries="FR,DE"
+    )
     (entry,) = result.classifiers
     found = entry.correlations
     assert found.languages_refused == ["ru"] and found.unknown_tokens["ru"] > 0.05
     assert [part.language for part in found.by_language] == ["en"]
     assert {(part.column, part.value) for part in entry.subsets} == {("language", "en"), ("language", "ru")}
-
-
-@pytest.mark.slow
-def test_the_base_model_is_told_or_said_to_be_unknown(own_names: Path) -> None:
-    (entry,) = audit(planted, own_names, perplexity_draws=1, draws=1).classifiers
-    assert entry.correlations.lm == "embedded/lm" and "--lm" in entry.notes[0]
-    (entry,) = audit("embedded/sentiment", own_names, perplexity_draws=1, draws=1).classifiers
-    assert entry.correlations.lm == "embedded/lm" and entry.notes == []
-    assert entry.positive == ["positive"] and entry.negative == ["negative"]
-
-
-@pytest.mark.slow
-def test_a_base_model_that_a_local_card_names_is_not_downloaded(
-    own_names: Path, tmp_path: Path, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("the hub was asked")
-
-    folder = tmp_path / "classifier"
-    model = transformers.AutoModelForSequenceClassification.from_pretrained(
-        small_models["bert"], num_labels=2, id2label={0: "negative", 1: "positive"}
-    )
-    model.save_pretrained(folder)
-    transformers.AutoTokenizer.from_pretrained(small_models["bert"]).save_pretrained(folder)
-    monkeypatch.setattr(huggingface_hub, "model_info", refuse)
-    for base, lm in (("some/base", "embedded/lm"), (str(small_models["bert"]), str(small_models["bert"]))):
-        (folder / "README.md").write_text(f"---\nbase_model: {base}\n---\n")
-        for audited in (folder, geobias.BlindClassifier(str(folder))):
-            (entry,) = audit(audited, own_names, perplexity_draws=1, draws=1).classifiers
-            assert entry.correlations.lm == lm
-            assert any("--lm some/base" in note for note in entry.notes) == (base == "some/base")
 
 
 def test_subsets_repeat_the_tables(own_names: Path) -> None:
@@ -298,7 +253,7 @@ def test_out_leaves_a_run_and_twice_is_the_same(own_names: Path, tmp_path: Path,
     files = []
     for turn in ("one", "two"):
         monkeypatch.setenv("GEOBIAS_CACHE", str(tmp_path / f"cache-{turn}"))
-        audit(["embedded/hate", planted], own_names, perplexity_draws=2, out=tmp_path / turn)
+        audit(["embedded/hate", planted], own_names, perplexity="embedded/lm", perplexity_draws=2, out=tmp_path / turn)
         files.append(
             {
                 p.name: p.read_bytes()
@@ -331,15 +286,13 @@ def test_out_leaves_a_run_and_twice_is_the_same(own_names: Path, tmp_path: Path,
         ({"texts": ["nobody here", "nor here"], "spans": None}, "None of the 2 texts"),
         ({"spans": None, "texts": frame(), "column": "words"}, "no column 'words'"),
         ({"finder": "embedded/entities"}, "Remove --finder"),
-        ({"entity": "planet"}, "person, place"),
+        ({"doubtful": "maybe"}, "drop, keep"),
         ({"draws": 0}, "--draws"),
         ({"seed": -1}, "--seed"),
         ({"limit": 0}, "--limit"),
         ({"threshold": 1.5}, "--threshold"),
-        ({"perplexity": "aul"}, "pll, pll-word"),
-        ({"perplexity_form": "median"}, "mean, sum"),
-        ({"perplexity_draws": -1}, "--perplexity-draws"),
-        ({"perplexity_texts": 0}, "--perplexity-texts"),
+        ({"perplexity": " "}, "--perplexity is empty"),
+        ({"perplexity_draws": 0}, "perplexity_draws"),
         ({"positive": ["good"]}, "both --positive and --negative"),
         ({"positive": ["good"], "negative": ["evil"]}, "no label 'evil'"),
         ({"positive": ["good"], "negative": ["good"]}, "both positive and negative"),
@@ -353,20 +306,6 @@ def test_out_leaves_a_run_and_twice_is_the_same(own_names: Path, tmp_path: Path,
 def test_bad_input_is_refused_in_one_sentence(options: dict[str, Any], message: str) -> None:
     with pytest.raises(geobias.InputError, match=message):
         audit(indifferent, **options)
-
-
-def test_places(own_names: Path) -> None:
-    seen: set[str] = set()
-
-    def listens(texts: list[str]) -> np.ndarray:
-        seen.update(texts)
-        return np.full((len(texts), 2), 0.5)
-
-    texts = pd.DataFrame({"text": ["Cold in London today"], "at": [[[8, 14]]]})
-    audit(listens, texts=texts, spans="at", entity="place", countries="FR,Chile", draws=100)
-    assert {"Cold in London today", "Cold in Paris today", "Cold in Santiago today"} <= seen
-    with pytest.raises(geobias.InputError, match="--gazetteer"):
-        audit(listens, own_names, texts=texts, spans="at", entity="place")
 
 
 @pytest.mark.parametrize(

@@ -94,9 +94,7 @@ def section(tmp_path_factory: pytest.TempPathFactory) -> Section:
     folder = tmp_path_factory.mktemp("names")
     texts = pd.DataFrame({"text": [f"Mary Smith was here {spell(n)}" for n in range(15)], "spans": [[[0, 10]]] * 15})
     gazetteer = made_up_names(folder, ["Aland", "Bland", "Cland", "Dland"])
-    geobias.audit_names(
-        harsh_with_bland, texts, spans="spans", gazetteer=gazetteer, draws=4, perplexity_draws=0, out=folder / "run"
-    )
+    geobias.audit_names(harsh_with_bland, texts, spans="spans", gazetteer=gazetteer, draws=4, out=folder / "run")
     (only,) = run_sections([read_run(folder / "run")])
     return only
 

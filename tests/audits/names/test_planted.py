@@ -64,7 +64,7 @@ def impartial(texts: list[str]) -> list[dict[str, float]]:
 def audit(classifier: Any, gazetteer: Path, **more: Any) -> Any:
     """ClassifierMeasures; not typed, since most of its numbers may be None."""
     texts = pd.DataFrame({"text": ORIGINALS.values(), "spans": [f"[[0, {len(name)}]]" for name in NAMES]})
-    options: dict[str, Any] = {"spans": "spans", "draws": 10, "perplexity_draws": 0, **more}
+    options: dict[str, Any] = {"spans": "spans", "draws": 10, **more}
     return geobias.audit_names(classifier, texts, gazetteer=gazetteer, **options).classifiers[0]
 
 
@@ -110,7 +110,7 @@ def test_a_country_whose_strange_names_are_disliked_is_found(
             found.append({"negative": negative, "positive": 1 - negative})
         return found
 
-    entry = audit(follows, gazetteer, lm=str(small_models["roberta"]), perplexity_draws=5, out=tmp_path / "run")
+    entry = audit(follows, gazetteer, perplexity=str(small_models["roberta"]), out=tmp_path / "run")
     table = pd.read_csv(tmp_path / "run/tables/correlations.csv").to_dict("records")
     cells = {(row["kind"], row["country"], row["label"]): row for row in table}
     for kind in ("within", "pooled"):

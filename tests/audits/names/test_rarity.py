@@ -73,7 +73,7 @@ def classifier(**effects: float) -> Any:
 def audit(model: Any, gazetteer: Path, **options: Any) -> Any:
     """A NamesResult; not typed, since most of its numbers may be None."""
     texts = pd.DataFrame({"text": TEXTS, "spans": ["[[0, 4]]"] * len(TEXTS)})
-    options = {"spans": "spans", "draws": 8, "perplexity_draws": 0, **options}
+    options = {"spans": "spans", "draws": 8, **options}
     return geobias.audit_names(model, texts, gazetteer=gazetteer, **options)
 
 
@@ -85,7 +85,7 @@ def test_a_dislike_of_long_names_is_no_dislike_of_a_country(gazetteer: Path) -> 
     """Two points less for each letter: the means of countries differ, names of equal length do not."""
     (entry,) = audit(classifier(per_letter=-0.02), gazetteer).classifiers
     rarity = entry.rarity
-    assert [covariate.name for covariate in rarity.covariates] == ["characters"] and rarity.lm is None
+    assert [covariate.name for covariate in rarity.covariates] == ["characters"]
     assert (rarity.texts, rarity.draws) == (24, 8)
     assert rarity.covariates[0].slope.value == pytest.approx(-2, abs=0.1)
     assert values(rarity.countries, "unadjusted")[0] > 4 and rarity.countries[0].unadjusted.p_adjusted < 0.05
@@ -204,7 +204,7 @@ def test_without_delta_or_a_second_country_there_is_nothing_to_adjust(gazetteer:
 
     (entry,) = audit(topics, gazetteer).classifiers
     assert entry.rarity is None and entry.shared_names == []
-    assert list(describe_rarity(entry)) == [] and draw_rarity_chart("a", entry, "names", KINDNESS) is None
+    assert list(describe_rarity(entry)) == [] and draw_rarity_chart("a", entry, KINDNESS) is None
     (entry,) = audit(classifier(), gazetteer, countries="Aland").classifiers
     assert entry.rarity is None
 
@@ -232,7 +232,7 @@ def test_the_files_the_page_and_the_schema(gazetteer: Path, tmp_path: Path) -> N
     assert pd.read_csv(tmp_path / "run/tables/name_lists.csv")["shared"].tolist() == [0, 0, 24, 24]
     saved = json.loads((tmp_path / "run/results.json").read_text())["classifiers"][0]["rarity"]
     assert saved["countries"][3]["adjusted"]["value"] == pytest.approx(entry.rarity.countries[3].adjusted.value)
-    chart = draw_rarity_chart("a", entry, "names", KINDNESS)
+    chart = draw_rarity_chart("a", entry, KINDNESS)
     assert chart is not None and len(chart.rows) == 8
     assert "frequency held fixed: 0" in chart.alt
     assert chart.title.endswith("stand out as measured, 0 with length, spelling and frequency of names held fixed")
@@ -247,7 +247,7 @@ def test_the_command_shows_both_numbers(run: Run, gazetteer: Path, tmp_path: Pat
     )
     pd.DataFrame({"text": TEXTS, "spans": ["[[0, 4]]"] * len(TEXTS)}).to_csv(tmp_path / "texts.csv", index=False)
     options = ["--texts", "texts.csv", "--spans", "spans", "--gazetteer", gazetteer, "--draws", "4"]
-    code, out, error = run("names", "model:judge", *options, "--perplexity-draws", "0", "--full", "--out", "run")
+    code, out, error = run("names", "model:judge", *options, "--full", "--out", "run")
     assert code == 0, error
     words = " ".join(out.split())
     assert "A possible difference, to be confirmed." in words and "but names' length explains it" in words
@@ -256,5 +256,3 @@ def test_the_command_shows_both_numbers(run: Run, gazetteer: Path, tmp_path: Pat
     assert findings[0].subject is None and {finding.role for finding in findings} == {"overall", "caution"}
     assert "country or name? Held fixed: characters, 4 draws of 24 texts; without tokens" in words
     assert "alike" in words and "between names of equal length" in words
-    code, _, error = run("names", "model:judge", *options, "--perplexity-draws", "-1", "--out", "other")
-    assert code == 2 and "--perplexity-draws" in error

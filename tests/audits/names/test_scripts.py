@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +52,7 @@ def audit(gazetteer: Path, latin: float, own: float, seed: int = 0, **options: A
 
     texts = [f"{name} came to see us on day {spell(i)}" for i, name in enumerate(["Mary", "John"] * 20)]
     frame = pd.DataFrame({"text": texts, "spans": ["[[0, 4]]"] * len(texts)})
-    settings = {"spans": "spans", "draws": 8, "perplexity_draws": 0, "gazetteer": gazetteer, **options}
+    settings = {"spans": "spans", "draws": 8, "gazetteer": gazetteer, **options}
     return geobias.audit_names(judge, frame, **settings)
 
 
@@ -82,7 +81,7 @@ def test_an_effect_of_the_other_script_alone_is_a_caution(gazetteer: Path) -> No
     assert (
         finding.role == "caution" and finding.evidence == "clear" and "lower (harsher) in their own" in finding.sentence
     )
-    assert "--scripts all" in finding.next_step
+    assert 'scripts="all"' in finding.next_step
 
 
 def test_scripts_that_agree_are_both_reported(gazetteer: Path) -> None:
@@ -115,13 +114,11 @@ def test_countries_of_the_paper_with_two_scripts() -> None:
     own = design.own_scripts
     assert own is not None and set(own.countries) == {"IN", "MA"} and own.draws == 25
     assert not any(is_latin(own.new_names(0, c)[0][draw].first) for c in range(2) for draw in range(25))
-    places = NamesOptions(texts=pd.DataFrame({"text": ["I left Rome"], "spans": ["[[7, 11]]"]}), spans="spans")
-    assert design_names(replace(places, entity="place"), "cpu").own_scripts is None
 
 
 def test_the_plan_counts_both_scripts(gazetteer: Path) -> None:
     frame = pd.DataFrame({"text": [f"Mary is on day {spell(i)}" for i in range(20)], "spans": ["[[0, 4]]"] * 20})
-    options = NamesOptions(texts=frame, spans="spans", gazetteer=gazetteer, draws=8, perplexity_draws=0)
+    options = NamesOptions(texts=frame, spans="spans", gazetteer=gazetteer, draws=8)
 
     def judge(texts: list[str]) -> list[dict[str, float]]:
         return [{"negative": 0.4, "positive": 0.6}] * len(texts)

@@ -30,7 +30,7 @@ def audit(classifier: object, out: Path | None = None, **options: object) -> Nam
     said = ["was late", "won again", "is here", "called", "left town"]
     texts = [f"{name} {said[i % 5]} on day {spell(i)}" for i, name in enumerate(["Mary", "John"] * 20)]
     frame = pd.DataFrame({"text": texts, "spans": ["[[0, 4]]"] * len(texts)})
-    settings = {"spans": "spans", "draws": 50, "perplexity_draws": 0, "countries": "AU,CA,US,GB,FR", **options}
+    settings = {"spans": "spans", "draws": 50, "countries": "AU,CA,US,GB,FR", **options}
     return geobias.audit_names(classifier, frame, out=out, **settings)  # type: ignore[arg-type]
 
 

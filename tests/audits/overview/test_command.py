@@ -56,7 +56,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setitem(options, "countries", "FR,DE,NG,KE")
     monkeypatch.setitem(design.REGIONS, "words", "words.txt")
     monkeypatch.setitem(design.NAMES, "draws", 2)
-    monkeypatch.setitem(design.NAMES, "perplexity_draws", 0)
     monkeypatch.setitem(design.DOWNSTREAM, "limit", 6)
     monkeypatch.setattr(design, "NAMED_TWEETS", 4)
     monkeypatch.delitem(sys.modules, "own", raising=False)

@@ -10,7 +10,7 @@ from unittest import mock
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.language.language_model import LanguageModel, LanguageScorer
+from geobias.models.language_model import LanguageModel, LanguageScorer
 from geobias.models.load import load_weights
 from geobias.texts.templates import Sentences, TextSelection
 from tests.models.architectures.brute_force import PlainModel
@@ -76,7 +76,7 @@ def compare_scores(lm: LanguageModel, plain: PlainModel, method: str) -> tuple[f
 
 def score_otherwise(lm: LanguageModel, scorer: LanguageScorer, sentences: Sentences) -> Iterator[np.ndarray]:
     """Scores of all sentences: as a template, in another order, and in small batches."""
-    with mock.patch("geobias.models.language.language_model.SAMPLE_SIZE", -1000):  # though they are few
+    with mock.patch("geobias.models.language_model.SAMPLE_SIZE", -1000):  # though they are few
         yield scorer.score(TextSelection(sentences, np.arange(len(sentences))))[:, 0]
     order = np.random.default_rng(0).permutation(len(sentences))
     yield scorer.score([sentences[int(index)] for index in order])[np.argsort(order), 0]

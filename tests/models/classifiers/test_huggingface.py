@@ -18,7 +18,7 @@ from tokenizers import processors
 
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.classifiers.huggingface import HuggingFaceClassifier, find_base_model
+from geobias.models.huggingface import HuggingFaceClassifier, find_base_model
 from geobias.models.load import load_classifier, load_masked
 from geobias.models.model_files import compute_fingerprint
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, ModelIdentity

@@ -77,7 +77,7 @@ def test_language_models(
     plain_only: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("geobias.models.language.language_model.SAMPLE_SIZE", -1000)  # also few are composed
+    monkeypatch.setattr("geobias.models.language_model.SAMPLE_SIZE", -1000)  # also few are composed
 
     def scores(lm: Any) -> dict[str, np.ndarray]:
         scorers = {method: lm.scorer(method) for method in lm.methods}
@@ -132,7 +132,7 @@ def test_a_long_text_fits_however_large_the_vocabulary(
     small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(fast.VARIABLE, "0")
-    monkeypatch.setattr("geobias.models.language.language_model.PLAIN_LOGITS", 500)
+    monkeypatch.setattr("geobias.models.language_model.PLAIN_LOGITS", 500)
     lm = load_weights(small_models["bert"])
     assert lm.token_budget < 10 and np.isfinite(lm.scorer("pll").score(TEXTS)[:, 0]).all()
 

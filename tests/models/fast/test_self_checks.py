@@ -10,11 +10,11 @@ import pytest
 import torch
 import transformers
 
+from geobias.models.causal import CausalLM
 from geobias.models.fast import attention, kernels
 from geobias.models.fast.layers import find_fused_norms
-from geobias.models.language.causal import CausalLM
-from geobias.models.language.masked import MaskedLM
 from geobias.models.load import load_masked, load_weights
+from geobias.models.masked import MaskedLM
 
 PRECISIONS = [torch.float32, torch.bfloat16, torch.float16]
 

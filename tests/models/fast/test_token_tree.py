@@ -24,7 +24,7 @@ METHODS = ("mean", "sum", "conditional")
 
 @pytest.fixture(autouse=True)
 def all_composed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geobias.models.language.language_model.SAMPLE_SIZE", -1000)  # however few there are
+    monkeypatch.setattr("geobias.models.language_model.SAMPLE_SIZE", -1000)  # however few there are
 
 
 def loaded(folder: Path) -> Any:

@@ -11,8 +11,8 @@ import torch
 import transformers
 
 from geobias.errors import InputError
+from geobias.models.causal import CausalLM
 from geobias.models.fast.shared_prefixes import find_runs
-from geobias.models.language.causal import CausalLM
 from geobias.models.load import load
 from geobias.texts.templates import Sentences, mark, unmark
 from tests.conftest import CAUSAL

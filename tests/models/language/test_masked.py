@@ -13,8 +13,8 @@ import transformers
 from geobias.errors import InputError
 from geobias.models.fast import head
 from geobias.models.fast.head import Projection
-from geobias.models.language.masked import MaskedLM
 from geobias.models.load import load_masked
+from geobias.models.masked import MaskedLM
 from geobias.texts.templates import mark
 from tests.conftest import MASKED
 

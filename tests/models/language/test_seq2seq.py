@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from geobias.errors import InputError
-from geobias.models.language.masked import MaskedLM
-from geobias.models.language.seq2seq import Seq2SeqLM
 from geobias.models.load import load
+from geobias.models.masked import MaskedLM
+from geobias.models.seq2seq import Seq2SeqLM
 from geobias.texts.templates import mark
 from tests.conftest import SEQ2SEQ
 

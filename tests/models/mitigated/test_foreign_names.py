@@ -21,10 +21,10 @@ from sklearn.pipeline import make_pipeline
 
 import geobias
 from geobias import extensions
-from geobias.models.classifiers import scikit_learn
-from geobias.models.entity_finders import EMBEDDED_FINDER, digest_files, find_pipeline_folder
-from geobias.models.mitigated.mitigated_classifier import MitigatedClassifier
-from geobias.models.mitigated.wrappers import AveragingClassifier, BlindClassifier
+from geobias.models import scikit_learn
+from geobias.models.finders import EMBEDDED_FINDER, digest_files, find_pipeline_folder
+from geobias.models.mitigated import MitigatedClassifier
+from geobias.models.wrappers import AveragingClassifier, BlindClassifier
 from geobias.world.gazetteer import load_gazetteer, select_for_mitigation
 from tests.conftest import Run
 from tests.models.mitigated.planted import make_texts
@@ -112,8 +112,8 @@ def test_a_function_itself_may_be_allowed(evil: Path) -> None:
 
 
 WAYS = [
-    ("names", "--perplexity-draws", "0", "--draws", "2", "--countries", "FR,PL"),
-    ("names", "--plan", "--perplexity-draws", "0", "--draws", "2", "--countries", "FR,PL"),
+    ("names", "--draws", "2", "--countries", "FR,PL"),
+    ("names", "--plan", "--draws", "2", "--countries", "FR,PL"),
     ("downstream", "--countries", "FR,PL"),
     ("downstream", "--plan", "--countries", "FR,PL"),
     ("mitigate", "--method", "blind", "--draws", "2", "--countries", "FR,PL"),

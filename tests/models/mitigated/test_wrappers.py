@@ -14,9 +14,8 @@ import torch
 
 import geobias
 from geobias.models.functions import FunctionClassifier
-from geobias.models.mitigated.mitigated_classifier import UnreadableTextWarning
-from geobias.models.mitigated.people_reader import PeopleReader
-from geobias.models.mitigated.wrappers import AveragingClassifier, BlindClassifier
+from geobias.models.mitigated import PeopleReader, UnreadableTextWarning
+from geobias.models.wrappers import AveragingClassifier, BlindClassifier
 from geobias.world.gazetteer import is_for_mitigation
 from tests.conftest import spell
 from tests.models.mitigated.planted import dislike_poland, find_everybody, make_texts, name_of
@@ -115,7 +114,7 @@ def test_texts_in_another_language_are_counted_and_warned_about() -> None:
 def test_an_audit_counts_texts_in_another_language() -> None:
     foreign = "Ayer encontré a mi vecina en el mercado porque quería comprar pan."
     texts = [*make_texts(5), *(f"{foreign} {spell(n)}" for n in range(3))]
-    result = geobias.audit_names(BlindClassifier(judge), texts, countries="PL,FR", draws=2, perplexity_draws=0)
+    result = geobias.audit_names(BlindClassifier(judge), texts, countries="PL,FR", draws=2)
     assert any("3 of 8 texts seem to be in a language" in note for note in result.classifiers[0].notes)
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from geobias.engine.ask import ask
 from geobias.errors import InputError
+from geobias.models import chat_classifier as served_chat
+from geobias.models.chat_classifier import ServedClassifier
+from geobias.models.endpoint import Endpoint
 from geobias.models.scorer import Classifier
-from geobias.models.served import chat_classifier as served_chat
-from geobias.models.served.chat_classifier import ServedClassifier
-from geobias.models.served.endpoint import Endpoint
 from tests.servers import Toy, served, tokenise
 
 PROMPT = "Is this positive or negative? {text}"

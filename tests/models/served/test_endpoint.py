@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from geobias.errors import InputError
-from geobias.models.served import connection as module
-from geobias.models.served.connection import (
+from geobias.models import connection as module
+from geobias.models.connection import (
     KEY_VARIABLE,
     OPENAI_KEY_VARIABLE,
     CallRefused,
     Connection,
     ServerFailed,
 )
-from geobias.models.served.endpoint import Endpoint, Query
+from geobias.models.endpoint import Endpoint, Query
 from tests.servers import CUT, DRIP, HELD, NONSENSE, SLOW, Failure, Spoil, served
 
 KEY = "sk-very-secret-0123456789"
@@ -231,7 +231,7 @@ def test_calls_that_answer_no_text_ask_for_more_of_them() -> None:
 
 
 def test_no_faster_than_allowed(pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geobias.models.served.endpoint.time.monotonic", lambda: 1000.0)
+    monkeypatch.setattr("geobias.models.endpoint.time.monotonic", lambda: 1000.0)
     with served() as toy:
         [*Endpoint(toy.url, "toy", rate=4).ask_all(said(f"Fox {i}") for i in range(5))]
     assert pauses == pytest.approx([0.0, 0.25, 0.5, 0.75, 1.0])

@@ -12,12 +12,12 @@ import pytest
 
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.deciders.decider import CHOICE_ANSWERS, YES_NO_ANSWERS, AnswerSet, Decisions
-from geobias.models.deciders.lm_decider import LMDecider
-from geobias.models.deciders.served_decider import ServedDecider, sum_spellings
+from geobias.models.answers import CHOICE_ANSWERS, YES_NO_ANSWERS, AnswerSet, Decisions
+from geobias.models.connection import CallRefused, ServerFailed
+from geobias.models.endpoint import Endpoint
+from geobias.models.lm_decider import LMDecider
 from geobias.models.load import load_decider
-from geobias.models.served.connection import CallRefused, ServerFailed
-from geobias.models.served.endpoint import Endpoint
+from geobias.models.served_decider import ServedDecider, sum_spellings
 from tests.servers import Toy, served, tokenise
 
 DOGS = AnswerSet("yes_no", ("dog", "cat"), "Choose.")

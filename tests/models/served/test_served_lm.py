@@ -17,17 +17,16 @@ import pytest
 
 from geobias.engine.ask import ask
 from geobias.errors import GeobiasError, InputError
-from geobias.models.classifiers.prompted import PromptedClassifier, make_prompt
-from geobias.models.deciders.decider import AnswerSet
-from geobias.models.deciders.served_decider import ServedDecider
+from geobias.models import connection as calls
+from geobias.models.answers import AnswerSet
+from geobias.models.chat_classifier import ServedClassifier
+from geobias.models.completions import read_echo
+from geobias.models.connection import ServerFailed
+from geobias.models.endpoint import Endpoint
+from geobias.models.prompted import PromptedClassifier, make_prompt
 from geobias.models.scorer import ModelIdentity, Scorer
-from geobias.models.served import connection as calls
-from geobias.models.served.chat_classifier import ServedClassifier
-from geobias.models.served.completions import read_echo
-from geobias.models.served.connection import ServerFailed
-from geobias.models.served.endpoint import Endpoint
-from geobias.models.served.likelihoods import PROBES, NoLikelihoods
-from geobias.models.served.served_lm import ServedLM
+from geobias.models.served_decider import ServedDecider
+from geobias.models.served_lm import PROBES, NoLikelihoods, ServedLM
 from geobias.texts.templates import mark
 from tests.conftest import posix_only
 from tests.servers import BEGIN, Spoil, Toy, served, tokenise
@@ -303,8 +302,8 @@ def test_too_few_calls_to_find_out_what_the_server_can() -> None:
 SCRIPT = """
 import sys
 from geobias.engine.ask import ask
-from geobias.models.served.endpoint import Endpoint
-from geobias.models.served.served_lm import ServedLM
+from geobias.models.endpoint import Endpoint
+from geobias.models.served_lm import ServedLM
 
 ask(ServedLM(Endpoint(sys.argv[1], "toy", concurrency=2)).scorer(), [f"Fox {'x' * n}" for n in range(64)])
 """

@@ -12,7 +12,7 @@ import transformers
 from safetensors.torch import load_file
 
 from geobias.errors import InputError
-from geobias.models.classifiers.huggingface import HuggingFaceClassifier
+from geobias.models.huggingface import HuggingFaceClassifier
 from geobias.models.training import finetuning
 from geobias.models.training.epochs import pad_batch, shuffle_batches, train_epoch
 from geobias.models.training.finetuning import LabelledTexts, best_epoch, train_classifier

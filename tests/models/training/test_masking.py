@@ -11,10 +11,17 @@ import pytest
 import torch
 
 from geobias.errors import InputError
-from geobias.models.language.masked import MaskedLM
 from geobias.models.load import load_masked
-from geobias.models.training.epochs import IGNORED, pad_batch, train_epoch
-from geobias.models.training.masking import mask_randomly, mask_spans, refuse_untrainable, split_texts
+from geobias.models.masked import MaskedLM
+from geobias.models.training.epochs import (
+    IGNORED,
+    mask_randomly,
+    mask_spans,
+    pad_batch,
+    refuse_untrainable,
+    split_texts,
+    train_epoch,
+)
 
 SENTENCE = "People in Papua New Guinea are kind."
 SPAN = (SENTENCE.index("Papua"), SENTENCE.index(" are"))

@@ -18,10 +18,15 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 import geobias
 from geobias.errors import InputError
 from geobias.models.training import mitigation
-from geobias.models.training.counterfactual_batches import CounterfactualBatches, PairedLoss
 from geobias.models.training.epochs import train_epoch
 from geobias.models.training.hyperparameters import Hyperparameters
-from geobias.models.training.mitigation import check_strength, match_labels, train_mitigated
+from geobias.models.training.mitigation import (
+    CounterfactualBatches,
+    PairedLoss,
+    check_strength,
+    match_labels,
+    train_mitigated,
+)
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import find_people
 from geobias.world.gazetteer import KINDS, Gazetteer

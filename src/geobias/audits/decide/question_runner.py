@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from geobias.engine.ask import ask
-from geobias.models.deciders.decider import Decider, Decisions
+from geobias.models.answers import Decider, Decisions
 from geobias.models.scorer import ModelIdentity
 from geobias.texts.scenarios import YES_NO
 from geobias.texts.templates import LazyTexts

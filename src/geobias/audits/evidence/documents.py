@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import geobias
@@ -180,7 +180,7 @@ def render_not_tested(runs: Runs) -> str:
         "## In general",
         format_list(GENERAL_GAPS),
         "## Audits without a run in this bundle",
-        format_list(f"{row.name}: {_first_sentence(row.load('command', row.name))}" for row in others) or "None.",
+        format_list(f"{row.name}: {_first_sentence(row.function)}" for row in others) or "None.",
         "## Questions that the data could not answer",
         format_list(untested) or "None.",
         "## Counted as left out or cut",
@@ -200,8 +200,8 @@ def _list_left_out(name: str, result: Any) -> Iterator[str]:
             yield f"{plain(name)}: {key.replace('_', ' ')}: {plain(shown)}"
 
 
-def _first_sentence(command: Any) -> str:
-    return plain((command.__doc__ or "").strip().split("\n\n")[0])
+def _first_sentence(function: Callable[..., Any]) -> str:
+    return plain((function.__doc__ or "").strip().split("\n\n")[0])
 
 
 def render_sign_off(runs: Runs) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from geobias.engine.answer_checks import NondeterministicModel
-from geobias.models.entity_finders import PERSON, Entity, Span
+from geobias.models.finders import PERSON, Entity, Span
 from geobias.models.scorer import ModelIdentity
 from geobias.texts.people import list_name_spans, trim_spans
 

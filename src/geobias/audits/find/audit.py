@@ -1,41 +1,17 @@
-"""`geobias.audit_finders`: the audit as a Python function, and how the finders are run."""
+"""`geobias.audit_finders`: the audit as a Python function."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice, product
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from geobias.audits.find.answers import FinderAnswers, Outcome, judge_mentions, judge_predictions
-from geobias.audits.find.design import CASES, FindDesign, FindOptions, design_find
-from geobias.audits.find.gate_and_card import describe_power
-from geobias.audits.find.measure import measure_finders
-from geobias.audits.find.measure_shares import RenamedShares
-from geobias.audits.find.result import FindResult, FindSettings
-from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, Plan, Step
-from geobias.audits.study import RunOptions, Study, collect_options
-from geobias.engine.answer_checks import CHECKED_TEXTS, NondeterministicModel
-from geobias.errors import InputError
-from geobias.models.entity_finders import (
-    EMBEDDED_FINDER,
-    PERSON,
-    EntityFinder,
-    FunctionFinder,
-    Span,
-    load_entity_finder,
-)
-from geobias.progress import progress_bar
-
-TEXTS_AT_ONCE = 2000
-Item = TypeVar("Item")
+if TYPE_CHECKING:
+    from geobias.audits.find.result import FindResult
 
 
 def audit_finders(
-    finder: Any = EMBEDDED_FINDER,
+    finder: Any = "embedded/entities",
     texts: Any = None,
     *,
     column: str = "text",
@@ -50,52 +26,44 @@ def audit_finders(
     out: str | Path | None = None,
     progress: bool | None = None,
 ) -> FindResult:
-    """Measure whose names a finder of people misses.
+    """Measure which countries' names an entity recogniser misses.
 
-    The people in annotated texts get common names of one country after another. The result compares the recall of the
-    finder between countries.
+    The people in annotated texts get common names of one country after another, and the recall is compared between
+    countries. Do this before masking personal data, and before `audit_names`.
 
     Parameters
     ----------
     finder : str, Path, callable, spacy.Language or list of them, default "embedded/entities"
-        What to audit. One of these, or a list of them:
-
-        - the name or the folder of a spaCy pipeline or of a Hugging Face token classifier;
-        - a loaded spaCy pipeline;
-        - a function, or its name as "package.module:function", that takes a list of texts and returns a list of
-          (start, end) or (start, end, label) for each.
+        Models that find people: spaCy pipelines, token classifiers (Hugging Face ids or folders) or
+        package.module:function. In Python also a loaded spaCy pipeline, or a function that takes a list of texts and
+        returns a list of (start, end) or (start, end, label) for each.
     texts : str, Path, list, frame, dataset or dict, optional
-        Texts with annotated people:
-
-        - a file: CSV, TSV, JSON, JSON lines, Parquet or plain lines, also packed with gzip;
-        - a list of texts or of dicts, a pandas or polars frame or column, or a Hugging Face dataset;
-        - a dict ``{language: any of these}``, such as ``{"en": "a.csv", "eu": "b.csv"}``.
-
-        Default: 529 bundled tweets.
+        Texts with annotated people: CSV, TSV, JSON, JSONL, Parquet or one text per line, also packed with gzip; or a
+        dataset: hf://datasets/OWNER/NAME/FILE, datasets:NAME:SPLIT. In Python also a list of texts or of dicts, a
+        pandas or polars frame or column, a Hugging Face dataset, or a dict ``{language: any of these}``. Default: 529
+        bundled tweets.
     column : str, default "text"
-        Column that contains the texts.
+        Column of `texts` that holds the text.
     spans : str, optional
-        Column with the positions of the people in characters, as ``[[start, end], ...]``; the end is exclusive.
-        Required with `texts`.
+        Column of the people's offsets in characters, as [[0, 5], ...]; required with `texts`. The end is exclusive.
     limit : int, optional
-        Number of texts to use from the start of each file. Default: all.
+        Use only the first N texts of each file. Default: all.
     countries : str or list of str, optional
-        Countries whose names to use, by code ("FR", "FRA") or name; "all" for every country with enough names.
-        Default: the 17 countries of `audit_names`.
+        Countries to take names from, by code or name: FR,DEU,Nigeria; or "all". Default: 17
+        countries.
     draws : int, default 5
-        Renamed versions of each text for each country.
+        Names drawn per text and country.
     seed : int, default 0
-        Seed for the draw of names.
+        Random seed for drawing names.
     scripts : {"latin", "all"}, default "latin"
         Scripts of the names.
     gazetteer : str or Path, optional
-        CSV file of names to use instead of the bundled ones, with the columns country, kind (male, female or last) and
-        name.
+        CSV of your own names: country, kind (male, female, last), name. Default: the bundled names.
     device : str, default "auto"
-        Where to run token classifiers: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", ...
+        Device: auto (a GPU if there is one), cpu, cuda or cuda:1.
     out : str or Path, optional
-        Folder for the run: results, tables, answers and the page. It must be new, empty, or hold the same run. Default:
-        nothing is saved.
+        Folder to write the results to: results, tables, answers and the page. It must be new, empty, or hold the same
+        run. Default: nothing is saved.
     progress : bool, optional
         Whether to show a progress bar. Default: on terminals and in notebooks.
 
@@ -122,140 +90,15 @@ def audit_finders(
 
     >>> result = geobias.audit_finders(["en_core_web_sm", "embedded/entities"], out="runs/find")  # doctest: +SKIP
     """
-    options = collect_options(FindOptions, locals())
-    return make_study(finder, options, RunOptions(device=device, out=out, progress=progress)).run()
+    from geobias.audits.find.design import FindDesign, choose_names, load_marked_texts, rename_marked
+    from geobias.audits.find.study import FindStudy, list_finders
+    from geobias.audits.renaming import check_draws
+    from geobias.audits.study import RunOptions, execute
 
-
-def make_study(finders: Any, options: FindOptions, run_options: RunOptions) -> FindStudy:
-    """The study of one finder or of several; what is no name is wrapped at once, a name is loaded when it runs."""
-    several = finders if isinstance(finders, list | tuple) else [finders]
-    entries = [str(finder) if isinstance(finder, str | Path) else load_entity_finder(finder) for finder in several]
-    names = [finder if isinstance(finder, str) else finder.name for finder in entries]
-    if not names or len(set(names)) < len(names):
-        raise InputError(f"Pass at least one finder, each with a different name, not: {', '.join(names) or 'none'}.")
-    return FindStudy(design_find(options, names), entries, run_options)
-
-
-class RenamedText(NamedTuple):
-    """A renamed text, the numbers of its text, country and draw, and where its names stand."""
-
-    position: tuple[int, int, int]
-    text: str
-    spans: list[Span]
-
-
-class FindStudy(Study[EntityFinder, tuple[FinderAnswers, ...], FindResult]):
-    """The same renamed texts, read by every finder."""
-
-    audit = "find"
-
-    def __init__(self, design: FindDesign, finders: Sequence[str | EntityFinder], options: RunOptions) -> None:
-        super().__init__(options)
-        self.design, self.finders = design, finders
-
-    def settings(self) -> FindSettings:
-        return self.design.settings_for([finder if isinstance(finder, str) else finder.name for finder in self.finders])
-
-    def load(self, device: str, dtype: str) -> list[EntityFinder]:
-        finders = [load_entity_finder(finder, device=device) for finder in self.finders]
-        for finder in finders:
-            finder.require(PERSON)
-        return finders
-
-    def ask(self, scorers: Sequence[EntityFinder]) -> tuple[FinderAnswers, ...]:
-        return tuple(self._ask_finder(finder) for finder in scorers)
-
-    def measure(self, answers: tuple[FinderAnswers, ...]) -> FindResult:
-        return measure_finders(self.design, answers)
-
-    def plan(self) -> Plan:
-        """How long the study takes, and how small a difference it can find, from a pilot of a few texts and draws."""
-        design, shares = self.design, RenamedShares(self.design)
-        pilot = FindStudy(design.take_pilot(PILOT_TEXTS, PILOT_DRAWS), self.finders, self.options)
-        pilot_shares = RenamedShares(pilot.design)
-        steps, effects = [], []
-        for finder in self.load(self.options.device, self.options.dtype):
-            began = time.perf_counter()
-            outcomes = pilot._read_renamed(finder, None, pilot.design.options.draws, lambda count: None)
-            seconds = (time.perf_counter() - began) / len(pilot.design.counterfactuals)
-            again = 2 * CHECKED_TEXTS if isinstance(finder, FunctionFinder) else 0
-            steps.append(Step(finder.name, design.text_count + again, seconds))
-            values = pilot_shares.average_mentions(outcomes == Outcome.RECALL)
-            difference = shares.detectable_difference(values, pilot_shares)
-            effects.append(
-                f"{finder.name}: the pilot says nothing about how small a difference could be found."
-                if difference is None
-                else describe_power(finder.name, difference)
-            )
-        texts, countries, draws = design.counterfactuals.shape
-        return Plan(
-            f"{texts:,} texts name somebody; {countries} countries x {draws} draws.", steps, effects, keeps_scores=False
-        )
-
-    def _ask_finder(self, finder: EntityFinder) -> FinderAnswers:
-        design = self.design
-        with progress_bar(finder.name, design.text_count, self.options.progress) as advance:
-            original, prediction_counts, correct_counts = self._read_originals(finder, advance)
-            renamed = self._read_renamed(finder, None, design.options.draws, advance)
-            recased = {case: self._read_renamed(finder, case, design.recased_draws, advance) for case in CASES}
-            again = self._ask_twice(finder)
-        return FinderAnswers(finder.identity(), renamed, recased, original, prediction_counts, correct_counts, again)
-
-    def _ask_twice(self, finder: EntityFinder) -> NondeterministicModel | None:
-        """Whether a function gives other answers to some renamed texts in a second call; a loaded model does not."""
-        if not isinstance(finder, FunctionFinder):
-            return None
-        counterfactuals, rng = self.design.counterfactuals, np.random.default_rng(self.design.options.seed)
-        places = rng.choice(len(counterfactuals), min(CHECKED_TEXTS, len(counterfactuals)), replace=False)
-        positions = np.transpose(np.unravel_index(places, counterfactuals.shape)).tolist()
-        texts = [counterfactuals.render(*position)[0] for position in positions]
-        first, second = (list(map(sorted, finder.find(texts))) for _ in range(2))
-        differing = sum(entities != again for entities, again in zip(first, second, strict=True))
-        return NondeterministicModel(finder.name, len(texts), differing, 1.0) if differing else None
-
-    def _read_originals(
-        self, finder: EntityFinder, advance: Callable[[int], None]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Outcomes of the mentions as they are written; people marked in each text, and how many of them are right."""
-        design, texts = self.design, self.design.texts.texts
-        mentions: dict[int, list[Span]] = {}
-        for mention in design.mentions:
-            mentions.setdefault(int(design.named[mention.text]), []).append(mention.span)
-        outcomes: list[int] = []
-        predictions = []
-        for rows in _split_batches(range(len(texts))):
-            for row, entities in zip(rows, finder.find([texts[row] for row in rows]), strict=True):
-                spans = mentions.get(row, [])
-                outcomes += judge_mentions(texts[row], spans, entities)
-                predictions.append(judge_predictions(texts[row], spans, entities))
-            advance(len(rows))
-        counts = np.array(predictions).reshape(-1, 2)
-        return np.array(outcomes, dtype=np.int8), counts[:, 0], counts[:, 1]
-
-    def _read_renamed(
-        self, finder: EntityFinder, case: str | None, draws: int, advance: Callable[[int], None]
-    ) -> np.ndarray:
-        """mentions x countries x draws: the outcome of every mention of the renamed texts."""
-        first = self.design.first_mentions
-        outcomes = np.zeros((first[-1], len(self.design.counterfactuals.countries), draws), dtype=np.int8)
-        for batch in _split_batches(self._render_texts(case, draws)):
-            answers = finder.find([renamed.text for renamed in batch])
-            for renamed, entities in zip(batch, answers, strict=True):
-                text, country, draw = renamed.position
-                outcomes[first[text] : first[text + 1], country, draw] = judge_mentions(
-                    renamed.text, renamed.spans, entities
-                )
-            advance(len(batch))
-        return outcomes
-
-    def _render_texts(self, case: str | None, draws: int) -> Iterator[RenamedText]:
-        counterfactuals = self.design.counterfactuals
-        texts, countries, _ = counterfactuals.shape
-        for text, country, draw in product(range(texts), range(countries), range(draws)):
-            yield RenamedText((text, country, draw), *counterfactuals.render(text, country, draw, case))
-
-
-def _split_batches(items: Iterable[Item]) -> Iterator[list[Item]]:
-    remaining = iter(items)
-    while batch := list(islice(remaining, TEXTS_AT_ONCE)):
-        yield batch
+    check_draws(draws, seed)
+    finders, held_out = list_finders(finder)
+    names, codes, left_out = choose_names(gazetteer, scripts, countries, held_out=held_out)
+    marked_texts = load_marked_texts(texts, column=column, spans=spans, limit=limit, held_out=held_out)
+    named, counterfactuals = rename_marked(marked_texts, names, codes, draws=draws, seed=seed)
+    design = FindDesign(marked_texts, named, counterfactuals, scripts, seed, left_out, held_out)
+    return execute(FindStudy(design, finders, RunOptions(device=device, out=out, progress=progress)))

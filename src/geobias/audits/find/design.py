@@ -12,10 +12,9 @@ import numpy as np
 
 from geobias.audits.find.result import FindSettings
 from geobias.audits.inputs import TextsSettings, load_texts
-from geobias.audits.renaming import MOST_DRAWS, choose_countries, digest_mentions, rename_people
-from geobias.checks import HIGHEST_SEED, check_number
+from geobias.audits.renaming import choose_countries, digest_mentions, rename_people
 from geobias.errors import InputError
-from geobias.models.entity_finders import EMBEDDED_FINDER, Span
+from geobias.models.finders import EMBEDDED_FINDER, Span
 from geobias.texts.copies import find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Mention, find_people
@@ -26,21 +25,6 @@ TRAINING_PART = "btc.train"  # ids of the bundled tweets that the bundled finder
 SAMPLE = 529  # bundled tweets that it did not learn from; they come first
 CASES = ("lower", "upper")
 RECASED_DRAWS = 2  # draws whose names are also read in lower and upper case
-
-
-@dataclass(frozen=True, kw_only=True)
-class FindOptions:
-    """The options of `audit_finders`, as the user gives them."""
-
-    texts: Any = None
-    column: str = "text"
-    spans: str | None = None
-    limit: int | None = None
-    countries: str | Sequence[str] | None = None
-    draws: int = 5
-    seed: int = 0
-    scripts: str = "latin"
-    gazetteer: str | Path | None = None
 
 
 @dataclass(frozen=True)
@@ -60,12 +44,17 @@ class MentionInText:
 class FindDesign:
     """What every finder reads alike."""
 
-    options: FindOptions = field(repr=False)
     texts: Texts = field(repr=False)
     named: np.ndarray = field(repr=False)  # positions of the texts that name somebody
     counterfactuals: Counterfactuals = field(repr=False)
+    scripts: str
+    seed: int
     countries_left_out: tuple[str, ...]  # codes of those with too few names
     held_out: bool  # whether names and texts of the bundled finder's training are left out
+
+    @property
+    def draws(self) -> int:
+        return self.counterfactuals.draws
 
     @cached_property
     def mentions(self) -> list[MentionInText]:
@@ -87,7 +76,7 @@ class FindDesign:
 
     @property
     def recased_draws(self) -> int:
-        return min(RECASED_DRAWS, self.options.draws)
+        return min(RECASED_DRAWS, self.draws)
 
     @property
     def text_count(self) -> int:
@@ -99,66 +88,59 @@ class FindDesign:
         """The first draws of a few texts, evenly spread."""
         rows = np.unique(np.linspace(0, len(self.named) - 1, texts).astype(int))
         counterfactuals = self.counterfactuals.part(rows, draws)
-        options = replace(self.options, draws=counterfactuals.draws)
-        return replace(self, options=options, named=self.named[rows], counterfactuals=counterfactuals)
+        return replace(self, named=self.named[rows], counterfactuals=counterfactuals)
 
     def settings_for(self, finders: Sequence[str]) -> FindSettings:
-        options, counterfactuals = self.options, self.counterfactuals
+        counterfactuals = self.counterfactuals
         return FindSettings(
             texts=TextsSettings.describe(self.texts),
             mentions=digest_mentions(counterfactuals.people),
             countries=list(counterfactuals.countries),
-            draws=options.draws,
-            seed=options.seed,
-            scripts=options.scripts,
+            draws=self.draws,
+            seed=self.seed,
+            scripts=self.scripts,
             names=counterfactuals.gazetteer.digest,
             held_out=self.held_out,
             finders=list(finders),
         )
 
 
-def design_find(options: FindOptions, finders: Sequence[str]) -> FindDesign:
-    """Resolve the options into texts, people and countries; raise InputError for what is wrong with them."""
-    check_number("--draws", options.draws, 1, MOST_DRAWS)
-    check_number("--seed", options.seed, 0, HIGHEST_SEED)
-    held_out = EMBEDDED_FINDER in finders
-    gazetteer = (
-        load_gazetteer(options.scripts)
-        if options.gazetteer is None
-        else read_gazetteer(Path(options.gazetteer), options.scripts)
-    )
-    codes, left_out = choose_countries(gazetteer, options.countries)
-    if held_out:
-        gazetteer = select_unseen(gazetteer)
-        codes, short = _keep_long_lists(gazetteer, codes, options.countries)
-        left_out += short
-    texts = _load_marked_texts(options, held_out)
-    texts = texts.drop_copies(find_first_copies(texts.texts, texts.spans))
-    assert texts.spans is not None
-    people = [find_people(text, spans, gazetteer) for text, spans in zip(texts.texts, texts.spans, strict=True)]
-    named, counterfactuals = rename_people(texts, people, gazetteer, codes, draws=options.draws, seed=options.seed)
-    if not len(named):
-        raise InputError(f"None of the {len(texts)} texts of {texts.source} has a marked person. Check --spans.")
-    return FindDesign(
-        options,
-        texts,
-        named,
-        counterfactuals,
-        countries_left_out=left_out,
-        held_out=held_out,
-    )
+def choose_names(
+    file: str | Path | None, scripts: str, countries: str | Sequence[str] | None, *, held_out: bool
+) -> tuple[Gazetteer, tuple[str, ...], tuple[str, ...]]:
+    """The names to draw from, the codes of their countries, and those of countries with too few names."""
+    gazetteer = load_gazetteer(scripts) if file is None else read_gazetteer(Path(file), scripts)
+    codes, left_out = choose_countries(gazetteer, countries)
+    if not held_out:
+        return gazetteer, codes, left_out
+    gazetteer = select_unseen(gazetteer)
+    codes, short = _keep_long_lists(gazetteer, codes, countries)
+    return gazetteer, codes, left_out + short
 
 
-def _load_marked_texts(options: FindOptions, held_out: bool) -> Texts:
-    if options.texts is not None and options.spans is None:
+def load_marked_texts(source: Any, *, column: str, spans: str | None, limit: int | None, held_out: bool) -> Texts:
+    """Distinct texts with the spans of people; of the bundled tweets those that the bundled finder did not learn."""
+    if source is not None and spans is None:
         raise InputError(
             "--texts needs --spans: the column with the offsets of the people, such as [[0, 5]]. Finders are compared "
             "with these offsets."
         )
-    texts = load_texts(options.texts, column=options.column, spans=options.spans, limit=options.limit, sample=SAMPLE)
-    if options.texts is None and held_out:
-        return texts.take(row for row, key in enumerate(texts.ids) if not key.startswith(TRAINING_PART))
-    return texts
+    texts = load_texts(source, column=column, spans=spans, limit=limit, sample=SAMPLE)
+    if source is None and held_out:
+        texts = texts.take(row for row, key in enumerate(texts.ids) if not key.startswith(TRAINING_PART))
+    return texts.drop_copies(find_first_copies(texts.texts, texts.spans))
+
+
+def rename_marked(
+    texts: Texts, gazetteer: Gazetteer, codes: Sequence[str], *, draws: int, seed: int
+) -> tuple[np.ndarray, Counterfactuals]:
+    """The positions of the texts that name somebody, and their versions with names of every country."""
+    assert texts.spans is not None
+    people = [find_people(text, spans, gazetteer) for text, spans in zip(texts.texts, texts.spans, strict=True)]
+    named, counterfactuals = rename_people(texts, people, gazetteer, codes, draws=draws, seed=seed)
+    if not len(named):
+        raise InputError(f"None of the {len(texts)} texts of {texts.source} has a marked person. Check --spans.")
+    return named, counterfactuals
 
 
 def _keep_long_lists(

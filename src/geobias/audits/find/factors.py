@@ -49,7 +49,7 @@ def _list_genders(design: FindDesign) -> Iterator[tuple[str, np.ndarray]]:
     kinds = [design.counterfactuals.first_kinds(text) for text in range(len(design.named))]
     shown = np.array(
         [
-            kinds[each.text][each.person] if "first" in each.mention.parts else [None] * design.options.draws
+            kinds[each.text][each.person] if "first" in each.mention.parts else [None] * design.draws
             for each in design.mentions
         ],
         dtype=object,
@@ -66,7 +66,7 @@ def _list_parts(design: FindDesign) -> Iterator[tuple[str, np.ndarray]]:
 
 def _list_scripts(design: FindDesign) -> Iterator[tuple[str, np.ndarray]]:
     """Latin first, then from the most common to the rarest."""
-    if design.options.scripts != "all":
+    if design.scripts != "all":
         return
     counterfactuals = design.counterfactuals
     countries, draws = len(counterfactuals.countries), counterfactuals.draws

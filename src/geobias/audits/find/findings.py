@@ -11,7 +11,7 @@ from geobias.audits.find.answers import Outcome
 from geobias.audits.find.result import CountryRecall, FactorLevel, FinderMeasures, FindResult
 from geobias.audits.inputs import describe_copies
 from geobias.measures.estimates import Estimate
-from geobias.models.entity_finders import EMBEDDED_FINDER
+from geobias.models.finders import EMBEDDED_FINDER
 from geobias.report.findings import MOST_EXAMPLES, ExampleText, Finding, Role, Size, format_p, grade_evidence
 from geobias.report.results import HasInterval
 from geobias.report.sentences import say_missed

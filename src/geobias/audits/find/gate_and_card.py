@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from geobias.audits.find.result import OUTCOMES, FinderMeasures, FindResult
-from geobias.models.entity_finders import EMBEDDED_FINDER
+from geobias.models.finders import EMBEDDED_FINDER
 from geobias.report.number_tree import SHARE, NumberTree, TreeNumber, model_names, tree_number
 from geobias.report.tables import MARKED_COLUMN, format_interval
 

@@ -11,7 +11,7 @@ from geobias.audits.mitigate.methods import DEFAULT_METHODS, check_trainable, pa
 from geobias.audits.mitigate.result import MitigateResult
 from geobias.audits.mitigate.study import MitigateStudy
 from geobias.audits.study import RunOptions, collect_options
-from geobias.models.mitigated.saved import Allowed
+from geobias.models.saved_wrappers import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 
 

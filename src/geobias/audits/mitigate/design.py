@@ -21,9 +21,9 @@ from geobias.audits.renaming import (
 )
 from geobias.checks import HIGHEST_SEED, check_number
 from geobias.errors import InputError
-from geobias.models.entity_finders import EMBEDDED_FINDER
-from geobias.models.mitigated.people_reader import PeopleReader
-from geobias.models.mitigated.wrappers import PLACEHOLDER
+from geobias.models.finders import EMBEDDED_FINDER
+from geobias.models.mitigated import PeopleReader
+from geobias.models.wrappers import PLACEHOLDER
 from geobias.report.findings import LanguageDoubt
 from geobias.texts.copies import copy_key, find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals

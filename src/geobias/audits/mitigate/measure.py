@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from geobias.audits.constant_answers import list_constant_answers
-from geobias.audits.find.design import FindDesign, FindOptions
+from geobias.audits.find.design import FindDesign
 from geobias.audits.find.measure_shares import RenamedShares
 from geobias.audits.mitigate.answers import MethodAnswers, MitigateAnswers, ModelAnswers
 from geobias.audits.mitigate.design import MitigateDesign
@@ -243,8 +243,9 @@ class _Measure:
 
 def describe_find_design(design: MitigateDesign) -> FindDesign:
     """The same renamed texts as the audit of finders sees them."""
-    options = FindOptions(draws=design.options.draws)
-    return FindDesign(options, design.texts, design.rows_with_names, design.counterfactuals, (), held_out=False)
+    return FindDesign(
+        design.texts, design.rows_with_names, design.counterfactuals, "latin", design.options.seed, (), held_out=False
+    )
 
 
 def _adjust_methods(comparisons: Sequence[MethodComparison], *, has_spread: bool) -> list[MethodComparison]:

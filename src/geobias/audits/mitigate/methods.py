@@ -10,9 +10,9 @@ from typing import Any
 from geobias.audits.inputs import split_list
 from geobias.checks import check_number, describe_choices
 from geobias.errors import InputError
-from geobias.models.mitigated.wrappers import MOST_COPIES
 from geobias.models.sources import PICKLES, SKOPS
 from geobias.models.training.hyperparameters import MOST_VERSIONS
+from geobias.models.wrappers import MOST_COPIES
 
 DEFAULT_METHODS = "blind,average:8"
 WRAPPERS = ("blind", "average")

@@ -20,13 +20,13 @@ from geobias.audits.mitigate.result import MitigateResult, MitigateSettings
 from geobias.audits.study import RunOptions, Study
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.classifiers.huggingface import HuggingFaceClassifier
-from geobias.models.entity_finders import PERSON, Entity
+from geobias.models.finders import PERSON, Entity
+from geobias.models.huggingface import HuggingFaceClassifier
 from geobias.models.load import load_classifier
-from geobias.models.mitigated.mitigated_classifier import MitigatedClassifier
-from geobias.models.mitigated.saved import describe_wrapper, list_names_to_allow, write_settings
-from geobias.models.mitigated.wrappers import AveragingClassifier, BlindClassifier
+from geobias.models.mitigated import MitigatedClassifier
+from geobias.models.saved_wrappers import describe_wrapper, list_names_to_allow, write_settings
 from geobias.models.scorer import Classifier
+from geobias.models.wrappers import AveragingClassifier, BlindClassifier
 from geobias.report.run_folder import MODELS, RunFolder
 from geobias.report.runs import place_for
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from geobias.audits.names.gaps import Gap, name_kind, rerun
+from geobias.audits.names.gaps import Gap, rerun
 
 if TYPE_CHECKING:
     from geobias.audits.names.result import NamesResult
@@ -14,7 +14,7 @@ MORE_TEXTS: Final = 4  # times as many texts find a gap of half the size, if tex
 
 def advise_more_data(result: NamesResult, gap: Gap) -> str:
     """What would find gaps half as large as the run could find, given where its variance comes from."""
-    entry, names, opening = gap.entry, name_kind(result), "To find gaps half as large, use"
+    entry, opening = gap.entry, "To find gaps half as large, use"
     effects = entry.smallest_effects
     half = None if effects is None else effects.half_delta if gap.label is None else effects.half_change.get(gap.label)
     if half is None:
@@ -23,9 +23,7 @@ def advise_more_data(result: NamesResult, gap: Gap) -> str:
     if half.texts is not None:
         draws = f" (or {half.draws} draws)" if half.draws and half.draws <= _shortest_list(result) else ""
         return f"{opening} about {half.texts:,} texts{draws}: {rerun(result, entry, '--texts FILE')}"
-    remark = f"More texts alone would hardly help, since {half.share_of_names:.0%} of the variance is between {names}."
-    if result.settings.entity == "place":  # there are no other lists of cities
-        return f"{remark} Read the size of the largest gap, not its evidence."
+    remark = f"More texts alone would hardly help, since {half.share_of_names:.0%} of the variance is between names."
     if half.times_names is not None:
         lists, options = f"{half.times_names:.2g} times as long lists of names", "--gazetteer FILE"
     else:

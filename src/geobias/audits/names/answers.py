@@ -26,7 +26,6 @@ class Perplexities:
     """Log-perplexities of one language model; NaN where it was not scored, or does not know the language."""
 
     model: ModelIdentity
-    form: str
     original: np.ndarray = field(repr=False)  # all texts
     renamed: np.ndarray = field(repr=False)  # texts with names x countries x scored draws
     sizes: np.ndarray = field(repr=False)  # all texts x (tokens, characters)

@@ -10,12 +10,12 @@ from geobias.audits.names.design import NamesOptions, design_names
 from geobias.audits.names.result import NamesResult
 from geobias.audits.names.study import NamesStudy
 from geobias.audits.study import RunOptions, collect_options
-from geobias.models.mitigated.saved import Allowed
 from geobias.models.own_objects import ScorerLike
+from geobias.models.saved_wrappers import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 
 if TYPE_CHECKING:
-    from geobias.models.language.language_model import LanguageModel
+    from geobias.models.language_model import LanguageModel
 
 
 def audit_names(
@@ -29,7 +29,6 @@ def audit_names(
     limit: int | None = None,
     finder: str | None = None,
     doubtful: str = "drop",
-    entity: str = "person",
     countries: str | Sequence[str] | None = None,
     draws: int = 50,
     seed: int = 0,
@@ -42,11 +41,8 @@ def audit_names(
     labels: str | None = None,
     prompt: str | None = None,
     calibrate: bool = False,
-    lm: str | Path | Callable[[list[str]], Any] | ScorerLike | LanguageModel | None = None,
-    perplexity: str | None = None,
-    perplexity_form: str = "mean",
+    perplexity: str | Path | Callable[[list[str]], Any] | ScorerLike | LanguageModel | None = None,
     perplexity_draws: int = 5,
-    perplexity_texts: int | None = None,
     allow: Allowed = (),
     device: str = "auto",
     dtype: str = "auto",
@@ -97,8 +93,6 @@ def audit_names(
         "package.module:function". Default: the bundled finder, for English.
     doubtful : {"drop", "keep"}, default "drop"
         Whether to leave doubtful spans of the finder (probably not people) unchanged, or to rename them too.
-    entity : {"person", "place"}, default "person"
-        What to replace: names of people, or names of places (by cities of each country).
     countries : str or list of str, optional
         Countries whose names to use, by code ("FR", "FRA") or name; "all" for every country with enough names.
         Default: the 17 countries of the paper.
@@ -131,18 +125,10 @@ def audit_names(
     calibrate : bool, default False
         Whether to subtract the log-probability that a language model gives to each label for an empty text. Needs
         `labels`.
-    lm : str, Path, callable or object, optional
-        Language model for perplexities: whatever `audit_regions` takes. Default: the base model of each classifier,
-        else the bundled language model.
-    perplexity : {"pll", "pll-word"}, optional
-        Perplexity of a masked language model. "pll-word" also masks the later tokens of a word, which is fairer to
-        names of several tokens. Default: "pll"; causal models have only one perplexity.
-    perplexity_form : {"mean", "sum"}, default "mean"
-        Whether to average or to sum the log-probabilities over the tokens of a text.
+    perplexity : str, Path, callable or object, optional
+        Language model for perplexities: whatever `audit_regions` takes. Slow. Default: no perplexities.
     perplexity_draws : int, default 5
-        Number of draws to compute perplexities for. It is slow; 0 for no perplexities.
-    perplexity_texts : int, optional
-        Number of texts to compute perplexities for, chosen with `seed`. Default: all.
+        Number of draws to compute perplexities for.
     allow : str, callable or list of them, optional
         Functions, Hugging Face ids and spaCy pipelines that the file of a "mitigated:FOLDER" may use: by the name that
         the file has, or functions themselves. Default: none is imported or downloaded.
@@ -185,7 +171,7 @@ def audit_names(
     >>> def judge(texts):
     ...     return [{"negative": 0.2, "positive": 0.8} for text in texts]
     >>> texts = ["Mary was late again.", "Thanks, John!", "Emma called.", "Peter left.", "Where is Anna?"]
-    >>> result = geobias.audit_names(judge, texts, countries=["FR", "MA"], draws=2, perplexity_draws=0)
+    >>> result = geobias.audit_names(judge, texts, countries=["FR", "MA"], draws=2)
     >>> result.to_frame()[["country", "measure", "value"]].head(2)
        country measure  value
     0   France   delta    0.0

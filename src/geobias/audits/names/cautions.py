@@ -11,7 +11,6 @@ from geobias.audits.names.gaps import (
     has_delta,
     list_gaps,
     list_mirrored,
-    name_kind,
     name_origin,
     rank_gaps,
     rerun,
@@ -63,7 +62,6 @@ def _doubt_country(result: NamesResult, entry: ClassifierMeasures) -> Iterator[F
     explained = [(gap, gap.explanation) for gap in rank_gaps(list_gaps(entry)) if gap.explanation]
     if not explained:
         return
-    names = name_kind(result)
     gap, explanation = explained[0]
     rarity, country = gap.rarity, find_country(gap.rarity, gap.country.code)
     others = [other.country.country for other, why in explained[1:] if why == explanation]
@@ -77,12 +75,12 @@ def _doubt_country(result: NamesResult, entry: ClassifierMeasures) -> Iterator[F
     yield _caution(
         result,
         entry.model.name,
-        f"{entry.model.short_name}: The gap with {name_origin(names, gap.country.country)} is not told of the country: "
+        f"{entry.model.short_name}: The gap with {name_origin(gap.country.country)} is not told of the country: "
         f"{explanation.reason}.{left}{also}",
-        f"Held fixed: {describe_covariates(rarity) if rarity else 'nothing'}. How long, spelt and frequent {names} are "
+        f"Held fixed: {describe_covariates(rarity) if rarity else 'nothing'}. How long, spelt and frequent names are "
         "may itself follow from the country.",
-        f"Use {names} that are equally long and common: {rerun(result, entry, '--gazetteer FILE')}",
-        question=f"Is it the country, or what its {names} look like?",
+        f"Use names that are equally long and common: {rerun(result, entry, '--gazetteer FILE')}",
+        question="Is it the country, or what its names look like?",
         subject=gap.country.country,
         code=gap.country.code,
         p_adjusted=None if country is None else country.adjusted.p_adjusted,
@@ -120,7 +118,7 @@ def _doubt_spans(result: NamesResult) -> Iterator[Finding]:
             f"{spans.doubtful:,} of {spans.total:,} spans that the finder marked are probably not people, "
             "and were renamed too.",
             "Renaming spans that are not people distorts the text, and a classifier may react to that.",
-            f"Leave them unchanged: {rerun(result, entry, '--doubtful drop')}",
+            f"Leave them unchanged (the default): {rerun(result, entry)}",
         )
     elif share > MUCH_DOUBTFUL:
         yield _caution(
@@ -143,16 +141,15 @@ def _note_perplexity(result: NamesResult, entry: ClassifierMeasures) -> Iterator
         return
     label, estimate = max(marked.items(), key=lambda item: abs(item[1].value or 0))
     value = estimate.value or 0
-    names = name_kind(result)
     yield _caution(
         result,
         entry.model.name,
-        f"{entry.model.short_name}: Stranger {names} get a {'higher' if value > 0 else 'lower'} p({label}), whatever "
+        f"{entry.model.short_name}: Stranger names get a {'higher' if value > 0 else 'lower'} p({label}), whatever "
         f"their country: correlation with log-perplexity {value:+.2f} (95 % interval {interval(estimate, 2)}, "
         f"{format_p(estimate.p_adjusted)}).",
         f"Perplexity is that of {entry.correlations.lm}, which need not be what the classifier finds strange.",
-        f"See what remains between equally rare {names}: {rerun(result, entry, '--full')}",
-        question=f"Do {names} that a language model finds strange change the answers?",
+        f"See what remains between equally rare names: {rerun(result, entry, '--full')}",
+        question="Do names that a language model finds strange change the answers?",
         p=estimate.p,
         p_adjusted=estimate.p_adjusted,
         evidence=grade_evidence(estimate.p_adjusted),
@@ -161,7 +158,6 @@ def _note_perplexity(result: NamesResult, entry: ClassifierMeasures) -> Iterator
 
 def _note_shared_names(result: NamesResult) -> Iterator[Finding]:
     """Names that several countries have: of a country that stands out, or, where none does, of most countries."""
-    names = name_kind(result)
     shares = {each.code: each.sharing.renamed_texts_with_shared for each in result.countries if each.sharing}
     clear = [gaps[0] for entry in result.classifiers if (gaps := _list_clear(entry))]
     for gap in clear:
@@ -171,8 +167,8 @@ def _note_shared_names(result: NamesResult) -> Iterator[Finding]:
                 gap.entry.model.name,
                 f"{gap.entry.model.short_name}: {shares[gap.country.code]:.0%} of the renamed texts for "
                 f"{gap.country.country} show a name that other countries also have: the gap is not specific to it.",
-                f"Countries that share {names} share their effect on a classifier.",
-                f"Use {names} that only one country has: {rerun(result, gap.entry, '--gazetteer FILE')}",
+                "Countries that share names share their effect on a classifier.",
+                f"Use names that only one country has: {rerun(result, gap.entry, '--gazetteer FILE')}",
                 subject=gap.country.country,
                 code=gap.country.code,
             )
@@ -182,9 +178,9 @@ def _note_shared_names(result: NamesResult) -> Iterator[Finding]:
             result,
             _all_models(result),
             f"In {shared_count} of {len(result.countries)} countries, most renamed texts show a name that another "
-            f"country has too: shared {names} make countries look alike.",
-            f"A gap between countries is smaller the more {names} they share.",
-            f"Compare countries that share few {names}: "
+            f"country has too: shared names make countries look alike.",
+            "A gap between countries is smaller the more names they share.",
+            f"Compare countries that share few names: "
             f"{rerun(result, result.classifiers[0], '--countries US,MA,IN,TR')}",
         )
 

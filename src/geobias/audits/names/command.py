@@ -19,12 +19,6 @@ def names(
     label: Annotated[str | None, option(INPUT, "Column of true labels, for error rates.")] = None,
     spans: options.NameSpans = None,
     finder: options.NameFinder = None,
-    doubtful: Annotated[
-        str, option(INPUT, "What to do with spans that are probably not people: drop or keep.")
-    ] = "drop",
-    entity: Annotated[
-        str, option(INPUT, "What to replace: person, or place (with cities of each country).")
-    ] = "person",
     positive: Annotated[
         str | None, option(INPUT, "Labels that count as positive in Δ: joy,optimism (default: by name).")
     ] = None,
@@ -32,7 +26,6 @@ def names(
         str | None, option(INPUT, "Labels that count as negative in Δ: anger,sadness (default: by name).")
     ] = None,
     subset: Annotated[list[str] | None, option(INPUT, "Repeat the tables for each value of this column.")] = None,
-    scripts: options.Scripts = "latin",
     gazetteer: options.GazetteerFile = None,
     draws: options.NameDraws = 50,
     seed: options.NameSeed = 0,
@@ -43,24 +36,12 @@ def names(
     labels: options.Labels = None,
     prompt: options.PromptText = None,
     calibrate: options.Calibrate = False,
-    lm: Annotated[
+    perplexity: Annotated[
         str | None,
         option(
             MODEL,
-            "Language model for perplexity: id, folder or package.module:function (default: the classifier's "
-            "base model, else the bundled one).",
+            "Language model for perplexities: id, folder or package.module:function. Slow (default: no perplexities).",
         ),
-    ] = None,
-    perplexity: Annotated[
-        str | None,
-        option(MODEL, "Perplexity of masked LMs: pll, or pll-word for names of several tokens (default: pll)."),
-    ] = None,
-    perplexity_form: Annotated[str, option(MODEL, "Combine the tokens of a text by their mean or sum.")] = "mean",
-    perplexity_draws: Annotated[
-        int, option(STATISTICS, "Names per text and country whose perplexity is computed; 0 for none. Slow.")
-    ] = 5,
-    perplexity_texts: Annotated[
-        int | None, option(STATISTICS, "Number of randomly chosen texts whose perplexity is computed (default: all).")
     ] = None,
     plan: options.Plan = False,
     allow: options.Allow = None,
@@ -78,8 +59,8 @@ def names(
 ) -> None:
     """Measure how a classifier's predictions depend on the origin of people's names.
 
-    Replaces the people in your texts with common names of each country, and compares the predictions between countries
-    and with a language model's perplexity. The result describes the classifier, not people.
+    Replaces the people in your texts with common names of each country, and compares the predictions between countries.
+    The result describes the classifier, not people.
     """
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.names.audit import audit_names

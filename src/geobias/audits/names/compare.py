@@ -11,7 +11,6 @@ from geobias.report.runs import FinishedRun
 SAME_SETTINGS = {  # what two runs must share to be compared
     "texts": "texts",
     "mentions": "people found in the texts",
-    "entity": "entity",
     "countries": "countries",
     "draws": "draws",
     "seed": "seed",

@@ -32,7 +32,6 @@ CHARACTERS: Final = "characters"
 NON_ASCII: Final = "non-ASCII"
 LOG_COUNT: Final = "log-count"
 GROUPS: Final = {TOKENS: "length", CHARACTERS: "length", NON_ASCII: "spelling", LOG_COUNT: "frequency"}
-OLDER_GROUPS: Final = {"surprisal": "frequency", "log-perplexity": "frequency"}  # in results of older versions
 CASES: Final = ("", "lower", "upper")  # of a mention
 NO_TOKENIZER: Final = "the classifier has no tokenizer"
 NO_COUNT: Final = "not all names are bundled ones"
@@ -101,8 +100,8 @@ def _count_mentions(renamed: Counterfactuals, texts: slice) -> np.ndarray:
 
 
 def _count_by_part(person: Person) -> np.ndarray:
-    """Parts of a name x cases, in the order of `name_units`: the last name, then the first (or the city)."""
-    parts = [part for part in ("last", "first", "city") if person.has(part)]
+    """Parts of a name x cases, in the order of `name_units`: the last name, then the first."""
+    parts = [part for part in ("last", "first") if person.has(part)]
     return np.array(
         [[sum(m.case == case and part in m.parts for m in person.mentions) for case in CASES] for part in parts]
     )

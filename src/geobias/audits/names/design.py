@@ -24,19 +24,19 @@ from geobias.audits.renaming import (
     digest_mentions,
     rename_people,
 )
-from geobias.checks import HIGHEST_SEED, MOST_ROWS, check_number, check_probability, describe_choices
+from geobias.checks import HIGHEST_SEED, check_number, check_probability, describe_choices
 from geobias.errors import InputError
-from geobias.models.classifiers.prompted import Prompt, read_prompt_options
-from geobias.models.entity_finders import EMBEDDED_FINDER, load_entity_finder, load_finder
+from geobias.models.finders import EMBEDDED_FINDER, load_entity_finder, load_finder
 from geobias.models.functions import function_name
+from geobias.models.prompted import Prompt, read_prompt_options
 from geobias.models.scorer import Scorer
 from geobias.models.transformers_pipelines import read_model_object
 from geobias.report.findings import LanguageDoubt
 from geobias.texts.copies import find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
-from geobias.texts.people import Person, find_people, find_places
+from geobias.texts.people import Person, find_people
 from geobias.texts.user_texts import Spans, Texts
-from geobias.world.gazetteer import Gazetteer, load_city_gazetteer, load_gazetteer, read_gazetteer
+from geobias.world.gazetteer import Gazetteer, load_gazetteer, read_gazetteer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,6 @@ class NamesOptions:
     limit: int | None = None
     finder: str | None = None
     doubtful: str = "drop"
-    entity: str = "person"
     countries: str | Sequence[str] | None = None
     draws: int = 50
     seed: int = 0
@@ -64,11 +63,8 @@ class NamesOptions:
     labels: str | None = None
     prompt: str | None = None
     calibrate: bool = False
-    lm: Any = None  # name of a language model, or a loaded one; None: the base model of each classifier
-    perplexity: str | None = None  # pll or pll-word of a masked LM; None: what fits the kind of model
-    perplexity_form: str = "mean"
+    perplexity: Any = None  # name of a language model, or a loaded one; None: no perplexities
     perplexity_draws: int = 5
-    perplexity_texts: int | None = None  # how many of the texts that name somebody; None: all
 
 
 @dataclass(frozen=True)
@@ -82,7 +78,7 @@ class NamesDesign:
     counterfactuals: Counterfactuals = field(repr=False)
     countries_left_out: tuple[str, ...]  # codes of those with too few names
     finder: str
-    finder_spans: SortedSpans | None = field(repr=False)  # None: spans of the user, or places
+    finder_spans: SortedSpans | None = field(repr=False)  # None: spans of the user
     language_doubts: list[LanguageDoubt]
     positive: list[str]
     negative: list[str]
@@ -96,7 +92,6 @@ class NamesDesign:
             finder=self.finder,
             doubtful=None if self.finder_spans is None else options.doubtful,
             mentions=digest_mentions(counterfactuals.people),
-            entity=options.entity,
             countries=list(counterfactuals.countries),
             draws=options.draws,
             seed=options.seed,
@@ -105,11 +100,8 @@ class NamesDesign:
             positive=self.positive or "by name",
             negative=self.negative or "by name",
             threshold=options.threshold,
-            lm=_model_name(options.lm),
-            perplexity=options.perplexity or "by kind of model",
-            perplexity_form=options.perplexity_form,
+            perplexity=_model_name(options.perplexity),
             perplexity_draws=options.perplexity_draws,
-            perplexity_texts=options.perplexity_texts or "all",
             names_are=options.names,
             prompt=self.prompt.settings if self.prompt else None,
             classifiers=list(classifiers),
@@ -122,10 +114,11 @@ def design_names(options: NamesOptions, device: str = "auto") -> NamesDesign:
     The finder reads the texts here, on `device`; no classifier is scored.
     """
     _check_options(options)
-    options = replace(options, lm=read_model_object(options.lm))
-    entity, finder = options.entity, options.finder or EMBEDDED_FINDER
+    options = replace(options, perplexity=read_model_object(options.perplexity))
+    finder = options.finder or EMBEDDED_FINDER
     prompt = read_prompt_options(options.labels, options.prompt, options.calibrate)
-    gazetteer = _choose_gazetteer(entity, options.gazetteer, options.scripts)
+    file, scripts = options.gazetteer, options.scripts
+    gazetteer = load_gazetteer(scripts) if file is None else read_gazetteer(Path(file), scripts)
     codes, left_out = choose_countries(gazetteer, options.countries)
     texts = load_texts(
         options.texts,
@@ -134,7 +127,6 @@ def design_names(options: NamesOptions, device: str = "auto") -> NamesDesign:
         label=options.label,
         subsets=options.subsets,
         limit=options.limit,
-        entity=entity,
     )
     if options.finder is not None and texts.spans is not None:
         raise InputError("The texts have their own spans. Remove --finder or --spans.")
@@ -149,14 +141,10 @@ def design_names(options: NamesOptions, device: str = "auto") -> NamesDesign:
         refuse_unread(texts, doubts, most=0)
         copies = describe_copies(len(texts), texts.copies)
         raise NobodyNamedError(
-            f"None of the {len(texts)} texts{copies} of {texts.source} names a {entity}."
-            + (
-                " All spans are doubtful: check them with --preview and --doubtful keep."
-                if _has_doubtful(finder_spans)
-                else ""
-            )
+            f"None of the {len(texts)} texts{copies} of {texts.source} names a person."
+            + (" All spans are doubtful: check them with --preview." if _has_doubtful(finder_spans) else "")
         )
-    own_scripts = rename_in_own_script(counterfactuals) if entity == "person" and options.scripts == "latin" else None
+    own_scripts = rename_in_own_script(counterfactuals) if options.scripts == "latin" else None
     return NamesDesign(
         options,
         texts,
@@ -176,29 +164,20 @@ def design_names(options: NamesOptions, device: str = "auto") -> NamesDesign:
 
 def _check_options(options: NamesOptions) -> None:
     choices = {
-        "--doubtful": (options.doubtful, ("drop", "keep")),
-        "--entity": (options.entity, ("person", "place")),
-        "--perplexity-form": (options.perplexity_form, ("mean", "sum")),
+        "doubtful": (options.doubtful, ("drop", "keep")),
         "--names": (options.names, ("random", "fixed")),
     }
     for option, (value, allowed) in choices.items():
         if value not in allowed:
             raise InputError(f"Unknown {option} {value!r}. {describe_choices(value, allowed)}")
-    if options.perplexity not in (None, "pll", "pll-word"):
-        allowed = ("pll", "pll-word")
-        raise InputError(
-            f"Unknown --perplexity {options.perplexity!r}. {describe_choices(options.perplexity, allowed)}"
-        )
     check_number("--draws", options.draws, 1, MOST_DRAWS)
     check_number("--seed", options.seed, 0, HIGHEST_SEED)
-    check_number("--perplexity-draws", options.perplexity_draws, 0, MOST_DRAWS)
-    if options.perplexity_texts is not None:
-        check_number("--perplexity-texts", options.perplexity_texts, 1, MOST_ROWS)
+    check_number("perplexity_draws", options.perplexity_draws, 1, MOST_DRAWS)
     check_probability("--threshold", options.threshold)
     if options.finder is not None and not options.finder.strip():
         raise InputError("--finder is empty. Name a finder, or remove it.")
-    if isinstance(options.lm, str) and not options.lm.strip():
-        raise InputError("--lm is empty. Name a language model, or remove it.")
+    if isinstance(options.perplexity, str) and not options.perplexity.strip():
+        raise InputError("--perplexity is empty. Name a language model, or remove it.")
 
 
 def _find_spans(texts: Texts, options: NamesOptions, device: str) -> tuple[tuple[Spans, ...], list[LanguageDoubt]]:
@@ -207,35 +186,22 @@ def _find_spans(texts: Texts, options: NamesOptions, device: str) -> tuple[tuple
     doubts = doubt_finder(texts.texts, finder)
     if options.finder is None:
         refuse_unread(texts, doubts)
-    return tuple(map(tuple, load_finder(finder, entity=options.entity)(texts.texts))), doubts
+    return tuple(map(tuple, load_finder(finder)(texts.texts))), doubts
 
 
 def _find_people(
     texts: Texts, spans: Sequence[Spans], options: NamesOptions, gazetteer: Gazetteer
 ) -> tuple[list[tuple[Person, ...]], SortedSpans | None]:
-    """The people (or places) of every text, by its spans.
-
-    The second value has the finder's spans of people; spans that the user gave are never doubtful.
-    """
+    """The people of every text by its spans, and the finder's spans; those that the user gave are never doubtful."""
     finder_spans = None
-    if texts.spans is None and options.entity == "person":
+    if texts.spans is None:
         finder_spans = SortedSpans.sort(texts.texts, spans, gazetteer)
         spans = [tuple(row) for row in (finder_spans.clear if options.doubtful == "drop" else finder_spans.merge())]
-    if options.entity == "place":
-        return [find_places(text, row) for text, row in zip(texts.texts, spans, strict=True)], None
     return [find_people(text, row, gazetteer) for text, row in zip(texts.texts, spans, strict=True)], finder_spans
 
 
 def _has_doubtful(finder_spans: SortedSpans | None) -> bool:
     return finder_spans is not None and bool(finder_spans.has_doubtful.any())
-
-
-def _choose_gazetteer(entity: str, file: str | Path | None, scripts: str) -> Gazetteer:
-    if entity == "place":
-        if file is not None:
-            raise InputError("--gazetteer is a list of people's names. Remove it, or remove --entity place.")
-        return load_city_gazetteer(scripts)
-    return load_gazetteer(scripts) if file is None else read_gazetteer(Path(file), scripts)
 
 
 def _model_name(model: Any) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from geobias.audits.names.covariates import GROUPS, INSEPARABLE, LOG_COUNT, OLDER_GROUPS, TOKENS
+from geobias.audits.names.covariates import GROUPS, INSEPARABLE, LOG_COUNT, TOKENS
 from geobias.audits.names.records import CountryRarity, RarityAdjustment
 from geobias.measures.estimates import Estimate
 from geobias.report.tables import is_marked, listed
@@ -39,7 +39,7 @@ def find_country(rarity: RarityAdjustment | None, code: str) -> CountryRarity | 
 def is_clear_both_ways(raw: Estimate, country: CountryRarity) -> bool:
     """Whether a country differs, in the same direction, as measured and between names alike."""
     adjusted = country.adjusted
-    cautious = adjusted if country.cautious.value is None else country.cautious  # results of older versions have none
+    cautious = country.cautious
     is_same_side = (raw.value or 0) * (adjusted.value or 0) > 0 and (raw.value or 0) * (cautious.value or 0) > 0
     return is_marked(raw) and is_marked(adjusted) and is_marked(cautious) and is_same_side
 
@@ -75,7 +75,7 @@ def _find_groups_that_explain(rarity: RarityAdjustment, found: Sequence[tuple[Es
     for covariate in rarity.covariates:
         for raw, country in found:
             part = (covariate.slope.value or 0) * (country.covariates[covariate.name] or 0)
-            parts[_find_group(covariate.name)] += _sign(raw) * part
+            parts[GROUPS[covariate.name]] += _sign(raw) * part
     ranked = sorted((group for group in parts if parts[group] > 0), key=lambda group: -parts[group])
     total, named = sum(parts[group] for group in ranked), list[str]()
     for group in ranked:
@@ -86,11 +86,7 @@ def _find_groups_that_explain(rarity: RarityAdjustment, found: Sequence[tuple[Es
 
 
 def _name_groups(covariates: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(map(_find_group, covariates)))
-
-
-def _find_group(covariate: str) -> str:
-    return (GROUPS | OLDER_GROUPS)[covariate]
+    return list(dict.fromkeys(GROUPS[name] for name in covariates))
 
 
 def _sign(estimate: Estimate) -> int:

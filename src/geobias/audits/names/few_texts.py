@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geobias.audits.names.gaps import POINTS, name_kind, name_origin, rerun
+from geobias.audits.names.gaps import POINTS, name_origin, rerun
 from geobias.audits.names.measure_inference import AnswerSums, centre
 from geobias.audits.names.records import FewTexts
 from geobias.measures.crossed_variance import CrossedVariance
@@ -64,7 +64,7 @@ def _make_caution(result: NamesResult, entry: ClassifierMeasures, concerned: Seq
         subject=first.country,
         code=first.code,
         evidence="not testable",
-        sentence=f"{entry.model.short_name}: The gap for {name_origin(name_kind(result), first.country)} rests on few "
+        sentence=f"{entry.model.short_name}: The gap for {name_origin(first.country)} rests on few "
         f"texts: {first.texts_of_half} of {entry.texts_with_names:,} make up half of it. Its interval may be too "
         f"narrow, and a gate may pass wrongly.{also}",
         limit="Where a few texts carry an effect, other texts may carry much more of it: in simulations 95 % intervals "

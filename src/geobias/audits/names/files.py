@@ -141,7 +141,6 @@ def _rarity_rows(parts: Iterable[Part]) -> Iterator[Row]:
                 **about,
                 "country": country.country,
                 "code": country.code,
-                "lm": part.rarity.lm,
                 **{f"{name}_from_mean": value for name, value in country.covariates.items()},
                 **_estimate_columns("delta_from_mean", country.unadjusted),
                 **_estimate_columns("delta_rarity_fixed", country.adjusted),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geobias.models.entity_finders import EMBEDDED_FINDER
+from geobias.models.finders import EMBEDDED_FINDER
 from geobias.texts.doubtful_spans import REASONS, DoubtfulSpan, sort_spans
 from geobias.texts.people import Span
 from geobias.world.gazetteer import Gazetteer
@@ -16,7 +16,6 @@ from geobias.world.gazetteer import Gazetteer
 MOST_EXAMPLES = 3  # for each reason
 REASONS_COUNTED = 2  # in the short line
 EMBEDDED_PRECISION = 0.81  # on the held-out marked texts, doubtful spans dropped: recipes/entities/evaluate_spans.py
-DOUBTFUL_SUBSET = ("doubtful spans", "none")  # the texts without doubtful spans, next to all texts
 
 
 @dataclass(frozen=True)
@@ -96,10 +95,7 @@ def describe_spans(spans: FinderSpans, finder: str, treatment: str) -> str:
     else:
         by_reason = sorted(spans.doubtful_by_reason.items(), key=lambda item: -item[1])
         reasons = "; ".join(f"{reason} {count:,}{_list_names(spans, reason)}" for reason, count in by_reason)
-        consequence = {
-            "drop": "were not renamed (--doubtful keep renames them)",
-            "keep": f'were renamed (subset "{" ".join(DOUBTFUL_SUBSET)}": the texts without any)',
-        }[treatment]
+        consequence = {"drop": "were not renamed", "keep": "were renamed"}[treatment]
         line = f"The finder marked {spans.total:,} names; {spans.doubtful:,} are doubtful and {consequence}: {reasons}."
     if finder == EMBEDDED_FINDER and treatment == "drop":
         share = f"{100 * EMBEDDED_PRECISION:.0f} %"

@@ -21,7 +21,6 @@ from geobias.audits.names.gaps import (
     list_class_gaps,
     list_gaps,
     list_leading,
-    name_kind,
     name_origin,
     rank_gaps,
     rerun,
@@ -65,13 +64,13 @@ def _answer(result: NamesResult, entry: ClassifierMeasures) -> Finding:
     overall = min(gaps, key=lambda gap: gap.estimate.p_adjusted or 0)
     if overall.evidence_as_measured == "clear":
         if leading:
-            sentence = say_who_leads(leading, name_kind(result), tested, overall)
+            sentence = say_who_leads(leading, tested, overall)
             return _make_overall(result, leading, overall, f"{name}: {sentence}", _check_again(result, entry))
-        next_step = f"Use {name_kind(result)} that are alike: {rerun(result, entry, '--gazetteer FILE')}"
+        next_step = f"Use names that are alike: {rerun(result, entry, '--gazetteer FILE')}"
         return _make_overall(result, gaps, overall, f"{name}: {say_what_explains(gaps, overall)}", next_step)
     if overall.evidence == "suggestive":
         next_step = f"Repeat it with more texts and other names: {rerun(result, entry, '--texts FILE --seed 1')}"
-        sentence = say_suggestive(gaps, name_kind(result), tested, overall)
+        sentence = say_suggestive(gaps, tested, overall)
         return _make_overall(result, gaps, overall, f"{name}: {sentence}", next_step)
     sentence = f"{name}: {_deny_gap(result, gaps, tested)}"
     return _make_finding(result, "overall", gaps[0], sentence, advise_more_data(result, gaps[0]))
@@ -99,13 +98,13 @@ def _make_overall(result: NamesResult, gaps: list[Gap], overall: Gap, sentence: 
 
 def _deny_gap(result: NamesResult, gaps: list[Gap], tested: str) -> str:
     """That no country stands out, the largest gap, and how large a gap could have been missed."""
-    top, names, texts = gaps[0], name_kind(result), gaps[0].entry.texts_with_names
+    top, texts = gaps[0], gaps[0].entry.texts_with_names
     overall_p = min(gap.estimate.p_adjusted or 0 for gap in gaps)
-    opening = f"No country's {names} stand out: {tested} tested together (p = {overall_p:.2g})"
+    opening = f"No country's names stand out: {tested} tested together (p = {overall_p:.2g})"
     if abs(top.value) < ROUNDING:
         return f"{opening}, and its answers do not depend on the country in these {texts:,} texts."
     sentence = (
-        f"{opening}; the largest gap is {top.size_in_words} for {name_origin(names, top.country.country)}"
+        f"{opening}; the largest gap is {top.size_in_words} for {name_origin(top.country.country)}"
         f"{'' if top.estimate.p_adjusted == overall_p else f' ({format_p(top.estimate.p_adjusted)})'}."
     )
     effects = top.entry.smallest_effects
@@ -122,8 +121,7 @@ def _report_missing_test(result: NamesResult, entry: ClassifierMeasures) -> Find
         model=entry.model.name,
         question=_ask(result, entry, None),
         evidence="not testable",
-        sentence=f"{entry.model.short_name}: Whether any country's {name_kind(result)} stand out cannot be tested: "
-        f"{missing.reason}.",
+        sentence=f"{entry.model.short_name}: Whether any country's names stand out cannot be tested: {missing.reason}.",
         limit="Numbers without an interval or a test say nothing about other texts and names.",
         next_step=missing.next_step,
     )
@@ -141,7 +139,7 @@ def _list_details(entry: ClassifierMeasures) -> Iterator[Gap]:
 
 def _describe_detail(result: NamesResult, gap: Gap) -> Finding:
     remark = ", although Δ shows no clear difference" if gap.label is not None and has_delta(gap.entry) else ""
-    sentence = f"{gap.entry.model.short_name}: {gap.describe(name_kind(result))} ({gap.certainty}){remark}"
+    sentence = f"{gap.entry.model.short_name}: {gap.describe()} ({gap.certainty}){remark}"
     return _make_finding(result, "detail", gap, f"{sentence}{say_shrunken(gap)}.", _check_again(result, gap.entry))
 
 
@@ -151,8 +149,7 @@ def _check_again(result: NamesResult, entry: ClassifierMeasures) -> str:
 
 def _make_finding(result: NamesResult, role: Role, gap: Gap, sentence: str, next_step: str) -> Finding:
     has_examples = gap.evidence in ("clear", "suggestive")
-    names = name_kind(result)
-    kinds = "other texts" if result.settings.names_are == "fixed" else f"other texts and {names}"
+    kinds = "other texts" if result.settings.names_are == "fixed" else "other texts and names"
     return Finding(
         role=role,
         audit=result.audit,
@@ -167,7 +164,7 @@ def _make_finding(result: NamesResult, role: Role, gap: Gap, sentence: str, next
         p_adjusted=gap.estimate.p_adjusted,
         evidence=gap.evidence,
         sentence=sentence,
-        limit=f"It holds for texts like these {gap.entry.texts_with_names:,} and for lists of common {names}; the "
+        limit=f"It holds for texts like these {gap.entry.texts_with_names:,} and for lists of common names; the "
         f"interval allows for {kinds}; {say_overestimated(gap)}.",
         next_step=next_step,
         examples=choose_examples(result, gap) if has_examples else [],
@@ -175,14 +172,13 @@ def _make_finding(result: NamesResult, role: Role, gap: Gap, sentence: str, next
 
 
 def _ask(result: NamesResult, entry: ClassifierMeasures, label: str | None) -> str:
-    names = name_kind(result)
     if label is None and has_delta(entry):
         return (
-            f"Do the {names} of any country change the mean of {describe_tone(entry)}, in {POINTS} from -100 to +100, "
+            f"Do the names of any country change the mean of {describe_tone(entry)}, in {POINTS} from -100 to +100, "
             "against the mean of countries?"
         )
     classes = "its classes" if label is None else label
-    return f"Do the {names} of any country change how often {classes} are predicted, against the mean of countries?"
+    return f"Do the names of any country change how often {classes} are predicted, against the mean of countries?"
 
 
 def choose_examples(result: NamesResult, gap: Gap) -> list[ExampleText]:
@@ -200,7 +196,7 @@ def choose_examples(result: NamesResult, gap: Gap) -> list[ExampleText]:
         draws = np.flatnonzero(changes[i, country] > 0)
         if from_mean[i] <= 0 or len(examples) == MOST_EXAMPLES:
             break
-        if not len(draws) or (result.settings.entity == "person" and _is_doubtful(renamed, i)):
+        if not len(draws) or _is_doubtful(renamed, i):
             continue
         by_change = draws[np.argsort(changes[i, country, draws], kind="stable")]
         draw = int(by_change[len(by_change) // 2])  # the median version: the largest change may be one odd name

@@ -124,14 +124,14 @@ class Gap:
         near, far = sorted((sign * told.low, sign * told.high))
         return f"95 % interval {_shorten_signed(near)} to {_shorten_signed(far)}, {format_p(told.p_adjusted)}"
 
-    def describe(self, names: str) -> str:
+    def describe(self) -> str:
         """ "Texts with names common in Hungary score 1.3 points higher (kinder) than those of the mean country"."""
         if self.label is not None:
-            return self._describe_rate(names)
+            return self._describe_rate()
         size = self.size_in_words
         if self.alike:
-            size += f" between {names} of equal length, spelling and frequency ({shorten(self.value)} as measured)"
-        return f"Texts with {name_origin(names, self.country.country)} score {size} than in the mean country"
+            size += f" between names of equal length, spelling and frequency ({shorten(self.value)} as measured)"
+        return f"Texts with {name_origin(self.country.country)} score {size} than in the mean country"
 
     @property
     def rate(self) -> float:
@@ -143,12 +143,12 @@ class Gap:
         """The share of original texts."""
         return self.country.before[str(self.label)] / max(self.country.renamed_texts, 1)
 
-    def _describe_rate(self, names: str) -> str:
+    def _describe_rate(self) -> str:
         """ "23 of 100 texts with names common in Poland are called X, 14 in the mean country, 8 of the originals"."""
         every = [each.after[str(self.label)] / max(each.renamed_texts, 1) for each in self.entry.countries]
         mean = round_rate(sum(every) / len(every))
         words = (
-            f"{round_rate(self.rate)} of 100 texts with {name_origin(names, self.country.country)} are called "
+            f"{round_rate(self.rate)} of 100 texts with {name_origin(self.country.country)} are called "
             f"{self.label}, {mean} in the mean country, {round_rate(self.rate_before)} of the originals"
         )
         if self.alike and self.alike.value is not None:
@@ -281,22 +281,18 @@ def explain_missing_test(result: NamesResult, entry: ClassifierMeasures) -> Miss
     )
 
 
-def rerun(result: NamesResult, entry: ClassifierMeasures, options: str) -> str:
+def rerun(result: NamesResult, entry: ClassifierMeasures, options: str = "") -> str:
     """The command that audits this classifier again, with the user's texts where the run had them."""
     model = entry.model
     if result.settings.texts.source != BUNDLED_TEXTS and "--texts" not in options:
         options = f"--texts FILE {options}"
     place = shlex.quote(f"{model.endpoint}#{model.name}" if model.endpoint else model.name)
-    return f"geobias names {place} {options}"
+    return f"geobias names {place} {options}".rstrip()
 
 
-def name_kind(result: NamesResult) -> str:
-    return "cities" if result.settings.entity == "place" else "names"
-
-
-def name_origin(names: str, country: str) -> str:
-    """ "names common in the United States", "cities in France"."""
-    return f"{names} {'in' if names == 'cities' else 'common in'} {add_article(country)}"
+def name_origin(country: str) -> str:
+    """ "names common in the United States"."""
+    return f"names common in {add_article(country)}"
 
 
 def describe_tone(entry: ClassifierMeasures) -> str:

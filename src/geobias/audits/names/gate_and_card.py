@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from geobias.audits.inputs import list_copies
-from geobias.audits.names.finder_spans import DOUBTFUL_SUBSET, describe_spans
+from geobias.audits.names.finder_spans import describe_spans
 from geobias.audits.names.records import FarthestCountry
-from geobias.audits.names.result import ClassifierMeasures, NamesResult, TextsMeasures
+from geobias.audits.names.result import ClassifierMeasures, NamesResult
 from geobias.measures.estimates import Estimate, find_standing_out
 from geobias.report.number_tree import (
     ANY_NUMBER,
@@ -20,7 +20,7 @@ from geobias.report.number_tree import (
     tree_number,
     worst_number,
 )
-from geobias.report.tables import MARKED_COLUMN, format_interval, is_marked, signed
+from geobias.report.tables import MARKED_COLUMN, format_interval
 
 
 def card_rows(result: NamesResult) -> Iterator[dict[str, str]]:
@@ -87,7 +87,6 @@ def describe_omissions(result: NamesResult) -> Iterator[str]:
     counts, settings = result.counts, result.settings
     if counts.finder_spans and settings.doubtful:
         yield describe_spans(counts.finder_spans, settings.finder, settings.doubtful)
-        yield from (line for entry in result.classifiers for line in _describe_doubtful_effect(entry))
     if counts.rows_without_text:
         yield f"Rows without a text in the files, left out: {counts.rows_without_text:,}."
     yield from list_copies(counts.copies)
@@ -102,24 +101,3 @@ def describe_omissions(result: NamesResult) -> Iterator[str]:
                 f"{renamed_texts_cut:,} renamed versions."
             )
         yield from (f"{entry.model.name}: {note}" for note in entry.notes)
-
-
-def _describe_doubtful_effect(entry: ClassifierMeasures) -> Iterator[str]:
-    """Δ with doubtful spans renamed (`--doubtful keep`), and in the texts without any."""
-    for subset in entry.subsets:
-        if (subset.column, subset.value) == DOUBTFUL_SUBSET and entry.positive and entry.negative:
-            yield (
-                f"{entry.model.name}: over all spans {_describe_largest_gap(entry)}; over the "
-                f"{subset.texts_with_names:,} texts without doubtful spans {_describe_largest_gap(subset)}."
-            )
-
-
-def _describe_largest_gap(measures: TextsMeasures) -> str:
-    """ "2 countries are marked, and the largest gap of Δ is -3.1 points (France)"."""
-    gaps = {country.country: country.inference.against_mean.delta for country in measures.countries}
-    count = sum(map(is_marked, gaps.values()))
-    marked = f"{count or 'no'} {'country is' if count == 1 else 'countries are'} marked"
-    if all(gap.p_adjusted is None for gap in gaps.values()):
-        marked = "there are too few texts for a test"
-    name, largest = max(gaps.items(), key=lambda item: abs(item[1].value or 0))
-    return f"{marked}, and the largest gap of Δ is {signed(largest.value or 0, 1)} points ({name})"

@@ -94,7 +94,7 @@ def add_gender_findings(result: NamesResult, findings: Sequence[Finding]) -> lis
             of_country = [k for k, each in enumerate(told) if says_delta(each, entry, split.gap.code)]
             if of_country:
                 k = of_country[0]
-                origin = name_origin("names", split.gap.country)
+                origin = name_origin(split.gap.country)
                 more = f"With {origin} it is {split.describe_sizes(entry)} ({split.certainty})."
                 told[k] = replace(told[k], sentence=f"{told[k].sentence} {more}")
             else:
@@ -112,7 +112,7 @@ def says_delta(finding: Finding, entry: ClassifierMeasures, code: str) -> bool:
 
 def _make_finding(result: NamesResult, entry: ClassifierMeasures, split: SplitGap) -> Finding:
     difference = split.gap.difference
-    value, origin = difference.value or 0.0, name_origin("names", split.gap.country)
+    value, origin = difference.value or 0.0, name_origin(split.gap.country)
     return Finding(
         role="detail",
         audit=result.audit,

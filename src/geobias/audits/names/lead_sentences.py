@@ -23,11 +23,11 @@ def spread_unit(gap: Gap) -> str:
     return "points" if gap.label is None else "percentage points"
 
 
-def say_who_leads(leading: Sequence[Gap], names: str, tested: str, overall: Gap) -> str:
+def say_who_leads(leading: Sequence[Gap], tested: str, overall: Gap) -> str:
     """How much countries differ, then the set that stands out, as measured and between names alike."""
     first = leading[0]
     of_measure = [gap for gap in leading if gap.label == first.label]
-    who = _name_set(of_measure, names) if first.label is None else _name_rates(of_measure, names)
+    who = _name_set(of_measure) if first.label is None else _name_rates(of_measure)
     count = len(leading)
     return f"{_say_spread(first, overall)}: {who}; {count} of {tested} {'stands' if count == 1 else 'stand'} out."
 
@@ -46,13 +46,13 @@ def say_what_explains(gaps: Sequence[Gap], overall: Gap) -> str:
     return f"{_say_spread(overall, overall)}, but {reason}{left}."
 
 
-def say_suggestive(gaps: Sequence[Gap], names: str, tested: str, overall: Gap) -> str:
+def say_suggestive(gaps: Sequence[Gap], tested: str, overall: Gap) -> str:
     top = gaps[0]
     explanation = explain(overall.rarity, [(overall.country.code, overall.estimate)])
     reason = f", and {explanation.reason}" if explanation and explanation.is_explained else ""
     return (
         f"{_say_spread(overall, overall).replace(' differ', ' may differ', 1)}: the largest gap is {top.size_in_words} "
-        f"for {name_origin(names, top.country.country)}, but none of {tested} stands out clearly{reason}."
+        f"for {name_origin(top.country.country)}, but none of {tested} stands out clearly{reason}."
     )
 
 
@@ -92,22 +92,22 @@ def _say_spread(gap: Gap, overall: Gap) -> str:
     )
 
 
-def _name_set(leading: Sequence[Gap], names: str) -> str:
+def _name_set(leading: Sequence[Gap]) -> str:
     """ "lower (harsher) with names common in Turkey, higher (kinder) with those of Italy"; one alone with its size."""
     if len(leading) == 1:
         (gap,) = leading
         alike = f" between {ALIKE}" if gap.alike else ""
-        return f"{gap.size_in_words} with {name_origin(names, gap.country.country)}{alike}"
+        return f"{gap.size_in_words} with {name_origin(gap.country.country)}{alike}"
     sides = sorted({gap.side for gap in leading}, reverse=True)  # always the lower first
     listed = {side: [add_article(gap.country.country) for gap in leading if gap.side == side] for side in sides}
     (side, countries), *others = listed.items()
-    opening = f"{side} with {name_origin(names, list_first(countries))}"
+    opening = f"{side} with {name_origin(list_first(countries))}"
     return ", ".join([opening, *(f"{other} with those of {list_first(each)}" for other, each in others)])
 
 
-def _name_rates(leading: Sequence[Gap], names: str) -> str:
+def _name_rates(leading: Sequence[Gap]) -> str:
     """ "23 of 100 with names common in Poland, 8 of the originals"."""
     first = leading[0]
-    rates = [f"{round_rate(gap.rate)} of 100 with {name_origin(names, gap.country.country)}" for gap in leading]
+    rates = [f"{round_rate(gap.rate)} of 100 with {name_origin(gap.country.country)}" for gap in leading]
     more = [f"{len(rates) - MOST_NAMES} more"] if len(rates) > MOST_NAMES else []
     return ", ".join([*rates[:MOST_NAMES], *more, f"{round_rate(first.rate_before)} of the originals"])

@@ -13,7 +13,6 @@ from geobias.audits.names.answers import ClassifierAnswers
 from geobias.audits.names.covariates import list_covariates
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.few_texts import find_few_texts
-from geobias.audits.names.finder_spans import DOUBTFUL_SUBSET
 from geobias.audits.names.gender_gaps import list_gender_gaps, subtract_genders
 from geobias.audits.names.measure_correlations import measure_correlations
 from geobias.audits.names.measure_inference import NamesInference, delta_values, find_smallest_effects, infer_changes
@@ -127,11 +126,11 @@ def _list_models(answers: Sequence[ClassifierAnswers]) -> list[ModelIdentity]:
 
 
 def _sum_work(answers: Sequence[ClassifierAnswers]) -> dict[str, int]:
-    """How many texts were scored in this run; classifiers may share perplexities."""
+    """How many texts were scored in this run; classifiers share their perplexities."""
     names = ("texts_scored", "renamed_texts_scored")
     work = {name: sum(classifier.work[name] for classifier in answers) for name in names}
-    perplexities = {id(classifier.perplexities): classifier.perplexities for classifier in answers}
-    return work | {"perplexities_taken": sum(each.texts_scored for each in perplexities.values() if each)}
+    perplexities = answers[0].perplexities
+    return work | {"perplexities_taken": perplexities.texts_scored if perplexities else 0}
 
 
 def _measure_classifier(renaming: _Renaming, answers: ClassifierAnswers) -> ClassifierMeasures:
@@ -161,17 +160,12 @@ def _measure_classifier(renaming: _Renaming, answers: ClassifierAnswers) -> Clas
 
 
 def _list_subsets(design: NamesDesign) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Every value of each subset column (and every language, where there are several), with its texts (bool).
-
-    Where doubtful spans were kept, also the texts without any: they show what the doubtful ones change.
-    """
-    texts, finder_spans = design.texts, design.finder_spans
+    """Every value of each subset column (and every language, where there are several), with its texts (bool)."""
+    texts = design.texts
     languages = {"language": texts.languages} if len(set(texts.languages)) > 1 else {}
     for column, values in (languages | texts.groups).items():
         for value in sorted(set(values)):
             yield column, value, np.array(values) == value
-    if design.options.doubtful == "keep" and finder_spans is not None and finder_spans.has_doubtful.any():
-        yield *DOUBTFUL_SUBSET, ~finder_spans.has_doubtful
 
 
 def _measure_texts(renaming: _Renaming, answers: ClassifierAnswers, in_subset: np.ndarray) -> TextsMeasures:

@@ -67,7 +67,6 @@ def measure_correlations(
     return PerplexityCorrelations(
         lm=perplexities.model.name,
         score=perplexities.model.score,
-        form=perplexities.form,
         draws=perplexities.renamed.shape[2],
         texts=int((~np.isnan(log_perplexity)).any(axis=(1, 2)).sum()),
         texts_cut=perplexities.texts_cut,

@@ -56,7 +56,6 @@ def measure_rarity(
         return None
     names = [covariates.names[k] for k in kept]
     return RarityAdjustment(
-        lm=None,
         label=label,
         texts=variance.text_count,
         draws=int(variance.draws_per_text.max()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from geobias.audits.inputs import describe_copies
 from geobias.audits.names.gaps import (
@@ -39,38 +38,28 @@ KINDNESS, TONE_OF_EMOTIONS = Valence(1, "kinder", "harsher"), Valence(0, "Δ hig
 WITHIN = "within a text"
 
 
-class Wording(NamedTuple):
-    """What to call those who are renamed, and what intervals are over."""
+NAMES_FROM = "names common in"
 
-    people: str
-    new_names: str
-    names: str
-    names_from: str
-    resampled: str
 
-    @classmethod
-    def choose(cls, settings: NamesSettings) -> Wording:
-        names = "cities" if settings.entity == "place" else "names"
-        resampled = "texts" if settings.names_are == "fixed" else f"texts and {names}"
-        if settings.entity == "place":
-            return cls("places", "names of cities", names, "cities in", resampled)
-        return cls("people", "common names", names, "names common in", resampled)
+def say_resampled(settings: NamesSettings) -> str:
+    """What intervals are over."""
+    return "texts" if settings.names_are == "fixed" else "texts and names"
 
 
 def describe(result: NamesResult) -> str:
     """What was scored, in a sentence."""
-    counts, wording = result.counts, Wording.choose(result.settings)
+    counts = result.counts
     classifiers = listed([entry.model.name for entry in result.classifiers])
     copies = describe_copies(counts.texts, counts.copies)
     return (
-        f"In {counts.texts_with_names:,} texts{copies} ({result.settings.texts.source}) the {wording.people} were "
-        f"given {wording.new_names} of {counts.countries} countries, {counts.draws} times each, and {classifiers} "
+        f"In {counts.texts_with_names:,} texts{copies} ({result.settings.texts.source}) the people were "
+        f"given common names of {counts.countries} countries, {counts.draws} times each, and {classifiers} "
         "judged every version."
     )
 
 
 def section(run: FinishedRun[NamesResult], name: str) -> Section:
-    result, wording = run.result, Wording.choose(run.result.settings)
+    result, resampled = run.result, say_resampled(run.result.settings)
     findings = result.findings
 
     def choose(key: str, make_block: Callable[[str, ClassifierMeasures], Chart | Table | None]) -> list[Block]:
@@ -78,24 +67,24 @@ def section(run: FinishedRun[NamesResult], name: str) -> Section:
 
     return Section(
         id=name,
-        title=f"Names: the same texts, with {wording.people} from elsewhere",
+        title="Names: the same texts, with people from elsewhere",
         lead="Any renaming changes a text a little, so what sets countries apart is measured against the mean of all.",
         blocks=[
-            *choose("delta", lambda chart_id, entry: _delta_chart(chart_id, entry, wording, findings)),
+            *choose("delta", lambda chart_id, entry: _delta_chart(chart_id, entry, resampled, findings)),
             *choose(
                 "heat",
-                lambda chart_id, entry: draw_heat_map(chart_id, _rank_countries(entry), entry, wording.names_from),
+                lambda chart_id, entry: draw_heat_map(chart_id, _rank_countries(entry), entry),
             ),
-            *choose("countries", lambda table_id, entry: _country_table(table_id, entry, wording)),
+            *choose("countries", lambda table_id, entry: _country_table(table_id, entry, resampled)),
             *choose("genders", draw_gender_table),
             *choose("scripts", draw_script_table),
             *choose("single", draw_names_table),
-            *_examples(name, run, wording),
+            *_examples(name, run),
             *choose(
                 "rarity",
-                lambda chart_id, entry: draw_rarity_chart(chart_id, entry, wording.names, _choose_valence(entry)),
+                lambda chart_id, entry: draw_rarity_chart(chart_id, entry, _choose_valence(entry)),
             ),
-            *choose("correlations", lambda chart_id, entry: _correlation_chart(chart_id, entry, wording)),
+            *choose("correlations", lambda chart_id, entry: _correlation_chart(chart_id, entry)),
         ],
         notes=list(_notes(result)),
     )
@@ -138,9 +127,7 @@ def _choose_valence(entry: ClassifierMeasures) -> Valence:
     return TONE_OF_EMOTIONS if has_emotions(entry) else KINDNESS
 
 
-def _delta_chart(
-    chart_id: str, entry: ClassifierMeasures, wording: Wording, findings: Sequence[Finding]
-) -> Chart | None:
+def _delta_chart(chart_id: str, entry: ClassifierMeasures, resampled: str, findings: Sequence[Finding]) -> Chart | None:
     countries, valence = _rank_countries(entry), _choose_valence(entry)
     rows = [
         {**_delta_row(country), "floor": country.inference.placebo, "against_originals": country.delta}
@@ -159,14 +146,14 @@ def _delta_chart(
             entry.model,
             [country.inference.against_mean.delta for country in countries],
             [
-                Difference(wording.names_from, lower, "score lower (harsher)" if is_judgement else "have a lower Δ"),
-                Difference(wording.names_from, higher, "score higher (kinder)" if is_judgement else "have a higher Δ"),
+                Difference(NAMES_FROM, lower, "score lower (harsher)" if is_judgement else "have a lower Δ"),
+                Difference(NAMES_FROM, higher, "score higher (kinder)" if is_judgement else "have a higher Δ"),
             ],
-            f"no country's {wording.names} stand out, as measured and between {wording.names} alike",
+            "no country's names stand out, as measured and between names alike",
             findings,
         ),
         f"Dot: Δ against the mean of countries, in points (-100 to +100); line: 95 % interval over "
-        f"{wording.resampled}; grey bar: split-half noise floor, what halves of one country's own {wording.names} "
+        f"{resampled}; grey bar: split-half noise floor, what halves of one country's own names "
         "differ by. Clear: adjusted p < 0.05.",
         f"Countries from {valence.above} to {valence.below}. {describe_ends(rows, 'country', 1, 'points')}",
         dots(
@@ -181,7 +168,7 @@ def _delta_chart(
     )
 
 
-def _country_table(table_id: str, entry: ClassifierMeasures, wording: Wording) -> Table:
+def _country_table(table_id: str, entry: ClassifierMeasures, resampled: str) -> Table:
     """One row for each country: Delta, or KL where the labels do not tell good from bad."""
     is_delta = has_delta(entry)
     name, places, valence = (
@@ -204,7 +191,7 @@ def _country_table(table_id: str, entry: ClassifierMeasures, wording: Wording) -
         table_id,
         f"{entry.model.short_name}: all countries",
         f"{'Δ' if is_delta else 'Divergence of the predictions'} against the mean of countries, with its 95 % interval "
-        f"over {wording.resampled}; p-values are adjusted for all countries.",
+        f"over {resampled}; p-values are adjusted for all countries.",
         rows,
     )
 
@@ -217,7 +204,7 @@ def _estimate_row(estimate: Estimate) -> Row:
     return {**vars(estimate), "marked": is_marked(estimate)}
 
 
-def _correlation_chart(chart_id: str, entry: ClassifierMeasures, wording: Wording) -> Chart | None:
+def _correlation_chart(chart_id: str, entry: ClassifierMeasures) -> Chart | None:
     correlations = entry.correlations
     if correlations is None or correlations.texts < FEWEST_TEXTS_SHOWN:
         return None
@@ -241,7 +228,7 @@ def _correlation_chart(chart_id: str, entry: ClassifierMeasures, wording: Wordin
         return None
     return Chart(
         chart_id,
-        _correlation_title(entry, rows, wording),
+        _correlation_title(entry, rows),
         f"Dot: correlation of p(class) with the log-perplexity of {correlations.lm}, which is high for unusual texts; "
         "line: 95 % interval over texts; filled: clear (adjusted p < 0.05). Right of 0: the more unusual, the "
         "likelier the class.",
@@ -251,24 +238,24 @@ def _correlation_chart(chart_id: str, entry: ClassifierMeasures, wording: Wordin
     )
 
 
-def _correlation_title(entry: ClassifierMeasures, rows: Sequence[Row], wording: Wording) -> str:
+def _correlation_title(entry: ClassifierMeasures, rows: Sequence[Row]) -> str:
     """What correlates with unusual names within a text, where all else is the same."""
     within = [row for row in rows if row["over"] == WITHIN]
     if not within:
         return f"{entry.model.short_name}: correlation with perplexity"
     signs = {row["class"]: "more" if row["value"] > 0 else "less" for row in within if row["marked"]}
     if not signs:
-        return f"{entry.model.short_name}: no class is clearly correlated with unusual {wording.names}"
+        return f"{entry.model.short_name}: no class is clearly correlated with unusual names"
     classes = listed([f"{more} {label}" for label, more in signs.items()])
-    return f"{entry.model.short_name}: unusual {wording.names} correlate with {classes}"
+    return f"{entry.model.short_name}: unusual names correlate with {classes}"
 
 
-def _examples(name: str, run: FinishedRun[NamesResult], wording: Wording) -> Iterator[Examples]:
+def _examples(name: str, run: FinishedRun[NamesResult]) -> Iterator[Examples]:
     items = list_examples(run)
     if items:
         yield Examples(
             f"{name}-examples",
-            f"Texts whose {wording.people} were renamed",
+            "Texts whose people were renamed",
             "Texts behind the findings first, then those whose prediction changed most: extremes, not typical cases.",
             items,
         )

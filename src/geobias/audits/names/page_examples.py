@@ -34,11 +34,10 @@ def list_examples(run: FinishedRun[NamesResult]) -> list[Example]:
     if run.description.texts_left_out:
         return []
     gazetteer = load_gazetteer("all")
-    are_people = run.result.settings.entity == "person"
     shown: dict[str, Example] = {}
 
     def is_typical(candidate: Candidate) -> bool:
-        has_names = not are_people or has_clear_names(candidate.original, candidate.people, gazetteer)
+        has_names = has_clear_names(candidate.original, candidate.people, gazetteer)
         return candidate.text_id not in shown and has_names
 
     for group in chain(_finding_examples(run.result), _most_changed(run)):

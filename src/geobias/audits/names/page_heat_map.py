@@ -15,9 +15,7 @@ from geobias.report.tables import TOO_FEW, listed, signed
 NEVER = "never predicted"
 
 
-def draw_heat_map(
-    chart_id: str, countries: Sequence[CountryChange], entry: ClassifierMeasures, names_from: str
-) -> Chart | None:
+def draw_heat_map(chart_id: str, countries: Sequence[CountryChange], entry: ClassifierMeasures) -> Chart | None:
     """Countries by classes: per cent more or fewer predictions than in the mean of countries; only where tested."""
     changes = {label: [each.inference.against_mean.change[label] for each in countries] for label in entry.labels}
     if all(change.p_adjusted is None for estimates in changes.values() for change in estimates):
@@ -38,7 +36,7 @@ def draw_heat_map(
     grey = " Grey: a class that is neither good nor bad." if 0 in tones.values() else ""
     return Chart(
         chart_id,
-        _title_cells(entry, rows, names_from),
+        _title_cells(entry, rows),
         "Predictions of a class, in per cent more or fewer than in the mean of countries (not in points); full colour "
         f"and *: clear (adjusted p < 0.05).{grey}{_describe_too_few(few)}",
         f"{len(marked_rows)} of {len(rows)} cells are clear"
@@ -60,12 +58,12 @@ def _describe_too_few(cells: int) -> str:
     return f" “{TOO_FEW}”: fewer than five texts changed, so there is no number." if cells else ""
 
 
-def _title_cells(entry: ClassifierMeasures, rows: Sequence[Row], names_from: str) -> str:
+def _title_cells(entry: ClassifierMeasures, rows: Sequence[Row]) -> str:
     """The classes that some countries' names get more or fewer predictions of."""
     estimates = [country.inference.against_mean.change[label] for country in entry.countries for label in entry.labels]
     differences = [
         Difference(
-            names_from,
+            "names common in",
             [row["country"] for row in rows if row["class"] == label and row["marked"] and row["value"] * sign > 0],
             f"get {more} predictions of {label}",
         )

@@ -41,7 +41,7 @@ def describe_rarity(entry: ClassifierMeasures) -> Iterator[str]:
         )
 
 
-def draw_rarity_chart(chart_id: str, entry: ClassifierMeasures, names: str, valence: Valence) -> Chart | None:
+def draw_rarity_chart(chart_id: str, entry: ClassifierMeasures, valence: Valence) -> Chart | None:
     """Both deltas of every country."""
     rarity = entry.rarity
     if rarity is None or not rarity.countries:
@@ -53,7 +53,7 @@ def draw_rarity_chart(chart_id: str, entry: ClassifierMeasures, names: str, vale
     return Chart(
         chart_id,
         f"{entry.model.short_name}: {_title_rarity([country.unadjusted for country in ranked], counts)}",
-        f"Circle: Δ against the mean of countries, in points (-100 to +100); square: what remains between {names} of "
+        f"Circle: Δ against the mean of countries, in points (-100 to +100); square: what remains between names of "
         f"equal length, spelling and frequency ({describe_covariates(rarity)}); line: 95 % interval; clear: adjusted p "
         "< 0.05. How rare a name is in a model's training data may itself follow from where its texts come from.",
         f"Clear as measured (adjusted p < 0.05): {counts[AS_MEASURED]} of {len(ranked)} countries; with length, "

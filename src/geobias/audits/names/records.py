@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from geobias.measures.estimates import NO_ESTIMATE, Estimate
+from geobias.measures.estimates import Estimate
 from geobias.measures.single_names import HalfAsLarge
 from geobias.report.results import NOT_SAVED, Number
 
@@ -98,7 +98,6 @@ class PerplexityCorrelations:
 
     lm: str
     score: str
-    form: str
     draws: int
     texts: int
     texts_cut: int
@@ -117,8 +116,7 @@ class RarityCovariate:
     """A property of the names in renamed texts that is held fixed."""
 
     name: str
-    """tokens, characters, non-ASCII (1 with a letter outside ASCII) or log-count (of an English text); of older
-    versions also surprisal or log-perplexity."""
+    """tokens, characters, non-ASCII (1 with a letter outside ASCII) or log-count (of an English text)."""
     slope: Estimate
     """Points for one unit more, between names of one country and gender in the same text."""
 
@@ -136,7 +134,7 @@ class CountryRarity:
     adjusted: Estimate
     explained: Estimate
     """Unadjusted minus adjusted: the slopes times the covariates."""
-    cautious: Estimate = NO_ESTIMATE
+    cautious: Estimate
     """The adjusted difference, had the covariates explained a quarter more: there is more to a name than they say."""
 
 
@@ -155,8 +153,6 @@ class CountrySpread:
 class RarityAdjustment:
     """What remains of the countries' differences between names of equal length, spelling and frequency."""
 
-    lm: str | None
-    """The language model behind the covariates of older versions; null, since none is needed."""
     label: str | None = None
     """The class whose predictions are compared, in percentage points; null for delta."""
     texts: int
@@ -198,7 +194,7 @@ class NameEffect:
 
     name: str
     kind: str
-    """male, female, last or city."""
+    """male, female or last."""
     countries: list[str]
     """Codes of those in whose renamed texts it stands."""
     texts: int

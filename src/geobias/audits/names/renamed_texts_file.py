@@ -113,7 +113,7 @@ def read_renamed(run: FinishedRun[NamesResult], entry: ClassifierMeasures, label
 
 
 def read_name_units(run: FinishedRun[NamesResult]) -> NameUnits:
-    """Which renamed texts show which male, female and last names (or cities)."""
+    """Which renamed texts show which male, female and last names."""
     import pandas as pd
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -45,8 +45,6 @@ class NamesSettings:
     """Whether doubtful spans of the finder were renamed: "keep" or "drop"; null where no finder marked people."""
     mentions: str
     """A digest of where the names stand in the texts."""
-    entity: str
-    """person or place."""
     countries: list[str]
     """Codes."""
     draws: int
@@ -60,14 +58,10 @@ class NamesSettings:
     negative: list[str] | str
     threshold: float | None
     """A class is predicted from this probability on; null for the likeliest one."""
-    lm: str | None
-    """The language model behind the perplexities; null for the base model of each classifier."""
-    perplexity: str
-    perplexity_form: str
-    """mean or sum over tokens."""
+    perplexity: str | None
+    """The language model that gives perplexities; null without any."""
     perplexity_draws: int
     """How many of the draws have a perplexity."""
-    perplexity_texts: int | str
     names_are: str
     """In intervals and tests: "random" (a sample of more names) or "fixed"."""
     prompt: dict[str, Any] | None
@@ -90,14 +84,14 @@ class NamesCounts:
     countries_left_out: list[str]
     """Countries with too few names."""
     finder_spans: FinderSpans | None = None
-    """What the finder marked; null for places, and where the texts came with spans."""
+    """What the finder marked; null where the texts came with spans."""
     copies: int = 0
     """Rows left out because they repeat another text but for names, numbers and case."""
 
 
 @dataclass(frozen=True)
 class ListedNames:
-    """Names of one kind (male, female, last or city) of one country."""
+    """Names of one kind (male, female or last) of one country."""
 
     left: int
     """Names in the selected scripts."""
@@ -226,7 +220,7 @@ class TextsMeasures:
     shared_names: list[SharedNamesEffect] = field(default_factory=list)
     """Countries with enough names of both kinds."""
     scripts: list[ScriptGap] = field(default_factory=list)
-    """Countries whose names are in Latin script and in another; empty with `--scripts all`."""
+    """Countries whose names are in Latin script and in another; empty with scripts "all"."""
     few_texts: list[FewTexts] = field(default_factory=list)
     """Countries whose intervals of delta are too narrow, since a few texts carry the difference."""
     single_names: SingleNames | None = None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from geobias.audits.names.gaps import name_origin, rerun, shorten
+from geobias.audits.names.gaps import name_origin, shorten
 from geobias.audits.names.gender_gaps import list_sides, says_delta
 from geobias.audits.names.records import ScriptGap
 from geobias.measures.estimates import Estimate
@@ -33,9 +33,7 @@ def add_script_findings(result: NamesResult, findings: Sequence[Finding]) -> tup
 
 def _describe_other(entry: ClassifierMeasures, gap: ScriptGap) -> str:
     certainty = f" (95 % interval {interval(gap.own_script, 1)})" if gap.own_script.low is not None else ""
-    sentence = (
-        f"With {name_origin('names', gap.country)}, in its own script, it is {_size(entry, gap.own_script)}{certainty}"
-    )
+    sentence = f"With {name_origin(gap.country)}, in its own script, it is {_size(entry, gap.own_script)}{certainty}"
     if gap.difference.p_adjusted is None:
         return f"{sentence}; whether the scripts differ was not tested."
     if is_marked(gap.difference):
@@ -49,7 +47,7 @@ def _size(entry: ClassifierMeasures, estimate: Estimate) -> str:
 
 
 def _make_caution(result: NamesResult, entry: ClassifierMeasures, gap: ScriptGap, latin: Estimate) -> Finding:
-    origin = name_origin("names", gap.country)
+    origin = name_origin(gap.country)
     return Finding(
         role="caution",
         audit=result.audit,
@@ -64,5 +62,5 @@ def _make_caution(result: NamesResult, entry: ClassifierMeasures, gap: ScriptGap
         f"in Latin script, and {_size(entry, gap.own_script)} in their own: the scripts disagree (difference: 95 % "
         f"interval {interval(gap.difference, 1)}, {format_p(gap.difference.p_adjusted)}).",
         limit="Few names in another script stand in English texts; the two lists are of different names.",
-        next_step=f"Audit the country with all its names: {rerun(result, entry, '--scripts all')}",
+        next_step='Audit the country with all its names: geobias.audit_names(..., scripts="all")',
     )

@@ -80,25 +80,24 @@ def list_name_cautions(result: NamesResult) -> list[Finding]:
 
 
 def _make_finding(result: NamesResult, entry: ClassifierMeasures, single: SingleNames) -> Finding:
-    count, names = len(single.large), "cities" if result.settings.entity == "place" else "names"
+    count = len(single.large)
     share = single.share_of_variance
     much = ""
     if share is not None and share >= MUCH:
-        much = f"; {share:.0%} of the variance between {names} is theirs"
+        much = f"; {share:.0%} of the variance between names is theirs"
     return Finding(
         role="caution",
         audit=result.audit,
         model=entry.model.name,
-        question=f"Do a few single {names} move the score, whatever their country?",
+        question="Do a few single names move the score, whatever their country?",
         evidence="clear",
         p_adjusted=max(each.p_adjusted or 0.0 for each in single.large),
-        sentence=f"{entry.model.short_name}: {count:,} of {single.shown:,} {names} move{'s' if count == 1 else ''} the "
+        sentence=f"{entry.model.short_name}: {count:,} of {single.shown:,} names move{'s' if count == 1 else ''} the "
         f"score by more than {single.threshold:.0f} points, against others of their country: "
         f"{_list_names(single.large)}{much}.",
-        limit=f"{single.tested:,} {names} stand in enough texts to be tested, together; sizes of the "
+        limit=f"{single.tested:,} names stand in enough texts to be tested, together; sizes of the "
         "largest tend to be overestimated.",
-        next_step=f"Every {'city' if names == 'cities' else 'name'} is in tables/names.csv. Leave them out: "
-        f"{rerun(result, entry, '--gazetteer FILE')}",
+        next_step=f"Every name is in tables/names.csv. Leave them out: {rerun(result, entry, '--gazetteer FILE')}",
     )
 
 

@@ -3,42 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from geobias.audits.labels import find_label_tones, read_true_labels
 from geobias.audits.languages import count_other_languages
-from geobias.audits.names.answers import ClassifierAnswers, Perplexities, RenamedTextCounts
+from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
 from geobias.audits.names.covariates import count_name_tokens
 from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.gaps import explain_missing_data
 from geobias.audits.names.measure import measure_names
-from geobias.audits.names.perplexity import PerplexityModel, load_perplexity_models, score_perplexities
+from geobias.audits.names.perplexity import score_perplexities
 from geobias.audits.names.result import NamesResult, NamesSettings
 from geobias.audits.names.scripts import describe_own_scripts
 from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, Plan, timed
-from geobias.audits.served_models import Served, Workload, workload
 from geobias.audits.study import ClassifierStudy, RunOptions
 from geobias.engine.ask import Answers, ask, ask_in_blocks
 from geobias.errors import InputError
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
 from geobias.measures.uncertainty import ROUNDING
-from geobias.models.classifiers.prompted import refuse_unused_prompt
-from geobias.models.scorer import LOG_LIKELIHOOD, UNREADABLE, Classifier
-from geobias.models.served.served_lm import ServedLM
+from geobias.models.load import load_perplexity_scorer
+from geobias.models.prompted import refuse_unused_prompt
+from geobias.models.scorer import UNREADABLE, Classifier, Scorer
 from geobias.texts.counterfactuals import Counterfactuals
 
 
 class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
-    """The same renamed texts, put to every classifier, and to the language models of their perplexities."""
+    """The same renamed texts, put to every classifier, and to a language model for their perplexities."""
 
     audit = "names"
 
     def __init__(self, design: NamesDesign, classifiers: Any, options: RunOptions) -> None:
         super().__init__(classifiers, design.prompt, options)
         self.design = design
-        self.perplexity_models: dict[str, PerplexityModel] = {}  # by classifier; empty before `load`
+        self.perplexity_scorer: Scorer | None = None  # before `load`, and where none is asked for
 
     def texts_to_classify(self) -> list[Sequence[str]]:
         own = self.design.own_scripts
@@ -48,32 +48,15 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         return self.design.settings_for(self.classifier_names)
 
     def load(self, device: str, dtype: str) -> list[Classifier]:
-        classifiers, options = super().load(device, dtype), self.design.options
-        if options.perplexity_draws:
-            self.perplexity_models = load_perplexity_models(
-                classifiers, options.lm, options.perplexity, device=device, dtype=dtype
-            )
+        classifiers, lm = super().load(device, dtype), self.design.options.perplexity
+        if lm is not None:
+            self.perplexity_scorer = load_perplexity_scorer(lm, None, device=device, dtype=dtype)
         return classifiers
 
     def fast_parts(self, scorers: Sequence[Classifier]) -> dict[str, list[str]]:
-        """Also those of the language models that give perplexities."""
-        language_models = {
-            f"{model.scorer.identity().name} {model.scorer.identity().score}": list(model.scorer.fast_parts)
-            for model in self.perplexity_models.values()
-        }
-        return super().fast_parts(scorers) | language_models
-
-    def workload(self, served: Served) -> Workload:
-        """Also the texts whose perplexity the served model gives."""
-        design, options, load = self.design, self.design.options, super().workload(served)
-        if options.perplexity_draws and options.lm is None:
-            lm = ServedLM(served.endpoint(), begin=served.begin)
-            fingerprints = lm.known_fingerprints(options.perplexity or lm.perplexity_method)[:1]
-            renamed = design.counterfactuals.part(range(len(design.named)), options.perplexity_draws)
-            texts = (design.texts.texts, renamed)
-            loads = [workload(each, (LOG_LIKELIHOOD, "tokens"), fingerprints, name=served.model) for each in texts]
-            load += (loads[0] + loads[1]).add_checks()
-        return load
+        """Also those of the language model that gives perplexities."""
+        parts, lm = super().fast_parts(scorers), self.perplexity_scorer
+        return parts if lm is None else parts | {f"{lm.identity().name} {lm.identity().score}": list(lm.fast_parts)}
 
     def ask(self, scorers: Sequence[Classifier]) -> tuple[ClassifierAnswers, ...]:
         names = [classifier.name for classifier in scorers]
@@ -84,11 +67,13 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         refuse_unused_prompt(self.prompt, scorers)
         # Before the first is scored: a label that the last does not have must not cost an hour.
         readings = [self._read_labels(classifier) for classifier in scorers]
-        perplexities: dict[int, Perplexities] = {}  # by scorer: classifiers may share one
-        return tuple(
-            self._ask_classifier(classifier, *reading, perplexities)
-            for classifier, reading in zip(scorers, readings, strict=True)
+        answers = tuple(
+            self._ask_classifier(classifier, *reading) for classifier, reading in zip(scorers, readings, strict=True)
         )
+        if self.perplexity_scorer is None:
+            return answers
+        perplexities = score_perplexities(self.design, self.perplexity_scorer, self.options.progress)
+        return tuple(replace(each, perplexities=perplexities) for each in answers)
 
     def measure(self, answers: tuple[ClassifierAnswers, ...]) -> NamesResult:
         return measure_names(self.design, answers)
@@ -104,10 +89,11 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         own = design.own_scripts
         if own:
             steps += [timed(f"{each.name}: names in their own script", each, own) for each in classifiers]
-        options = design.options
-        scored = renamed.part(range(min(options.perplexity_texts or texts, texts)), options.perplexity_draws)
-        scorers = {id(model.scorer): model.scorer for model in self.perplexity_models.values()}
-        steps += [timed(f"perplexity by {each.identity().name}", each, scored) for each in scorers.values()]
+        if self.perplexity_scorer is not None:
+            scored = renamed.part(range(texts), design.options.perplexity_draws)
+            steps.append(
+                timed(f"perplexity by {self.perplexity_scorer.identity().name}", self.perplexity_scorer, scored)
+            )
         return Plan(
             f"{texts:,} of {len(design.texts):,} texts name somebody; {countries} countries x {draws} draws"
             f"{describe_own_scripts(own)}.",
@@ -130,20 +116,13 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
         negative: list[int],
         truth: np.ndarray | None,
         notes: tuple[str, ...],
-        perplexities: dict[int, Perplexities],
     ) -> ClassifierAnswers:
-        """One classifier, then its language model, unless `perplexities` has its answers."""
         design, progress, labels = self.design, self.options.progress, tuple(classifier.labels)
         originals = ask(classifier, design.texts.texts, label=classifier.name, progress=progress)
         renamed = ask_in_blocks(classifier, design.counterfactuals, label=classifier.name, progress=progress)
         own = design.own_scripts
         in_own_script = own and ask_in_blocks(classifier, own, label=f"{classifier.name} (scripts)", progress=progress)
         notes += count_unreadable(originals, design.texts.texts)
-        text_perplexities = None
-        if model := self.perplexity_models.get(classifier.name):
-            if id(model.scorer) not in perplexities:
-                perplexities[id(model.scorer)] = score_perplexities(design, model.scorer, progress)
-            text_perplexities, notes = perplexities[id(model.scorer)], notes + model.notes
         default_threshold = 0.5 if classifier.multi_label else None
         return ClassifierAnswers(
             model=classifier.identity(),
@@ -166,7 +145,6 @@ class NamesStudy(ClassifierStudy[tuple[ClassifierAnswers, ...], NamesResult]):
                 "renamed_texts_scored": renamed.scored + (in_own_script.scored if in_own_script else 0),
             },
             notes=notes,
-            perplexities=text_perplexities,
             own_scripts=in_own_script.scores.reshape(*own.shape, -1)[..., : len(labels)]
             if own and in_own_script
             else None,

@@ -189,7 +189,7 @@ def _correlation_notes(entry: ClassifierMeasures) -> Iterator[str]:
     if correlations is None:
         return
     if correlations.draws < FEWEST_DRAWS:
-        yield f"No local correlations: they need perplexities of {FEWEST_DRAWS} draws or more (--perplexity-draws)."
+        yield f"No local correlations: they need perplexities of {FEWEST_DRAWS} draws or more."
     else:
         constant = max(
             count or 0 for country in correlations.within.countries for count in country.texts_without_variance.values()

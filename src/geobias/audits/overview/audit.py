@@ -13,7 +13,7 @@ from geobias.audits.overview.result import Overview
 from geobias.audits.plan import Plan, format_duration, join_plans
 from geobias.audits.study import IndexEntry, RunIndex, RunOptions, assign_folders, save_index
 from geobias.engine.ask import compute_on
-from geobias.models.mitigated.saved import Allowed
+from geobias.models.saved_wrappers import Allowed
 from geobias.report.results import AuditResult
 from geobias.report.runs import index_folder, place_for
 

@@ -28,7 +28,7 @@ from geobias.texts.user_texts import Texts
 
 # The options of each audit; all others have their defaults.
 REGIONS: dict[str, Any] = {"cities": 0}  # a first look
-NAMES: dict[str, Any] = {"draws": 8, "perplexity_draws": 0}  # perplexities take longest; `geobias names` has them
+NAMES: dict[str, Any] = {"draws": 8}
 DOWNSTREAM: dict[str, Any] = {"limit": 40}
 NAMED_TWEETS = 36  # bundled tweets whose people are renamed
 TEXTS_READ, NAMED_TEXTS = 1000, 100  # of the user's: how many are searched for people, and how many are renamed

@@ -34,7 +34,7 @@ from geobias.measures.random_regions import minimum_detectable_ratio
 from geobias.models.load import find_default_score, load_scorer
 from geobias.models.own_objects import ScorerLike
 from geobias.models.scorer import EMBEDDED_LM, Scorer
-from geobias.models.served.served_lm import ServedLM
+from geobias.models.served_lm import ServedLM
 from geobias.models.sources import is_function_name
 from geobias.models.transformers_pipelines import read_model_object
 from geobias.report.run_folder import RunFolder
@@ -44,7 +44,7 @@ from geobias.world.regions import RegionTree
 from geobias.world.words import Word
 
 if TYPE_CHECKING:
-    from geobias.models.language.language_model import LanguageModel
+    from geobias.models.language_model import LanguageModel
 
 PILOT_REGIONS, MIN_PILOT_REGIONS, PILOT_WORDS, PILOT_SECONDS = 30, 10, 24, 5.0
 

@@ -18,7 +18,7 @@ from geobias.models.fast.self_checks import small_beside
 from geobias.models.fast.template_tokens import pad_rows
 
 if TYPE_CHECKING:
-    from geobias.models.language.causal import CausalLM
+    from geobias.models.causal import CausalLM
 
 SHARED = 0  # in place of a branch: tokens that all rows of a fork share; branches are numbered from 1 on
 

@@ -18,7 +18,7 @@ from geobias.models.fast.template_readers import max_tree
 from geobias.models.fast.template_tokens import pad_rows
 
 if TYPE_CHECKING:
-    from geobias.models.language.causal import CausalLM, CausalTexts
+    from geobias.models.causal import CausalLM, CausalTexts
 
 Runs = tuple[np.ndarray, np.ndarray, np.ndarray]  # first text, the one after the last, tokens shared
 

@@ -27,8 +27,8 @@ from geobias.models.fast.template_tokens import (
 from geobias.models.fast.token_tree import build_token_tree
 
 if TYPE_CHECKING:
-    from geobias.models.language.causal import CausalLM
-    from geobias.models.language.masked import MaskedLM
+    from geobias.models.causal import CausalLM
+    from geobias.models.masked import MaskedLM
 
 MIN_SHARE = 0.5  # of all words of the regions to score; fewer are sooner read sentence by sentence
 BATCHES_SORTED = 8  # so many together that sentences of one length, of which a region has few, fill a batch

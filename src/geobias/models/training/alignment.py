@@ -29,12 +29,20 @@ from torch.nn.functional import kl_div
 
 from geobias.checks import HIGHEST_SEED, LARGEST_BATCH, MOST_EPOCHS, check_number
 from geobias.errors import InputError
-from geobias.models.language.language_model import LanguageModel
-from geobias.models.language.masked import MaskedLM
+from geobias.models.language_model import LanguageModel
 from geobias.models.load import load_weights
-from geobias.models.training.epochs import IGNORED, Batch, Checkpoint, pad_batch, shuffle_batches, train_epoch
+from geobias.models.masked import MaskedLM
+from geobias.models.training.epochs import (
+    IGNORED,
+    Batch,
+    Checkpoint,
+    mask_randomly,
+    pad_batch,
+    shuffle_batches,
+    split_texts,
+    train_epoch,
+)
 from geobias.models.training.finetuning import build_optimiser, rate_factor
-from geobias.models.training.masking import mask_randomly, split_texts
 from geobias.models.training.mitigated_folder import MitigatedFolder, digest_lists
 from geobias.models.training.word_scores import (
     SentenceTokens,

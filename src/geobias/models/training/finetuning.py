@@ -16,7 +16,7 @@ import torch
 import transformers
 
 from geobias.files import writing
-from geobias.models.classifiers.huggingface import HuggingFaceClassifier
+from geobias.models.huggingface import HuggingFaceClassifier
 from geobias.models.model_files import compute_fingerprint, load_pretrained, quiet_transformers
 from geobias.models.pretrained import longest_input, resolve_device
 from geobias.models.training.epochs import Checkpoint, pad_batch, shuffle_batches, train_epoch

@@ -14,7 +14,7 @@ from typing import Any
 
 from geobias.errors import InputError
 from geobias.files import save_file, writing
-from geobias.models.classifiers.huggingface import find_base_model
+from geobias.models.huggingface import find_base_model
 from geobias.models.model_files import quiet_transformers
 
 RECORD = "mitigation.json"

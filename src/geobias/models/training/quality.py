@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from geobias.errors import InputError
-from geobias.models.language.language_model import LanguageModel
-from geobias.models.language.masked import MaskedLM
+from geobias.models.language_model import LanguageModel
 from geobias.models.load import load_perplexity_scorer, load_weights
+from geobias.models.masked import MaskedLM
 from geobias.models.training.word_scores import make_batch, move_batch, score_words, tokenise_sentences
 from geobias.texts.templates import DESCRIPTION, REGION, Sentences, select_texts
 from geobias.world.countries import UN_STATES, load_geonames

@@ -17,9 +17,9 @@ import torch
 
 from geobias.errors import InputError
 from geobias.models.batching import Tokens
-from geobias.models.language.causal import CausalLM, CausalScorer, CausalTexts
-from geobias.models.language.language_model import LanguageModel
-from geobias.models.language.masked import MaskedLM
+from geobias.models.causal import CausalLM, CausalScorer, CausalTexts
+from geobias.models.language_model import LanguageModel
+from geobias.models.masked import MaskedLM
 from geobias.models.training.epochs import Batch, pad_batch
 from geobias.texts.templates import Sentences, unmark
 

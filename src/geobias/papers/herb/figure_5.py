@@ -19,11 +19,19 @@ from geobias.checks import MOST_EPOCHS, check_number
 from geobias.errors import InputError
 from geobias.measures.herb import descriptive_vectors, herb_scores
 from geobias.measures.paired_differences import word_differences
-from geobias.models.language.masked import MaskedLM
 from geobias.models.load import load_masked
+from geobias.models.masked import MaskedLM
 from geobias.models.model_files import quiet_transformers
-from geobias.models.training.epochs import Batch, Checkpoint, pad_batch, shuffle_batches, train_epoch
-from geobias.models.training.masking import Example, mask_spans, refuse_untrainable
+from geobias.models.training.epochs import (
+    Batch,
+    Checkpoint,
+    Example,
+    mask_spans,
+    pad_batch,
+    refuse_untrainable,
+    shuffle_batches,
+    train_epoch,
+)
 from geobias.papers.herb.table_1 import audit_herb
 from geobias.papers.tables import Reproduction
 from geobias.report.run_folder import MODEL

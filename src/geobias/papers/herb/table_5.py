@@ -18,7 +18,7 @@ from geobias.audits.inputs import split_list
 from geobias.errors import InputError
 from geobias.measures.change import flip_shares, performance
 from geobias.measures.estimates import bootstrap_means
-from geobias.models.classifiers.huggingface import HuggingFaceClassifier
+from geobias.models.huggingface import HuggingFaceClassifier
 from geobias.models.load import load
 from geobias.models.sources import locate_weights
 from geobias.models.training.finetuning import best_epoch, train_classifier

@@ -58,7 +58,7 @@ class TaskModel:
 
     def rename(self, texts: Any, draws: int, **options: Any) -> NamesResult:
         """Its answers to renamed texts; the paper renamed whatever its finder marked."""
-        tones: dict[str, Any] = {"lm": None, "perplexity_draws": 0} | options
+        tones: dict[str, Any] = dict(options)
         if "positive" in self.labels:  # whatever the classifier calls them, Delta is the difference of these two
             for tone in ("positive", "negative"):
                 tones[tone] = [self.classifier.labels[self.labels.index(tone)]]

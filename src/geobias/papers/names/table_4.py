@@ -102,6 +102,6 @@ def read_languages(texts: Any, **options: Any) -> dict[str, Texts]:
 def _correlate(model: TaskModel, lm: Scorer, texts: Texts, progress: bool | None) -> dict[str, float]:
     """By label, over the texts whose language the model knows."""
     answers = ask(model.classifier, texts.texts, label=model.classifier.name, progress=progress)
-    log_perplexity = score_originals(lm, texts, "mean", progress).log_perplexity
+    log_perplexity = score_originals(lm, texts, progress).log_perplexity
     correlations = pearson(log_perplexity, answers.scores[:, : len(model.labels)])
     return dict(zip(model.labels, (100 * correlations).tolist(), strict=True))

@@ -60,7 +60,7 @@ def measure_local(
         lm = load_perplexity(model, perplexity, missing, device)
         if lm is None:
             continue
-        results[model] = model.rename(texts, draws, lm=lm, perplexity_draws=draws, device=device, **options)
+        results[model] = model.rename(texts, draws, perplexity=lm, perplexity_draws=draws, device=device, **options)
         columns |= _correlate(model, results[model])
     if not results:
         raise InputError(

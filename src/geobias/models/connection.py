@@ -29,7 +29,7 @@ import httpx
 from geobias.errors import GeobiasError, InputError
 
 if TYPE_CHECKING:
-    from geobias.models.served.endpoint import Endpoint
+    from geobias.models.endpoint import Endpoint
 
 KEY_VARIABLE = "GEOBIAS_API_KEY"
 OPENAI_HOST, OPENAI_KEY_VARIABLE = "api.openai.com", "OPENAI_API_KEY"

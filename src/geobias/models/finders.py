@@ -95,11 +95,11 @@ class EntityFinder(ABC):
             )
 
 
-def load_finder(finder: Any = EMBEDDED_FINDER, *, entity: str = PERSON, device: str = "auto") -> Find:
-    """Return a function that finds, in each text, the offsets of the people (or places) named in it."""
+def load_finder(finder: Any = EMBEDDED_FINDER, *, device: str = "auto") -> Find:
+    """Return a function that finds, in each text, the offsets of the people named in it."""
     loaded = load_entity_finder(finder, device=device)
-    loaded.require(entity)
-    return lambda texts: [[each.span for each in row if each.label == entity] for row in loaded.find(texts)]
+    loaded.require(PERSON)
+    return lambda texts: [[each.span for each in row if each.label == PERSON] for row in loaded.find(texts)]
 
 
 def load_entity_finder(finder: Any = EMBEDDED_FINDER, *, device: str = "auto") -> EntityFinder:

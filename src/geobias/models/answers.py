@@ -16,7 +16,7 @@ import numpy as np
 
 from geobias.errors import InputError
 from geobias.models.functions import RANGE_TOLERANCE, Function, FunctionScorer
-from geobias.models.prompt_reader import TEXT
+from geobias.models.prompted import TEXT
 from geobias.models.scorer import LOG_P, PROBE, SAMPLES, Scorer
 from geobias.texts.scenarios import CHOICE, NUMBER, YES_NO
 

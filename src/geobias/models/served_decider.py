@@ -25,16 +25,15 @@ from typing import Any
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.deciders.decider import AnswerSet, Decider, count_answers
-from geobias.models.deciders.lm_decider import LOG_ODDS, LMDecider
-from geobias.models.prompt_reader import TEXT
+from geobias.models.answers import AnswerSet, Decider, count_answers
+from geobias.models.completions import read_choices, read_first_token
+from geobias.models.connection import CallFailed, CallRefused, Connection, UnreadableAnswer
+from geobias.models.endpoint import Endpoint
+from geobias.models.lm_decider import LOG_ODDS, LMDecider
+from geobias.models.prompted import TEXT
 from geobias.models.scorer import ModelIdentity, ScoreBlock, StreamingScorer
-from geobias.models.served.completions import read_choices, read_first_token
-from geobias.models.served.connection import CallFailed, CallRefused, Connection, UnreadableAnswer
-from geobias.models.served.endpoint import Endpoint
-from geobias.models.served.likelihoods import FAILED, REFUSED, NoLikelihoods
-from geobias.models.served.served_lm import ServedLM
-from geobias.models.served.server_identity import candidate_distance, known_models, recognise_model
+from geobias.models.served_lm import FAILED, REFUSED, NoLikelihoods, ServedLM
+from geobias.models.server_identity import candidate_distance, known_models, recognise_model
 
 CHAT = "chat/completions"
 CANDIDATES = (500, 20, 5)  # asked for; servers allow different numbers

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from geobias.errors import InputError
+from geobias.models.connection import KEY_VARIABLE, Connection
 from geobias.models.scorer import CallLimitReached
-from geobias.models.served.connection import KEY_VARIABLE, Connection
 
 T = TypeVar("T")
 Query: TypeAlias = Callable[[Connection], Coroutine[Any, Any, T]]  # one call, or several that build on each other

@@ -19,8 +19,8 @@ import numpy as np
 
 from geobias.checks import shorten
 from geobias.errors import InputError
-from geobias.models.deciders.decider import AnswerSet, Decider
-from geobias.models.prompt_reader import PromptReader
+from geobias.models.answers import AnswerSet, Decider
+from geobias.models.prompted import PromptReader
 from geobias.models.scorer import AnyLanguageModel, ModelIdentity, ScoreBlock
 from geobias.texts.templates import unmark
 

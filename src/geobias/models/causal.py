@@ -27,7 +27,7 @@ from geobias.models.fast.shared_prefixes import keeps_prefixes, score_runs
 from geobias.models.fast.template_readers import TemplateReader, TreeWords
 from geobias.models.fast.template_tokens import TemplateTokens, TokenRows, compose_template, find_spans
 from geobias.models.fast.token_tree import TokenTree, reads_token_trees
-from geobias.models.language.language_model import LanguageModel, LanguageScorer, PreparedTexts
+from geobias.models.language_model import LanguageModel, LanguageScorer, PreparedTexts
 from geobias.models.scorer import PROBE, ScoreBlock
 from geobias.texts.templates import Sentences, unmark
 

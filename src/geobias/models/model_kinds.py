@@ -8,14 +8,14 @@ import transformers
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 from geobias.errors import InputError
-from geobias.models.classifiers.huggingface import HuggingFaceClassifier
-from geobias.models.classifiers.prompted import Prompt, PromptedClassifier, require_prompt
-from geobias.models.language.causal import CausalLM
-from geobias.models.language.language_model import LanguageModel
-from geobias.models.language.masked import MaskedLM
-from geobias.models.language.seq2seq import Seq2SeqLM
+from geobias.models.causal import CausalLM
+from geobias.models.huggingface import HuggingFaceClassifier
+from geobias.models.language_model import LanguageModel
+from geobias.models.masked import MaskedLM
 from geobias.models.model_files import read_config
+from geobias.models.prompted import Prompt, PromptedClassifier, require_prompt
 from geobias.models.scorer import Classifier
+from geobias.models.seq2seq import Seq2SeqLM
 
 CAUSAL_HEADS = ("ForCausalLM", "LMHeadModel", "ModelWithLMHead")  # the last is Reformer's
 CLASSIFIER_HEAD = "ForSequenceClassification"

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 import transformers
 
-from geobias.models.language.language_model import Inputs, LanguageModel, LanguageScorer, PreparedTexts
+from geobias.models.language_model import Inputs, LanguageModel, LanguageScorer, PreparedTexts
 from geobias.texts.templates import unmark
 
 SENTINEL = "<extra_id_0>"  # T5's first mask

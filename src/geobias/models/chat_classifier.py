@@ -23,14 +23,13 @@ from typing import Any
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.classifiers.prompted import Prompt
-from geobias.models.prompt_reader import TEXT
+from geobias.models.completions import read_first_token
+from geobias.models.connection import CallRefused, Connection, UnreadableAnswer
+from geobias.models.endpoint import Endpoint
+from geobias.models.prompted import TEXT, Prompt
 from geobias.models.scorer import Classifier, ModelIdentity, ScoreBlock, StreamingScorer, probability_columns
-from geobias.models.served.completions import read_first_token
-from geobias.models.served.connection import CallRefused, Connection, UnreadableAnswer
-from geobias.models.served.endpoint import Endpoint
-from geobias.models.served.likelihoods import REFUSED
-from geobias.models.served.server_identity import candidate_distance, known_models, recognise_model
+from geobias.models.served_lm import REFUSED
+from geobias.models.server_identity import candidate_distance, known_models, recognise_model
 
 CHAT, COMPLETIONS = "chat/completions", "completions"
 Route = tuple[str, int]  # the path of a call, and how many candidates it asks for

@@ -15,8 +15,8 @@ import numpy as np
 
 from geobias.checks import check_number
 from geobias.errors import InputError
-from geobias.models.entity_finders import EMBEDDED_FINDER
-from geobias.models.mitigated.mitigated_classifier import MitigatedClassifier
+from geobias.models.finders import EMBEDDED_FINDER
+from geobias.models.mitigated import MitigatedClassifier
 from geobias.texts.counterfactuals import GENDERS
 from geobias.texts.people import TITLES, Person
 from geobias.world.gazetteer import FEWEST_NAMES, load_gazetteer, select_for_mitigation

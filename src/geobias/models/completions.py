@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from geobias.models.served.connection import UnreadableAnswer
+from geobias.models.connection import UnreadableAnswer
 
 PARTIAL_CHARACTER = "\ufffd"  # what a server writes for a part of a character
 SPACE_MARK = "\u2581"  # how some tokenizers write a space

@@ -18,13 +18,13 @@ from typing import Any
 from geobias.checks import escape
 from geobias.errors import InputError
 from geobias.files import save_file
-from geobias.models.entity_finders import EMBEDDED_FINDER, digest_files, find_pipeline_folder
+from geobias.models.finders import EMBEDDED_FINDER, digest_files, find_pipeline_folder
 from geobias.models.functions import FunctionClassifier, function_name
 from geobias.models.kinds import make_classifier
-from geobias.models.mitigated.mitigated_classifier import MitigatedClassifier
-from geobias.models.mitigated.wrappers import MOST_COPIES, AveragingClassifier, BlindClassifier
+from geobias.models.mitigated import MitigatedClassifier
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier
 from geobias.models.sources import MITIGATED, SKOPS
+from geobias.models.wrappers import MOST_COPIES, AveragingClassifier, BlindClassifier
 from geobias.world.gazetteer import load_gazetteer, select_for_mitigation
 
 FILE = "mitigation.json"
@@ -150,7 +150,7 @@ class _Level:
         if folder := find_pipeline_folder(self.finder):
             self.check_fingerprint("finder", digest_files(folder))
         if self.model.lower().endswith(SKOPS) and Path(self.model).is_file():
-            from geobias.models.classifiers.scikit_learn import compute_file_fingerprint
+            from geobias.models.scikit_learn import compute_file_fingerprint
 
             self.check_fingerprint("model", compute_file_fingerprint(Path(self.model).read_bytes()))
 
@@ -193,7 +193,7 @@ def _load_levels(
 
 
 def _load_trained(name: str, device: str, dtype: str) -> Classifier:
-    from geobias.models.classifiers.huggingface import HuggingFaceClassifier  # imports torch
+    from geobias.models.huggingface import HuggingFaceClassifier  # imports torch
 
     folder = str(Path(name.removeprefix(MITIGATED)).expanduser())
     return HuggingFaceClassifier.from_pretrained(name, folder, device=device, dtype=dtype)

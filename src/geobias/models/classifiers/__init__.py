@@ -1,1 +1,0 @@
-"""Classifiers: Hugging Face, prompted language models, scikit-learn."""

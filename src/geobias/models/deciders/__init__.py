@@ -1,1 +1,0 @@
-"""Models that decide: log-probabilities of the answers to a question."""
