@@ -85,5 +85,5 @@ def test_a_packed_file_cut_short(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         nearest_words(tmp_path / "absent.txt", ["kind"])
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(InputError, match="Is a directory"):
         nearest_words(tmp_path, ["kind"])
