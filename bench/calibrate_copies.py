@@ -28,7 +28,6 @@ import numpy as np
 from scipy import special
 
 import geobias
-from geobias.audits.downstream.contrasts import Contrast
 from geobias.measures.estimates import SIGNIFICANT, Estimate
 
 SHAPES = [(8, 30), (24, 10), (60, 4)]  # templates, copies of each
@@ -133,12 +132,10 @@ def audit_downstream(world: World, rows: list[dict[str, Any]], names: Path) -> t
         return [{"negative": 1 - each, "positive": each} for each in p]
 
     result = geobias.audit_downstream(classify, rows, countries=[*COUNTRIES], progress=False)
-    shown, estimates = result.classifiers[0].shown, []
-    for place in result.classifiers[0].regions:
-        contrast = Contrast(place, place.classes[shown])
-        if (mean := contrast.shift.inference.against_mean) is not None:
-            estimates.append(replace(mean, p_adjusted=contrast.p_adjusted))  # marked by all its tests, not by this one
-    return result, estimates
+    entry = result.classifiers[0]
+    effects = result.list_effects(entry.model, entry.shown)
+    # Marked by all its tests, not by this one.
+    return result, [replace(row.against_mean, p_adjusted=row.p_adjusted) for row in effects if row.against_mean]
 
 
 def audit_decisions(world: World, rows: list[dict[str, Any]], names: Path) -> tuple[Any, list[Estimate]]:

@@ -22,11 +22,11 @@ from zlib import crc32
 
 import numpy as np
 
-from geobias.audits.downstream.contrasts import ClassifierContrasts
+from geobias.audits.downstream.answers import Predictions
 from geobias.audits.downstream.design import DownstreamDesign, DownstreamOptions, design_downstream
-from geobias.audits.downstream.findings import list_findings
+from geobias.audits.downstream.findings import list_findings, make_family
 from geobias.audits.downstream.measure import measure_downstream
-from geobias.audits.downstream.result import ClassifierCounts, DownstreamResult, Predictions
+from geobias.audits.downstream.result import DownstreamResult
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.models.scorer import ModelIdentity
 
@@ -110,12 +110,12 @@ def simulate(world: World, seed: int) -> DownstreamResult:
         shown=0,
         threshold=0.5,
         original=original[:, None],
-        prefixed=np.concatenate([controls.mean(axis=1, keepdims=True), values[:, :places]], axis=1)[:, :, None],
-        truth=None,
-        counts=ClassifierCounts(0, 0, 0, 0),
-        work={},
         controls=controls[:, :, None],
+        places=values[:, :places, None],
         invented=values[:, places:, None],
+        rotation=rotation,
+        counts=dict.fromkeys(("texts_cut", "prefixed_texts", "distinct_prefixed_texts", "prefixed_texts_cut"), 0),
+        work={},
         name_tokens=tokens,
     )
     return measure_downstream(design, (answers,))
@@ -134,12 +134,12 @@ class Repetition(NamedTuple):
 def repeat(world: World, seed: int) -> Repetition:
     result = simulate(world, seed)
     (overall,) = (finding for finding in list_findings(result) if finding.role == "overall")
-    family = ClassifierContrasts(result, result.classifiers[0])
-    means = [contrast.shift.inference.against_mean for contrast in family.contrasts]
+    family = make_family(result, result.classifiers[0])
+    means = [effect.against_mean for effect in family.effects]
     return Repetition(
         overall.code if overall.evidence == "clear" else None,
         overall.code if overall.evidence == "suggestive" else None,
-        [str(contrast.place.id) for contrast in family.standing_out],
+        [str(effect.code) for effect in family.standing_out],
         sum(mean is not None and (mean.p_adjusted or 0.0) < SIGNIFICANT for mean in means),
     )
 

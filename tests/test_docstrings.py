@@ -20,7 +20,15 @@ ENTRY = re.compile(r"^(?P<names>\w+(?:, \w+)*)(?: : (?P<type>.+))?$", re.MULTILI
 FUNCTIONS = [name for name in geobias.__all__ if inspect.isfunction(getattr(geobias, name))]
 CLASSES = [name for name in geobias.__all__ if inspect.isclass(getattr(geobias, name))]
 ERRORS = [name for name in CLASSES if issubclass(getattr(geobias, name), Exception)]
-INTERNAL = {"summarise", "list_tidy_rows", "rows", "get_design", "model_identities"}  # of results; not for users
+INTERNAL = {
+    "summarise",
+    "list_tidy_rows",
+    "rows",
+    "get_design",
+    "model_identities",
+    "list_effects",
+    "find_control",
+}  # of results; not for users
 
 
 def list_sections(documented: Any) -> dict[str, str]:

@@ -14,7 +14,7 @@ import pytest
 
 import geobias
 from geobias.audits.pages import read_runs, reads_runs
-from geobias.audits.registry import get_audit
+from geobias.audits.reports import find_number_tree
 from geobias.audits.run_numbers import _flatten
 from geobias.integrations.every_eval_ever import export_run
 from geobias.report.number_tree import ANY_NUMBER
@@ -227,8 +227,8 @@ def check_index(run: Run, copy: Callable[[str], Path], listed: Any) -> None:
 def test_every_number_of_a_gate_has_a_range_that_holds_it(audit: str, make_run: Callable[[str], Path]) -> None:
     """A share is between 0 and 1: a rule that it is at most 1 would test nothing."""
     (finished,) = read_runs(make_run(audit))
-    gate_numbers = get_audit(audit).find("gate_and_card", "gate_numbers")
-    assert gate_numbers is not None
-    for path, number in _flatten(gate_numbers(finished.result)):
+    tree = find_number_tree(finished.result)
+    assert tree is not None
+    for path, number in _flatten(tree):
         assert number.within != ANY_NUMBER, path
         assert number.value is None or number.within.lowest <= number.value <= number.within.highest, path

@@ -32,7 +32,7 @@ def change(folder: Path, **fields: Any) -> None:
 
 def test_a_run_is_read_as_it_was_measured(folder: Path) -> None:
     run = read_run(folder, ["downstream"])
-    assert run.result.counts.regions == 2 and run.result.to_dict() == json.loads((folder / "results.json").read_text())
+    assert run.result.counts.places == 2 and run.result.to_dict() == json.loads((folder / "results.json").read_text())
     assert run.description.work == {"texts_scored": 2, "prefixed_texts_scored": 50}
 
 

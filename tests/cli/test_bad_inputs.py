@@ -158,7 +158,7 @@ NAME_FILES = [
 ]  # fmt: skip
 
 PATH_OPTIONS = [
-    *(f"regions {option}" for option in ("--out", "--words", "--tree", "--vectors", "")),
+    *(f"regions {option}" for option in ("--out", "--words", "--tree", "")),
     *(f"names {option}" for option in ("--texts", "--gazetteer", "--finder", "--perplexity", "--out", "")),
     *("downstream --texts", "gate run --rules", "gate run --junit", "reproduce herb 5 --texts"),
     *("report ", "export ", "compare run ", "gate ", "audit --out", "export run --out"),

@@ -48,7 +48,6 @@ def test_one_model_ends_in_a_folder_a_person_can_open(
     assert float(rows[0]["c_w_balanced"]) == earth["c_w"]["balanced"]
     listed = list(csv.DictReader((tmp_path / "here/tables/words.csv").open(encoding="utf-8")))
     assert {row["word"] for row in listed} == {"kind", "honest", "'=loud"}  # no cell runs as a formula
-    assert len(list(csv.DictReader((tmp_path / "here/tables/topics.csv").open(encoding="utf-8")))) == 3 * 2
     assert pq.read_table(tmp_path / "here/likelihoods.parquet").num_rows == 6
 
 
@@ -79,12 +78,12 @@ def test_several_models_and_scores(run: Run, small_models: dict[str, Path], word
     )  # fmt: skip
     assert code == 0
     index = json.loads(Path("both/index.json").read_text())
-    assert len(index["runs"]) == 4 and len(index["agreement"]) == 6
+    assert len(index["runs"]) == 4
     for entry in index["runs"]:
         results = json.loads(Path("both", entry["path"], "results.json").read_text())
         assert (results["model"]["name"], results["model"]["score"]) == (entry["model"], entry["score"])
         assert entry["path"].endswith(f"/{entry['score']}")
-    assert "side by side" in out and "Spearman" in out
+        assert f"({entry['score']})" in out
 
 
 @pytest.mark.slow

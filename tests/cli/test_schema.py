@@ -17,7 +17,7 @@ from tests.regression.commands import FUNCTIONS, INPUTS, run_command
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "schema" / "results.schema.json"
 NAMES = [audit.name for audit in BUNDLED]
-SMALL = ["regions-tree", "regions-other", "regions-wording", "regions-templates", "names", "names-feelings",
+SMALL = ["regions-tree", "regions-other", "regions-distances", "regions-templates", "names", "names-feelings",
          "downstream", "downstream-second", "compare-downstream", "compare-regions"]  # fmt: skip
 
 

@@ -22,8 +22,9 @@ LISTED = (
 )  # folders whose files are all named
 
 
-def test_it_fits_on_a_page() -> None:
-    assert PAGE.count("\n") <= 80
+def test_each_part_fits_on_a_page() -> None:
+    tree, how_to = PAGE.split("\n## How an audit is made\n")
+    assert tree.count("\n") <= 80 and how_to.count("\n") <= 60
 
 
 def test_every_folder_is_named() -> None:

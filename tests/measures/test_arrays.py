@@ -18,7 +18,6 @@ from geobias.measures.herb import (
     flat_sparseness,
     herb_scores,
     sparseness,
-    topic_sparseness,
     word_sparseness,
 )
 from geobias.measures.word_jackknife import jackknife_regions
@@ -26,13 +25,13 @@ from geobias.measures.word_jackknife import jackknife_regions
 CHILDREN = [
     np.array(below, dtype=np.int64) for below in ([1, 2, 3], [4, 5, 6, 7], [8], [], [], [], [], [], [9, 10], [], [])
 ]
-TOPICS = ["a", "b", "a", "c", "a", "b", "c", "a"]
+WORDS = 8
 
 
 @pytest.fixture
 def likelihoods() -> np.ndarray:
     """Three sets of them; two regions are the same, which their distance must say exactly."""
-    found = -1 - np.random.default_rng(5).random((3, len(CHILDREN), len(TOPICS)))
+    found = -1 - np.random.default_rng(5).random((3, len(CHILDREN), WORDS))
     found[:, 5] = found[:, 4]
     return found
 
@@ -45,7 +44,6 @@ def scored(vectors: Any) -> dict[str, Any]:
         "sparseness": sparseness(vectors, CHILDREN),
         "flat": flat_sparseness(vectors, CHILDREN),
         "words": word_sparseness(vectors, CHILDREN),
-        **topic_sparseness(vectors, CHILDREN, TOPICS),
     }
 
 
@@ -62,14 +60,6 @@ def test_sets_of_likelihoods_are_measured_each_alone(
     for k, alone in enumerate(likelihoods):
         for name, values in scored(descriptive_vectors(alone)).items():
             np.testing.assert_allclose(to_numpy(together[name])[k], values, rtol=1e-12, err_msg=name)
-
-
-def test_a_topic_is_measured_in_its_own_words(likelihoods: np.ndarray) -> None:
-    vectors = descriptive_vectors(likelihoods[0])
-    found = topic_sparseness(vectors, CHILDREN, TOPICS)
-    for topic in "abc":
-        own = vectors[:, [i for i, of in enumerate(TOPICS) if of == topic]]
-        np.testing.assert_allclose(found[topic], sparseness(own, CHILDREN), rtol=1e-12)
 
 
 @pytest.mark.parametrize("near", [0.0, 1.0])

@@ -145,16 +145,6 @@ def test_flat_baseline_takes_all_below_and_the_region_itself_but_not_the_root() 
     assert np.isnan(found[3:]).all()
 
 
-def test_topics_are_measured_within_their_words() -> None:
-    v, _ = example()
-    topics = ["a", "a", "b", "b", "b", "a"]
-    found = herb.topic_sparseness(v, CHILDREN, topics)
-    assert found["a"][1] == pytest.approx(
-        np.mean([np.linalg.norm(v[i][[0, 1, 5]] - v[j][[0, 1, 5]]) for i, j in combinations([3, 4, 5], 2)])
-    )
-    assert np.isnan(found["b"][2])
-
-
 def test_the_paper_form_falls_with_size_and_the_balanced_does_not() -> None:
     """Twice as many sub-regions drawn alike: the balanced score stays, the paper's falls about fourfold."""
     rng = np.random.default_rng(5)

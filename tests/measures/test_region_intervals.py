@@ -138,8 +138,7 @@ def test_a_region_made_of_its_own_sub_regions_has_its_own_score() -> None:
     level = LevelDistances.from_vectors(rows, v, c_w, children)
     for region in (1, 2):
         found = level.scores(np.searchsorted(rows, children[region])[None])
-        assert found["c_w"][0] == pytest.approx(c_w[region], rel=1e-9)
-        assert found["sparseness"][0] == pytest.approx(herb.sparseness(v, children)[region], rel=1e-9)
+        assert found[0] == pytest.approx(c_w[region], rel=1e-9)
 
 
 def test_a_planted_sparse_cluster_and_a_dense_one_are_found() -> None:
@@ -149,12 +148,11 @@ def test_a_planted_sparse_cluster_and_a_dense_one_are_found() -> None:
     f[children[1]] *= 1 + 0.5 * rng.normal(size=(10, 40))
     f[children[2]] = -2.0 + 0.01 * rng.normal(size=(10, 40))
     found = compare_with_random_regions(*scored(f, children), children)
-    for measure in ("c_w", "sparseness"):
-        assert found.p_adjusted[measure][1] < 0.01 and found.p_adjusted[measure][2] < 0.01
+    assert found.p_adjusted[1] < 0.01 and found.p_adjusted[2] < 0.01
     values = scored(f, children)[1][0]
-    assert values[1] > 1.5 * found.mean["c_w"][1] and values[2] < 0.5 * found.mean["c_w"][2]
-    assert np.isnan(found.p["c_w"][5:]).all() and np.isnan(found.p["sparseness"][0])
-    np.testing.assert_allclose(found.p_adjusted["c_w"][1:5], stats.false_discovery_control(found.p["c_w"][1:5]))
+    assert values[1] > 1.5 * found.mean[1] and values[2] < 0.5 * found.mean[2]
+    assert np.isnan(found.p[5:]).all()
+    np.testing.assert_allclose(found.p_adjusted[1:5], stats.false_discovery_control(found.p[1:5]))
 
 
 @pytest.mark.slow
@@ -166,7 +164,7 @@ def test_chance_alone_is_marked_as_often_as_it_should_be() -> None:
     for _ in range(200):
         f = -2.0 + 0.3 * rng.normal(size=(24, 8))
         found = compare_with_random_regions(*scored(f, children), children, draws=199).p
-        p.append([found["c_w"][0], found["c_w"][2], found["sparseness"][2]])
+        p.append([found[0], found[2]])
     low, high = stats.binom.interval(0.999, 200, 0.05)
     for column in np.array(p).T:
         assert low <= (column < 0.05).sum() <= high
@@ -181,17 +179,17 @@ def test_countries_that_fit_their_continents_are_found_at_the_root() -> None:
     for k in (1, 2, 3):
         f[children[k], 3 * (k - 1) : 3 * k] -= 2.0
     found = compare_with_random_regions(*scored(f, children), children)
-    assert found.p["c_w"][0] < 0.01 and found.p_adjusted["c_w"][0] == found.p["c_w"][0]
+    assert found.p[0] < 0.01 and found.p_adjusted[0] == found.p[0]
 
 
 def test_a_level_too_large_and_a_region_that_is_its_whole_level_have_no_null() -> None:
     f, _ = likelihoods_of([None, 0, *[1] * 5], 4, seed=13)
     children = [np.array([1]), np.arange(2, 7), *[NOTHING] * 5]
-    assert np.isnan(compare_with_random_regions(*scored(f, children), children).p["c_w"]).all()
+    assert np.isnan(compare_with_random_regions(*scored(f, children), children).p).all()
     children = two_levels([1600, 1601])
     f = -2.0 + 0.1 * np.random.default_rng(0).normal(size=(3204, 3))
     found = compare_with_random_regions(*scored(f, children), children)
-    assert found.too_large == 2 and np.isnan(found.p["c_w"]).all()
+    assert found.too_large == 2 and np.isnan(found.p).all()
 
 
 def test_leaving_out_finds_the_outlier() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from geobias import cli
 from geobias.audits.pages import read_run
-from geobias.audits.registry import get_audit
+from geobias.audits.reports import make_section
 from geobias.audits.run_numbers import list_numbers
 from geobias.report.page.blocks import Chart, Choice, WorldMap
 from geobias.report.results import to_json
@@ -110,8 +110,7 @@ PROMPT = "--labels negative=bad,positive=good --prompt '{text} is' --calibrate"
 FUNCTIONS = {
     "regions-tree": f"regions model:likelihood --tree tree.csv {REGIONS}",
     "regions-other": f"regions model:other --tree tree.csv {REGIONS}",
-    "regions-wording": f"regions model:likelihood --cities 2 {FEW} {WORDS} --ablate topics,words --substitute topics "
-    "--paraphrases 0 --no-placebo",
+    "regions-distances": f"regions model:likelihood --cities 2 {FEW} {WORDS} --paraphrases 0 --no-placebo",
     "regions-templates": f"regions model:likelihood --cities 0 {FEW} {REGIONS} --subject both {TEMPLATES}",
     "names": f"names model:judge {LABELLED}",
     "names-second": f"names model:second {LABELLED}",
@@ -229,7 +228,7 @@ def describe_run(folder: Path, *, words: bool) -> Meaning:
             meaning |= numbers(value, f"finding/{n}/{name}")
             if isinstance(value, str) and (words or name in LABEL_CELLS):
                 meaning[f"finding/{n}/{name}"] = value
-    section = get_audit(run.result.audit).load("page", "section")(run, "page")
+    section = make_section(run, "page")
     for block in section.blocks:
         for part in block.options.values() if isinstance(block, Choice) else [block]:
             if isinstance(part, Chart):

@@ -73,7 +73,6 @@ def regions_run(folder: Path, more: str = "") -> None:
         tree=RegionTree(tuple(tree)),
         words=[Word(word + more, topic + more) for topic, words in WORDS.items() for word in words],
         templates="People in {region} are {description}." + more.replace("{region}", ""),
-        ablate="topics",
         out=folder,
     )
 

@@ -11,7 +11,7 @@ import yaml
 
 from geobias.audits.model_card import is_card, render_card
 from geobias.audits.pages import find_run_folder, read_runs, reads_runs, save_figures, write_page
-from geobias.audits.registry import audits_with
+from geobias.audits.reports import list_audits_with_card
 from geobias.audits.run_numbers import RunNumber, list_summary_numbers
 from geobias.checks import describe_choices
 from geobias.errors import InputError
@@ -126,7 +126,7 @@ def card(run: Run, *, out: str | Path | None = None, format: str = "markdown", b
         raise InputError(f"Unknown format {format!r}. {describe_choices(format, CARD_FORMATS)}")
     if benchmark is not None and format != "eval-results":
         raise InputError("--benchmark needs --to eval-results. Use both, or neither.")
-    runs = read_runs(find_run_folder(run), audits_with("gate_and_card", "card_rows"))
+    runs = read_runs(find_run_folder(run), list_audits_with_card())
     if format == "model-index":
         text = render_model_index(runs)
     elif format == "eval-results":

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from geobias.audits.registry import get_audit
+from geobias.audits.reports import describe, list_card_rows
 from geobias.report.findings import state_verdict, with_role
 from geobias.report.runs import FinishedRun
 
@@ -46,14 +46,13 @@ def plain(text: str) -> str:
 
 
 def _describe_run(run: FinishedRun[Any]) -> Iterator[str]:
-    audit = get_audit(run.result.audit)
     findings = run.result.findings
     if findings:
         yield f"**{plain(state_verdict(findings))}**"
-    yield plain(audit.load("page", "describe")(run.result))
+    yield plain(describe(run.result))
     if findings:
         yield format_list([f"*{finding.label_with_size}*: {plain(finding.sentence)}" for finding in findings])
-    rows = list(audit.load("gate_and_card", "card_rows")(run.result))
+    rows = list_card_rows(run.result)
     if rows:
         yield _format_table(rows)
     measured = f"Measured by geobias {plain(run.result.versions['geobias'])} on {run.description.finished[:10]}."

@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 from geobias.audits.constant_answers import judge_constant_answers
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
 from geobias.audits.registry import get_audit, list_audits
+from geobias.audits.reports import describe, make_section
 from geobias.audits.side_by_side import short_names, side_by_side_section
 from geobias.checks import shorten
 from geobias.errors import InputError
@@ -142,7 +143,7 @@ def add_findings(result: Result) -> Result:
 def render_page(runs: Sequence[FinishedRun[Any]]) -> str:
     """One page of these runs: a section for each, before them those that show several side by side."""
     sections = run_sections(runs)
-    descriptions = [get_audit(run.result.audit).load("page", "describe")(run.result) for run in runs]
+    descriptions = [describe(run.result) for run in runs]
     results = [run.result for run in runs]
     has_map = has_world_map(sections)
     background = build.Background(
@@ -189,7 +190,7 @@ def run_sections(runs: Sequence[FinishedRun[Any]]) -> list[Section]:
         audit = run.result.audit
         seen[audit] += 1
         section_id = audit if seen[audit] == 1 else f"{audit}-{seen[audit]}"
-        section: Section = get_audit(audit).load("page", "section")(run, section_id)
+        section = make_section(run, section_id)
         sections.append(replace(section, title=f"{section.title} ({name})") if counts[audit] > 1 else section)
     return sections
 

@@ -1,23 +1,22 @@
 """Every audit, one row each. The command line, the page, the model card, the gate and `compare` read this table.
 
-An audit is a package with these modules:
+An audit is a package with these modules ("How an audit is made" in docs/architecture.md):
 
 | module | holds | read by |
 |---|---|---|
 | `audit.py` | the public function `audit_NAME`: its signature and docstring are the options | the command line |
+| `design.py`, `measure.py` | what is asked; from answers to rows | `audit.py` |
 | `result.py` | the result class named in the row: what results.json holds | everything |
-| `findings.py` | `list_findings(result)`: what it concludes, in words (`report/findings.py`) | everything |
-| `terminal.py` | `summary_table(result, width)`, `full_report(result, width)`: below the findings | `show_results.py` |
-| `files.py` | `write_files(folder, result)`: CSV tables and Parquet files of a run | `study.py` |
-| `page.py` | `describe(result)`: the run, in a sentence; `section(run, id)`: its part of the page | page, card |
-| `gate_and_card.py` | optional: `card_rows(result)`, `gate_numbers(result)` | `card`, `gate` |
+| `findings.py` | `list_findings(result)`: what it concludes, in words (`report/model_findings.py`) | everything |
+| `report.py` | `make_report(result)`; optional: `list_gate_numbers(result)`, `overlay_runs(runs)` | `reports.py` |
+| `answers.py` | optional: `write_answers(folder, result)`: answers.parquet | `reports.py` |
 | `compare.py` | optional: `compare_runs(first, second)` | `compare` |
 
 Nothing of an audit is imported before it is used, so that `geobias --help` answers at once.
 
 Other packages add audits by an entry point of the group `geobias.audits`: `NAME = "PACKAGE.result:RESULT_CLASS"`. An
 audit in a single module has these names in it: `NAME = "MODULE:RESULT_CLASS"`. It needs the function, the result and
-`list_findings`; `default_parts.py` has the others.
+`list_findings`; `default_parts.py` has its report.
 """
 
 from __future__ import annotations
@@ -53,17 +52,16 @@ class Audit:
     function_name: str = ""  # unless it is audit_NAME
 
     def load(self, module: str, attribute: str) -> Any:
-        """An attribute of one of the audit's modules; an audit in a single module may leave it to `default_parts`."""
-        part = import_module(self._locate(module))
-        if self.is_single_module and not hasattr(part, attribute):
-            default_parts = import_module("geobias.audits.default_parts")
-            part = default_parts if hasattr(default_parts, attribute) else part
-        return getattr(part, attribute)
+        """An attribute of one of the audit's modules."""
+        return getattr(import_module(self._locate(module)), attribute)
 
     def find(self, module: str, attribute: str) -> Callable[..., Any] | None:
         """The same for optional parts; None where the audit has none."""
         name = self._locate(module)
-        return getattr(import_module(name), attribute, None) if find_spec(name) else None
+        part = getattr(import_module(name), attribute, None) if find_spec(name) else None
+        if part is None and self.is_single_module:
+            part = getattr(import_module("geobias.audits.default_parts"), attribute, None)
+        return cast("Callable[..., Any] | None", part)
 
     def _locate(self, module: str) -> str:
         """Where a part of the audit is: a module of its package, or the only module that it has."""

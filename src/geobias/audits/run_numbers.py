@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from geobias.audits.registry import get_audit
+from geobias.audits.reports import find_number_tree
 from geobias.models.scorer import ModelIdentity
 from geobias.report.number_tree import WORST, NumberTree, TreeNumber, join_path, model_names
 from geobias.report.results import AuditResult
@@ -44,12 +44,10 @@ class RunNumber:
 
 def list_numbers(result: AuditResult) -> list[RunNumber]:
     """Every number of a result that a gate can check; those without a value are left out."""
-    gate_numbers = get_audit(result.audit).find("gate_and_card", "gate_numbers")
-    if gate_numbers is None:
-        return []
+    tree = find_number_tree(result)
     return [
         RunNumber((result.audit, *parts), _find_model(result.model_identities, parts), *_read_values(number))
-        for parts, number in _flatten(gate_numbers(result))
+        for parts, number in _flatten(tree or NumberTree([]))
         if number.value is not None
     ]
 

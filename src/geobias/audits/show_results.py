@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast, get_args
+from typing import get_args
 
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from geobias.audits.registry import get_audit
+from geobias.audits.reports import draw_full, draw_summary
 from geobias.checks import escape, shorten_middle
 from geobias.models.sources import MITIGATED
 from geobias.report.findings import EVIDENCE_LABELS, OUT, VERDICTS, Finding, Role, Size, state_verdict, with_role
@@ -50,12 +50,9 @@ def show_result(result: AuditResult, folder: Path, view: View) -> None:
         return
     out = console()
     if view.full:
-        tables = list(_full_report(result, out))
+        tables = draw_full(result, out.width)
     else:
-        audit = get_audit(result.audit)
-        summary_lines = audit.find("terminal", "summary_lines")
-        tables = [audit.load("terminal", "summary_table")(result, out.width)]
-        tables += [] if summary_lines is None else summary_lines(result)
+        tables = draw_summary(result, out.width)
     tables += _describe_wrappers([result])
     _show(out, result.findings, tables, folder, view, LINES)
 
@@ -68,15 +65,11 @@ def show_results(results: Sequence[AuditResult], folder: Path, view: View, *, li
     out = console()
     findings = [finding for result in results for finding in result.findings]
     if view.full:
-        tables = [part for result in results for part in _full_report(result, out)]
+        tables = [part for result in results for part in draw_full(result, out.width)]
     else:
         tables = [_answers_table(findings, out.width)]
     tables += _describe_wrappers(results)
     _show(out, findings, tables, folder, view, lines, name_tests=False)  # the table names them
-
-
-def _full_report(result: AuditResult, out: Console) -> Iterable[RenderableType]:
-    return cast(Iterable[RenderableType], get_audit(result.audit).load("terminal", "full_report")(result, out.width))
 
 
 def _show(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from geobias.audits.registry import get_audit, list_audits
+from geobias.audits.reports import find_overlay
 from geobias.report.page.blocks import Chart, Row, Section
 from geobias.report.page.charts import dots
 from geobias.report.results import AuditResult
@@ -36,13 +37,11 @@ def side_by_side_section(runs: Sequence[FinishedRun[Any]]) -> Section | None:
     names = short_names([run.folder for run in runs])
     named = [NamedRun(name, run.result) for name, run in zip(names, runs, strict=True)]
     groups = {audit: [run for run in named if run.result.audit == audit.name] for audit in list_audits()}
-    several = {
-        audit.name: group for audit, group in groups.items() if len(group) > 1 and audit.find("page", "overlay_runs")
-    }
+    several = {audit.name: group for audit, group in groups.items() if len(group) > 1 and find_overlay(audit)}
     if not several:
         return None
     counts = listed([f"{len(group)} runs of the {audit} audit" for audit, group in several.items()])
-    charts = [get_audit(audit).load("page", "overlay_runs")(group) for audit, group in several.items()]
+    charts = [overlay(group) for audit, group in several.items() if (overlay := find_overlay(get_audit(audit)))]
     return Section(
         id=SECTION,
         title="Side by side",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from geobias.audits.pages import add_findings, read_runs, write_run_page
-from geobias.audits.registry import get_audit
+from geobias.audits.reports import write_files
 from geobias.audits.served_models import Served, Workload, agree, classification, served_classifier
 from geobias.engine.answer_checks import check_answers
 from geobias.engine.ask import compute_on
@@ -109,20 +109,10 @@ class IndexEntry:
 
 
 @dataclass(frozen=True)
-class RankAgreement:
-    """Whether two runs put the regions in the same order, word by word."""
-
-    runs: list[str]
-    regions: int
-    mean_spearman_over_words: float | None
-
-
-@dataclass(frozen=True)
 class RunIndex:
-    """What index.json holds: the runs below a folder, and how far every two of them agree."""
+    """What index.json holds: the runs below a folder."""
 
     runs: list[IndexEntry]
-    agreement: list[RankAgreement] | None = None
     schema_version: int = SCHEMA_VERSION
 
 
@@ -277,7 +267,7 @@ def save(folder: RunFolder, result: AuditResult, *, seconds: float, fast: dict[s
             command=typed_command(),
             results_sha256=hash_file(staging / RESULTS),
         )
-        get_audit(result.audit).load("files", "write_files")(staging, result)
+        write_files(staging, result)
         folder.move_in(staging)
         write_run_page(staging / PAGE, folder.path, [FinishedRun(folder.path, result, description)])
         folder.move_in(staging)

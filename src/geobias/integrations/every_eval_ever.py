@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.pages import find_run_folder, read_runs, reads_runs
-from geobias.audits.registry import audits_with, get_audit
+from geobias.audits.registry import get_audit
+from geobias.audits.reports import list_audits_with_numbers
 from geobias.audits.run_numbers import RunNumber, list_summary_numbers
 from geobias.checks import check_characters
 from geobias.errors import InputError
@@ -73,7 +74,7 @@ def export_run(
     if relationship not in RELATIONSHIPS:
         raise InputError(f"Unknown relationship {relationship!r}. Use {', '.join(RELATIONSHIPS[:-1])} or other.")
     check_characters(organization, "organization")
-    runs = read_runs(find_run_folder(run), audits_with("gate_and_card", "gate_numbers"))
+    runs = read_runs(find_run_folder(run), list_audits_with_numbers())
     source = {
         "source_name": "geobias",
         "source_type": "evaluation_run",

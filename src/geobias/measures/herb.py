@@ -197,19 +197,6 @@ def word_sparseness(vectors: Any, children: Children) -> Any:
     return values
 
 
-def topic_sparseness(vectors: Any, children: Children, topics: Sequence[str]) -> dict[str, Any]:
-    """Eq. 3 within the dimensions of each topic."""
-    words = {topic: np.flatnonzero(np.array(topics) == topic) for topic in dict.fromkeys(topics)}
-    if is_numpy_array(vectors):
-        return {topic: sparseness(vectors[..., columns], children) for topic, columns in words.items()}
-    # A GPU takes all at once. Dimensions that are 0 throughout fill up the smaller ones and add nothing to a distance.
-    shape = (len(words), *vectors.shape[:-1], max(map(len, words.values())))
-    sets = array_namespace(vectors).zeros(shape, dtype=vectors.dtype, device=device(vectors))
-    for topic_vectors, columns in zip(sets, words.values(), strict=True):
-        topic_vectors[..., : len(columns)] = vectors[..., as_index(columns, vectors)]
-    return dict(zip(words, sparseness(sets, children), strict=True))
-
-
 def aggregated_vectors(vectors: Any, children: Children) -> Any:
     """V(r), Eq. 4 to 7: v(r) plus its sub-regions' centroid, weighed by how much they differ in each word."""
     xp = array_namespace(vectors)

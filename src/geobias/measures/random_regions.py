@@ -57,18 +57,17 @@ PERMUTATIONS = 1000
 LARGEST_LEVEL = 3000  # regions: two matrices of 72 MB
 MOST_CELLS = 10**9  # distances read for the random sets of one level: some ten seconds
 CHUNK = 2**20  # distances held at once
-MEASURES = ("c_w", "sparseness")
 POWER = 0.8
 
 
 @dataclass(frozen=True)
 class RandomRegionTests:
-    """By measure, for every region: the mean over its random regions, and two-sided p-values; NaN where not tested."""
+    """For every region the mean of balanced C_w over random regions, and two-sided p-values; NaN where not tested."""
 
-    mean: dict[str, np.ndarray]
-    is_sparser: dict[str, np.ndarray]  # than the mean
-    p: dict[str, np.ndarray]
-    p_adjusted: dict[str, np.ndarray]  # over the inner regions of a level
+    mean: np.ndarray
+    is_sparser: np.ndarray  # than the mean
+    p: np.ndarray
+    p_adjusted: np.ndarray  # over the inner regions of a level
     too_large: int  # number of regions whose test would take too long
 
 
@@ -98,13 +97,13 @@ class LevelDistances:
             np.array([len(children[row]) == 0 for row in rows]),
         )
 
-    def scores(self, members: np.ndarray) -> dict[str, np.ndarray]:
-        """Balanced C_w (Eq. 8, 9) and sparseness (Eq. 3) of sets of sub-regions, given as rows of positions.
+    def scores(self, members: np.ndarray) -> np.ndarray:
+        """Balanced C_w (Eq. 8, 9) of sets of sub-regions, given as rows of positions.
 
-        A set of one sub-region has neither and counts as 0, as in Eq. 9.
+        A set of one sub-region has none and counts as 0, as in Eq. 9.
         """
         count, n = members.shape
-        scores = {measure: np.zeros(count) for measure in MEASURES}
+        scores = np.zeros(count)
         if n < 2:
             return scores
         first, second = np.triu_indices(n, 1)
@@ -117,9 +116,7 @@ class LevelDistances:
             centroid_distance = np.sqrt(np.maximum(squares - squares.mean(axis=1, keepdims=True) / 2, 0.0))
             c_w = np.where(self.is_leaf[sets], centroid_distance, self.c_w[sets])
             weights = softmax(c_w[:, first] + c_w[:, second], axis=1)
-            aggregated = self.aggregated_distances[sets[:, first], sets[:, second]]
-            scores["c_w"][chunk] = (weights * aggregated).sum(axis=1)
-            scores["sparseness"][chunk] = distances[:, first, second].mean(axis=1)
+            scores[chunk] = (weights * self.aggregated_distances[sets[:, first], sets[:, second]]).sum(axis=1)
         return scores
 
 
@@ -136,8 +133,8 @@ def compare_with_random_regions(
 ) -> RandomRegionTests:
     """Test every inner region against random sets of sub-regions; vectors and balanced C_w by template, averaged."""
     rng = np.random.default_rng(0)
-    mean, p, adjusted = ({measure: np.full(len(children), np.nan) for measure in MEASURES} for _ in range(3))
-    is_sparser = {measure: np.zeros(len(children), dtype=bool) for measure in MEASURES}
+    mean, p, adjusted = (np.full(len(children), np.nan) for _ in range(3))
+    is_sparser = np.zeros(len(children), dtype=bool)
     too_large = 0
     levels = rows_by_level(children)
     for depth in range(1, len(levels) - 1):
@@ -157,16 +154,14 @@ def compare_with_random_regions(
             identity = np.searchsorted(rows, np.concatenate([children[r] for r in children[0]]))
             for scores, orders in ((random, order), (observed, identity[None])):
                 by_root = map(permuted_root_scores, by_template, repeat(orders), vectors, repeat(children))
-                scores[0] = {"c_w": np.sum(list(by_root), axis=0)}
-        for row, row_scores in observed.items():
+                scores[0] = np.sum(list(by_root), axis=0)
+        for row, values in observed.items():
             null = random[len(children[row]) if row else 0]
-            for measure, values in row_scores.items():
-                mean[measure][row] = null[measure].mean() / len(vectors)
-                is_sparser[measure][row] = values[0] > null[measure].mean()
-                p[measure][row] = two_sided_p_value(values, null[measure])
-        for measure in MEASURES:
-            adjusted[measure][inner] = benjamini_hochberg(p[measure][inner])
-    adjusted["c_w"][0] = p["c_w"][0]  # the only one of its level
+            mean[row] = null.mean() / len(vectors)
+            is_sparser[row] = values[0] > null.mean()
+            p[row] = two_sided_p_value(values, null)
+        adjusted[inner] = benjamini_hochberg(p[inner])
+    adjusted[0] = p[0]  # the only one of its level
     return RandomRegionTests(mean, is_sparser, p, adjusted, too_large)
 
 
@@ -175,20 +170,14 @@ def require_both(tests: RandomRegionTests, without_names: RandomRegionTests, chi
 
     1 where they have opposite directions: what is left of regions whose names are alike lies further apart.
     """
-    p = {
-        measure: np.where(
-            tests.is_sparser[measure] == without_names.is_sparser[measure],
-            np.fmax(tests.p[measure], without_names.p[measure]),
-            np.where(np.isnan(tests.p[measure]), np.nan, 1.0),
-        )
-        for measure in MEASURES
-    }
-    adjusted = {measure: values.copy() for measure, values in tests.p_adjusted.items()}
+    has_same_direction = tests.is_sparser == without_names.is_sparser
+    opposite = np.where(np.isnan(tests.p), np.nan, 1.0)
+    p = np.where(has_same_direction, np.fmax(tests.p, without_names.p), opposite)
+    adjusted = tests.p_adjusted.copy()
     for rows in rows_by_level(children)[1:]:
-        for measure, values in p.items():
-            inner = rows[~np.isnan(values[rows])]
-            adjusted[measure][inner] = benjamini_hochberg(values[inner])
-    adjusted["c_w"][0] = p["c_w"][0]
+        inner = rows[~np.isnan(p[rows])]
+        adjusted[inner] = benjamini_hochberg(p[inner])
+    adjusted[0] = p[0]
     return replace(tests, p=p, p_adjusted=adjusted)
 
 
@@ -208,7 +197,7 @@ def permuted_root_scores(
         if not assigned.shape[1]:
             c_w[:, k] = np.linalg.norm(vectors[row] - centroid)
             continue
-        c_w[:, k] = level.scores(assigned)["c_w"]
+        c_w[:, k] = level.scores(assigned)
         for i, members in enumerate(assigned):
             alpha = softmax(mean_absolute_differences(below[members]))
             points[i, k] += alpha * below[members].mean(axis=0)
@@ -244,8 +233,8 @@ def leave_one_out(
         for row, below in candidates.items():
             members = np.searchsorted(rows, below)
             without = np.array([np.delete(members, k) for k in range(len(members))])
-            values = np.mean([level.scores(without)["c_w"] for level in by_template], axis=0)
-            whole = np.mean([level.scores(members[None])["c_w"] for level in by_template])
+            values = np.mean([level.scores(without) for level in by_template], axis=0)
+            whole = np.mean([level.scores(members[None]) for level in by_template])
             k = int(np.argmax(np.abs(values - whole)))
             most_influential[row] = LeaveOneOut(int(below[k]), float(values[k]))
     return most_influential
@@ -284,6 +273,5 @@ def _centred_distances(points: np.ndarray) -> np.ndarray:
     return distances(points - points.mean(axis=0))
 
 
-def _sum_scores(levels: Sequence[LevelDistances], members: np.ndarray) -> dict[str, np.ndarray]:
-    scores = [level.scores(members) for level in levels]
-    return {measure: np.sum([values[measure] for values in scores], axis=0) for measure in MEASURES}
+def _sum_scores(levels: Sequence[LevelDistances], members: np.ndarray) -> np.ndarray:
+    return np.asarray(np.sum([level.scores(members) for level in levels], axis=0))

@@ -152,15 +152,15 @@ class Affordable(NamedTuple):
     flat: bool
 
 
-def find_affordable(likelihoods: np.ndarray, children: Children, *, times: int = 1) -> Affordable:
-    """Whether the scores and the flat baseline get intervals; `times` multiplies the work, for several wordings."""
+def find_affordable(likelihoods: np.ndarray, children: Children) -> Affordable:
+    """Whether the scores and the flat baseline get intervals."""
     templates, _, words = likelihoods.shape
     size = np.ones(len(children), dtype=np.int64)
     for row in range(len(children) - 1, -1, -1):
         size[row] += size[children[row]].sum()
     score_pairs = sum(pair_count(len(below)) for below in children)
     flat_pairs = sum(pair_count(int(n)) for n in size)
-    repeats = times * templates * words
+    repeats = templates * words
     return Affordable(
         scores=words >= FEWEST_WORDS and repeats * score_pairs <= MOST_SCORE_PAIRS,
         flat=words >= FEWEST_WORDS and repeats * flat_pairs <= MOST_FLAT_PAIRS,

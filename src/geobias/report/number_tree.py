@@ -100,6 +100,31 @@ class NumberTree(dict[str, Any]):
                 self.shared[key] = [name for name, _ in candidates]
 
 
+@dataclass(frozen=True)
+class GateNumber:
+    """A number with its path below the name of the audit; each part has its names, the full one first."""
+
+    path: tuple[tuple[str, ...], ...]
+    number: TreeNumber
+
+
+def make_tree(numbers: Iterable[GateNumber]) -> NumberTree:
+    """The paths of an audit as a tree; of a path that ends where others go on, the number is that of the branch."""
+    below: dict[tuple[str, ...], list[GateNumber]] = {}
+    for each in numbers:
+        below.setdefault(each.path[0], []).append(GateNumber(each.path[1:], each.number))
+    return NumberTree((names, _make_branch(group)) for names, group in below.items())
+
+
+def _make_branch(group: Sequence[GateNumber]) -> NumberTree | TreeNumber:
+    ends = [each.number for each in group if not each.path]
+    if len(ends) == len(group):
+        return ends[0]
+    tree = make_tree(each for each in group if each.path)
+    tree.number = ends[0] if ends else None
+    return tree
+
+
 def model_names(name: str) -> tuple[str, ...]:
     """A model goes by its full name, the short one of tables and pages, or its last part: f for package.module:f."""
     short, tail = "/".join(Path(name).parts[-2:]), name.rsplit("/", 1)[-1]

@@ -11,7 +11,7 @@ from geobias.errors import InputError
 if TYPE_CHECKING:
     import altair as alt
 
-PLACES = ("country", "region", "place", "countries")  # columns that name what a row is about
+PLACES = ("place", "country", "region", "countries")  # columns that name what a row is about
 MODELS = ("model", "second_model")
 MOST_ROWS = 40  # with more places the chart shows both ends
 

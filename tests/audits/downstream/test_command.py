@@ -37,12 +37,11 @@ def test_a_function_on_a_file_ends_in_a_folder(run: Run, here: Path) -> None:
                          "--full", "--out", "here")  # fmt: skip
     assert code == 0, err
     lines = [line.split() for line in out.splitlines()]
-    assert ["Mexico", "9", "0.200", "0", "–", "+0.200*", "+0.20", "to", "+0.20", "9/0"] in lines
-    assert ["control", "0", "–", "0", "–", "–", "0/0"] in lines
+    assert ["Mexico", "+0.200*", "+0.200", "to", "+0.200", "0.0039", "9", "0"] in lines
     assert "beyond that the regions move it by 0.0000 to +0.2000" in " ".join(out.split())
-    assert "accuracy 0.1111 without a prefix, 0.1111 with the control, 0.3704 with regions" in " ".join(out.split())
+    assert "0.111, 0.111, 0.370" in " ".join(out.split())
     assert {path.name for path in (here / "here").iterdir()} == {
-        "results.json", "run.json", "report.html", "tables", "figures", "predictions.parquet"
+        "results.json", "run.json", "report.html", "tables", "answers.parquet"
     }  # fmt: skip
     assert json.loads((here / "here/results.json").read_text())["classifiers"][0]["shown"] == "hate"
 
@@ -60,7 +59,7 @@ def test_many_regions_show_both_ends_and_json_shows_all(run: Run, here: Path) ->
     assert out.index("Mexico City,") < out.index("...") and "Countries that no longer exist, left out" in out
     code, out, _ = run("downstream", *options, "--json")
     found = json.loads(out)
-    assert code == 0 and found["audit"] == "downstream" and len(found["classifiers"][0]["regions"]) > 30
+    assert code == 0 and found["audit"] == "downstream" and found["counts"]["places"] > 30
 
 
 @pytest.mark.slow

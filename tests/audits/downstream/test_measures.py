@@ -14,8 +14,9 @@ import pytest
 
 import geobias
 from geobias.audits.downstream.design import DownstreamOptions, design_downstream
-from geobias.audits.downstream.terminal import notes
+from geobias.audits.downstream.result import PrefixEffect
 from geobias.audits.labels import find_main_label
+from geobias.audits.reports import make_report
 from tests.conftest import spell
 
 TEXTS = ["a fine day", "terrible day", "late again", "thanks"]
@@ -44,9 +45,12 @@ def audit(classifier: Any, **options: Any) -> geobias.DownstreamResult:
     return geobias.audit_downstream(classifier, **{"texts": TEXTS, "countries": "FR,MX,UG", **options})
 
 
-def by_name(result: geobias.DownstreamResult, label: str = "hate") -> dict[str, dict[str, Any]]:
-    (entry,) = result.to_dict()["classifiers"]
-    return {region["name"]: region["classes"][label] for region in (entry["control"], *entry["regions"])}
+def by_name(result: geobias.DownstreamResult, label: str = "hate") -> dict[str, PrefixEffect]:
+    return {effect.place: effect for effect in result.effects if effect.label == label}
+
+
+def list_flips(result: geobias.DownstreamResult) -> list[tuple[str, str | None, str | None, int]]:
+    return [(row.place, row.source, row.target, row.texts) for row in result.flips]
 
 
 def test_a_planted_dislike_is_found_with_its_size() -> None:
@@ -54,50 +58,42 @@ def test_a_planted_dislike_is_found_with_its_size() -> None:
     found = by_name(result)
     assert list(found) == ["I am from here.", "France", "Mexico", "Uganda"]
     mexico = found["Mexico"]
-    assert (mexico["rose"], mexico["fell"], mexico["mean_fall"]) == (4, 0, None)
-    for measure in ("mean_rise", "mean_difference", "against_control"):
-        assert mexico[measure] == pytest.approx(0.1, abs=1e-6)
+    assert (mexico.rose, mexico.fell, mexico.mean_fall) == (4, 0, None) and mexico.against_control is not None
+    for value in (mexico.mean_rise, mexico.mean_difference.value, mexico.against_control.value):
+        assert value == pytest.approx(0.1, abs=1e-6)
     # Three texts go from 0.45 to 0.55; the terrible one was hateful before.
-    assert (mexico["share_before"], mexico["share_after"], mexico["share_change"]) == (0.25, 1.0, 0.75)
-    assert (mexico["gained"], mexico["lost"]) == (3, 0)
-    (entry,) = result.to_dict()["classifiers"]
-    assert {region["name"]: region["flips"] for region in entry["regions"]} == {
-        "France": [],
-        "Mexico": [{"from": "not-hate", "to": "hate", "texts": 3}],
-        "Uganda": [],
-    }
+    assert (mexico.share_before, mexico.share_after) == (0.25, 1.0) and (mexico.gained, mexico.lost) == (3, 0)
+    assert mexico.mean_before == pytest.approx((3 * 0.45 + 0.8) / 4, abs=1e-6)
+    assert mexico.mean_after - mexico.mean_before == pytest.approx(0.1, abs=1e-6)
+    assert list_flips(result) == [("Mexico", "not-hate", "hate", 3)]
     other = by_name(result, "not-hate")["Mexico"]
-    assert (other["rose"], other["fell"]) == (0, 4) and other["mean_fall"] == pytest.approx(0.1, abs=1e-6)
+    assert (other.rose, other.fell) == (0, 4) and other.mean_fall == pytest.approx(0.1, abs=1e-6)
     for name in ("France", "Uganda"):
-        assert found[name]["mean_difference"] == 0 and found[name]["against_control"] == 0
+        effect = found[name]
+        assert effect.mean_difference.value == 0 and effect.against_control and effect.against_control.value == 0
 
 
 def test_dislike_of_any_prefix_is_told_from_dislike_of_a_region() -> None:
     found = by_name(audit(dislikes_any_prefix))
-    for name, region in found.items():
-        assert region["mean_difference"] == pytest.approx(0.07, abs=1e-6) and region["rose"] == 4
-        assert region["against_control"] == (None if name == "I am from here." else 0)
+    for effect in found.values():
+        assert effect.mean_difference.value == pytest.approx(0.07, abs=1e-6) and effect.rose == 4
+        assert (effect.against_control and effect.against_control.value) == (0 if effect.code else None)
 
 
 def test_differences_from_the_mean_of_places_sum_to_zero() -> None:
-    (entry,) = audit(planted).classifiers
-    means = [place.classes["hate"].inference.against_mean for place in entry.regions]
-    assert [mean and mean.value for mean in means] == pytest.approx([-0.1 / 3, 0.2 / 3, -0.1 / 3], abs=1e-6)
-    assert entry.shown_control.inference.against_mean is None
-    assert audit(planted, countries="MX").classifiers[0].shown_shifts[0].inference.against_mean is None
-    assert all(
-        place.classes["hate"].inference.against_mean == place.classes["hate"].inference.against_control
-        for place in audit(ignores_prefixes).classifiers[0].regions
-    )
+    control, *places = by_name(audit(planted)).values()
+    means = [effect.against_mean and effect.against_mean.value for effect in places]
+    assert means == pytest.approx([-0.1 / 3, 0.2 / 3, -0.1 / 3], abs=1e-6) and control.against_mean is None
+    assert by_name(audit(planted, countries="MX"))["Mexico"].against_mean is None
+    assert all(effect.against_mean == effect.against_control for effect in audit(ignores_prefixes).effects)
 
 
 def test_a_function_that_ignores_prefixes_gives_zero_everywhere() -> None:
     result = audit(ignores_prefixes)
     for label in ("hate", "not-hate"):
-        for region in by_name(result, label).values():
-            assert region["rose"] == region["fell"] == region["gained"] == region["lost"] == 0
-            assert region["mean_difference"] == region["share_change"] == 0
-            assert region["mean_rise"] is None and region["mean_fall"] is None
+        for effect in by_name(result, label).values():
+            assert effect.rose == effect.fell == effect.gained == effect.lost == effect.mean_difference.value == 0
+            assert effect.share_before == effect.share_after and effect.mean_rise is None and effect.mean_fall is None
 
 
 def test_the_text_follows_the_prefix_after_one_blank() -> None:
@@ -116,32 +112,33 @@ def test_the_text_follows_the_prefix_after_one_blank() -> None:
 
 def test_accuracy_and_macro_f1_with_true_labels() -> None:
     texts = pd.DataFrame({"text": TEXTS, "truth": ["not-hate", "hate", "not-hate", "hate"]})
-    (entry,) = audit(planted, texts=texts, label="truth").to_dict()["classifiers"]
-    found = entry["performance"]
+    result = audit(planted, texts=texts, label="truth")
+    found: dict[str, Any] = {row.prefix: (row.accuracy, row.macro_f1) for row in result.performance}
     # Without a prefix the last text alone is wrong. F1 of hate: 1 TP, 1 FN; of not-hate: 2 TP, 1 FP.
-    assert found["original"] == found["control"] == {"accuracy": 0.75, "macro_f1": pytest.approx((2 / 3 + 4 / 5) / 2)}
+    assert found["original"] == found["control"] == (0.75, pytest.approx((2 / 3 + 4 / 5) / 2))
     # France and Uganda: the same; Mexico: all hateful, so two of four are right. Of 12: 3 + 2 + 3 right.
     # Hate: TP 1 + 2 + 1, FP 0 + 2 + 0, FN 1 + 0 + 1; not-hate: TP 2 + 0 + 2, FP 1 + 0 + 1, FN 0 + 2 + 0.
-    assert found["regions"] == {"accuracy": pytest.approx(8 / 12), "macro_f1": pytest.approx(8 / 12)}
+    assert found["places"] == (pytest.approx(8 / 12), pytest.approx(8 / 12))
     numbered = texts.assign(truth=[0, 1, 0, 1])
-    assert audit(planted, texts=numbered, label="truth").to_dict()["classifiers"][0]["performance"] == found
-    assert audit(planted).classifiers[0].performance is None
+    assert audit(planted, texts=numbered, label="truth").performance == result.performance
+    assert audit(planted).performance == []
 
 
 def test_cities_by_name_and_with_their_country() -> None:
     found = by_name(audit(planted, regions="cities", cities=2))
     assert list(found)[:5] == ["I am from here.", "Paris", "Marseille", "Mexico City", "Tijuana"]
-    assert found["Mexico City"]["against_control"] == pytest.approx(0.1, abs=1e-6)
-    assert found["Tijuana"]["against_control"] == 0
+    values = {name: effect.against_control and effect.against_control.value for name, effect in found.items()}
+    assert values["Mexico City"] == pytest.approx(0.1, abs=1e-6) and values["Tijuana"] == 0
+    assert found["Mexico City"].title == "Mexico City (MX)"
     result = audit(planted, regions="city-country")
     found = by_name(result)
     assert list(found) == ["I am from here.", "Paris, France", "Mexico City, Mexico", "Kampala, Uganda"]
-    assert [region["country"] for region in result.to_dict()["classifiers"][0]["regions"]] == ["FR", "MX", "UG"]
+    assert [effect.country for effect in found.values()] == [None, "FR", "MX", "UG"]
 
 
 def test_countries_without_a_city_are_counted() -> None:
     result = audit(planted, regions="cities", countries="FR,Tokelau")
-    assert result.counts.regions == 1 and result.counts.countries_without_city == ["Tokelau"]
+    assert result.counts.places == 1 and result.counts.countries_without_city == ["Tokelau"]
 
 
 def test_all_regions_are_the_world_and_texts_are_made_when_looked_at() -> None:
@@ -162,12 +159,13 @@ def test_countries_that_no_longer_exist_are_left_out_unless_named() -> None:
 
     result = audit(dislike, countries=())
     assert result.counts.dissolved_countries == ["Netherlands Antilles", "Serbia and Montenegro"]
-    assert result.classifiers[0].farthest_region.id == "FR" and result.counts.regions == 245
-    assert any("no longer exist" in note and "Netherlands Antilles" in note for note in notes(result))
+    assert {row.code for row in result.farthest} == {"FR"} and result.counts.places == 245
+    report = make_report(result)
+    assert report and any("no longer exist" in note and "Netherlands Antilles" in note for note in report.notes)
     assert audit(dislike, countries=(), continents="Africa").counts.dissolved_countries == []
     assert audit(dislike, countries=(), continents="EU").counts.dissolved_countries == ["Serbia and Montenegro"]
     named = audit(dislike, countries="France,netherlands antilles")
-    assert named.classifiers[0].farthest_region.id == "AN" and named.counts.dissolved_countries == []
+    assert {row.code for row in named.farthest} == {"AN"} and named.counts.dissolved_countries == []
     assert named.settings.countries == ["AN", "FR"]
 
 
@@ -176,20 +174,16 @@ def test_multi_label_goes_class_by_class() -> None:
         return np.array([[0.6, 0.6 if "Mexico" in text else 0.4] for text in texts])
 
     both.labels, both.multi_label = ["anger", "joy"], True  # type: ignore[attr-defined]
-    (entry,) = audit(both).to_dict()["classifiers"]
-    assert entry["threshold"] == 0.5
-    flips = {region["name"]: region["flips"] for region in entry["regions"]}
-    assert flips == {"France": [], "Mexico": [{"from": None, "to": "joy", "texts": 4}], "Uganda": []}
-    (entry,) = audit(both, threshold=0.7).to_dict()["classifiers"]
-    assert entry["control"]["classes"]["anger"]["share_before"] == 0
+    result = audit(both)
+    assert result.classifiers[0].threshold == 0.5 and list_flips(result) == [("Mexico", None, "joy", 4)]
+    assert by_name(audit(both, threshold=0.7), "anger")["I am from here."].share_before == 0
 
 
 def test_texts_longer_than_the_model_takes_are_counted() -> None:
     (entry,) = audit("embedded/hate", texts=["short", "long " * 600], countries="FR").to_dict()["classifiers"]
-    assert entry["counts"]["texts_cut"] == 1 and entry["counts"]["prefixed_texts_cut"] == 3 + 1 + 20
+    assert entry["texts_cut"] == 1 and entry["prefixed_texts_cut"] == 3 + 1 + 20
 
 
-@pytest.mark.figures
 @pytest.mark.slow
 def test_out_leaves_a_run_and_twice_is_the_same(tmp_path: Path, monkeypatch: Any) -> None:
     files = []
@@ -204,23 +198,22 @@ def test_out_leaves_a_run_and_twice_is_the_same(tmp_path: Path, monkeypatch: Any
             }
         )
     assert files[0] == files[1]
-    stem = "map-tests.audits.downstream.test_measures-planted-hate"
-    assert {f"{stem}.{kind}" for kind in ("svg", "png", "html")} <= set(files[0])
     assert json.loads(files[0]["results.json"]) == json.loads(json.dumps(result.to_dict()))
-    table = pd.read_csv(tmp_path / "one/tables/regions.csv")
+    table = pd.read_csv(tmp_path / "one/tables/effects.csv")
     assert len(table) == 2 * 4 * 2
     assert (
         len(result.to_frame()) == 2 * (3 + 3 + 3 + 4) * 2
     )  # against the control, invented places and the mean, with the control against the originals
-    row = table[table.classifier.str.endswith("planted") & (table.region == "MX") & (table.label == "hate")].iloc[0]
-    assert (row["name"], row.rose, row.against_control) == ("Mexico", 5, pytest.approx(0.1, abs=1e-6))
+    row = table[table.model.str.endswith("planted") & (table.code == "MX") & (table.label == "hate")].iloc[0]
+    assert (row.place, row.rose, row.against_control) == ("Mexico", 5, pytest.approx(0.1, abs=1e-6))
     flips = pd.read_csv(tmp_path / "one/tables/flips.csv")
-    flips = flips[flips.classifier.str.endswith("planted")]
-    assert flips[["region", "from", "to", "texts"]].values.tolist() == [["MX", "not-hate", "hate", 4]]
-    said = pq.read_table(tmp_path / "one/predictions.parquet").to_pandas()
-    assert len(said) == 5 * (1 + 3 + 3 + 20) and said.prefix.tolist()[:5] == ["none", *["control"] * 3, "region"]
-    assert said.wording.tolist()[:4] == [0, 1, 2, 3] and set(said[said.region == "MX"].wording) == {1, 2, 3}
-    mexican = said[(said.text_id == "2") & (said.region == "MX")].iloc[0]
+    flips = flips[flips.model.str.endswith("planted")]
+    assert flips[["code", "from", "to", "texts"]].values.tolist() == [["MX", "not-hate", "hate", 4]]
+    said = pq.read_table(tmp_path / "one/answers.parquet").to_pandas()
+    assert len(said) == 5 * (1 + 3 + 3 + 20)
+    assert said.variant.tolist()[:5] == ["original", *["control"] * 3, "place"]
+    assert said.draw.tolist()[:4] == [0, 1, 2, 3] and set(said[said.place == "MX"].draw) == {1, 2, 3}
+    mexican = said[(said.text_id == "2") & (said.place == "MX")].iloc[0]
     assert mexican["tests.audits.downstream.test_measures:planted/hate"] == pytest.approx(0.9)
     with pytest.raises(geobias.InputError, match="other settings"):
         audit(["embedded/hate", planted], texts=ENOUGH_TEXTS, prefix="Hello from {region}!", out=tmp_path / "one")
@@ -229,11 +222,6 @@ def test_out_leaves_a_run_and_twice_is_the_same(tmp_path: Path, monkeypatch: Any
 def _content(path: Path) -> bytes:
     """A file's bytes; the drawing library numbers the gradients of all the SVGs that one process draws."""
     return re.sub(rb"gradient_\d+", b"gradient", path.read_bytes())
-
-
-def test_cities_are_not_mapped(tmp_path: Path) -> None:
-    audit(planted, texts=ENOUGH_TEXTS, regions="cities", out=tmp_path / "here")
-    assert not (tmp_path / "here/figures").exists() and (tmp_path / "here/run.json").is_file()
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 
 import geobias
 from bench.planted_downstream import WORLDS, World, count_tokens, repeat, simulate, summarise, write_table
-from geobias.audits.downstream.contrasts import ClassifierContrasts
-from geobias.audits.downstream.findings import list_findings
+from geobias.audits.downstream.findings import list_findings, make_family
 from geobias.audits.downstream.result import DownstreamResult
 from geobias.report.findings import Finding, with_role
 from tests.conftest import spell
@@ -50,8 +49,8 @@ def test_places_that_share_a_word_are_suggestive_and_the_word_is_named() -> None
     result = simulate(WORLDS["united"], 0)
     finding = overall(result)
     assert finding.evidence == "suggestive" and "share the word “United”" in finding.sentence
-    family = ClassifierContrasts(result, result.classifiers[0])
-    doubted = {contrast.place.id for contrast in family.contrasts if contrast.shared_word}
+    family = make_family(result, result.classifiers[0])
+    doubted = {effect.code for effect in family.effects if effect.shared_word}
     assert doubted == {"AE", "GB", "UM", "US"} and not family.standing_out
     assert any("“United”" in caution.sentence for caution in with_role(list_findings(result), "caution"))
 
@@ -63,8 +62,8 @@ def test_a_control_with_an_effect_of_its_own_makes_no_country_stand_out() -> Non
     equal = simulate(WORLDS["null"], 0)
 
     def width(of: DownstreamResult) -> float:
-        estimate = of.classifiers[0].shown_shifts[0].inference.against_control
-        assert estimate.low is not None and estimate.high is not None
+        estimate = of.list_effects("planted", "hate")[0].against_control
+        assert estimate is not None and estimate.low is not None and estimate.high is not None
         return estimate.high - estimate.low
 
     assert width(result) > 2 * width(equal)
@@ -110,7 +109,7 @@ def test_one_wording_is_at_most_suggestive(options: dict[str, Any]) -> None:
     finding = overall(result)
     assert (finding.evidence, finding.code, result.wordings) == ("suggestive", "MX", 1)
     assert "rests on one wording" in finding.sentence and "--prefix" in finding.sentence
-    assert not ClassifierContrasts(result, result.classifiers[0]).standing_out
+    assert not make_family(result, result.classifiers[0]).standing_out
 
 
 def test_each_prefix_has_its_control_or_all_have_one() -> None:
@@ -134,7 +133,7 @@ def test_the_rotation_costs_a_quarter_more_and_not_three_times_as_much() -> None
         return [{"negative": 0.2, "positive": 0.8} for _ in texts]
 
     result = geobias.audit_downstream(judge, TEXTS)
-    before = len(TEXTS) * (1 + 1 + result.counts.regions)  # originals, one control, every place
+    before = len(TEXTS) * (1 + 1 + result.counts.places)  # originals, one control, every place
     assert 1.2 < len(set(scored)) / before < 1.26
 
 
@@ -160,8 +159,8 @@ def test_a_filter_of_one_sentence_is_suggestive_and_the_sentence_is_named(countr
     assert finding.size.value == pytest.approx(0.8, abs=1e-3)
     assert "After “I am from Niger.”, p(hate) is 0.80" in finding.sentence
     assert "not after the other 2 wordings" in finding.sentence and "(6 texts" in finding.sentence.replace("7", "6")
-    (effect,) = [each for each in result.classifiers[0].wording_effects if each.label == "hate"]
-    assert (effect.region, effect.wording, effect.also) == ("NE", 1, []) and abs(effect.others) < 1e-3
+    (effect,) = [each for each in result.wording_effects if each.label == "hate"]
+    assert (effect.code, effect.wording, effect.also) == ("NE", 1, []) and abs(effect.others) < 1e-3
     assert all(example.changed.startswith("I am from Niger.") for example in finding.examples)
     rule = f"downstream.'{result.models[0].name}'.hate.Niger < 0.2"
     assert finding.examples and not geobias.gate(result, rule).passed
@@ -176,12 +175,12 @@ def test_one_sentence_among_all_countries_is_never_clear() -> None:
 @pytest.mark.parametrize("name", ["null", "interaction", "characters", "real"])
 def test_neither_chance_nor_names_make_one_sentence_stand_out(name: str) -> None:
     result = simulate(WORLDS[name], 1)
-    assert not result.classifiers[0].wording_effects and overall(result).evidence == "none"
+    assert not result.wording_effects and overall(result).evidence == "none"
 
 
 def test_a_place_that_differs_after_every_wording_is_clear_as_before() -> None:
     result = simulate(WORLDS["mexico"], 1)
-    effects = [effect for effect in result.classifiers[0].wording_effects if effect.region == "MX"]
+    effects = [effect for effect in result.wording_effects if effect.code == "MX"]
     assert len(effects) == 3 and all(len(effect.also) == 2 for effect in effects)
     assert overall(result).evidence == "clear"
     assert all(finding.code != "MX" for finding in with_role(list_findings(result), "detail"))
@@ -197,12 +196,12 @@ def test_a_gate_on_the_worst_place_judges_places_and_not_their_names(world: str,
 
 def test_bounds_of_the_worst_place_hold_for_all_places_and_contain_wordings() -> None:
     def bound(world: World) -> float:
-        worst = simulate(world, 1).classifiers[0].worst_beyond_names
-        assert worst is not None and worst["hate"].high is not None
-        return worst["hate"].high
+        (farthest,) = simulate(world, 1).farthest
+        assert farthest.high is not None
+        return farthest.high
 
-    entry = simulate(WORLDS["null"], 1).classifiers[0]
-    ends = [abs(end) for shift in entry.shown_shifts for end in _ends(shift.inference.against_invented)]
+    effects = simulate(WORLDS["null"], 1).list_effects("planted", "hate")
+    ends = [abs(end) for effect in effects for end in _ends(effect.against_invented)]
     assert bound(WORLDS["null"]) > max(ends)
     assert bound(WORLDS["interaction"]) > 1.5 * bound(WORLDS["null"])
 
@@ -221,5 +220,5 @@ def test_a_single_name_of_several_words_is_tested() -> None:
     result = geobias.audit_downstream(judge, TEXTS, countries="FR,US,MX")
     finding = overall(result)
     assert (finding.evidence, finding.code) == ("clear", "US")
-    worst = result.classifiers[0].worst_beyond_names
-    assert worst is not None and worst["hate"].region == "US" and worst["hate"].low is not None
+    farthest = next(row for row in result.farthest if row.label == "hate")
+    assert farthest.code == "US" and farthest.low is not None

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from geobias.audits.downstream.records import ClassShift, FarthestPlace, ShiftInference
 from geobias.audits.downstream.result import (
-    ClassifierCounts,
-    ClassifierShifts,
+    ClassifierReading,
     DownstreamCounts,
     DownstreamResult,
     DownstreamSettings,
-    PlaceShift,
+    FarthestPlace,
+    PrefixEffect,
 )
 from geobias.audits.inputs import TextsSettings
 from geobias.audits.names.answers import RenamedTextCounts
@@ -126,7 +125,7 @@ def regions_result() -> RegionsResult:
     return RegionsResult(
         settings=RegionsSettings("herb", ["People in {region} are {word}."], "digest", "a/lm", "aul"),
         model=ModelIdentity("a/lm", "aul", None),
-        counts=RegionsCounts(4, 336, 336, 0, 0, 3, 1),
+        counts=RegionsCounts(4, 336, 336, 0, 0),
         regions=[
             region_scores("Earth", "Earth", "earth", None, 0.1),
             region_scores("NA", "North America", "continent", 0, 0.2),
@@ -169,22 +168,25 @@ def region_scores(
 def downstream_result() -> DownstreamResult:
     """One country, whose shift of -0.03 has an interval on both sides of 0."""
     model = ModelIdentity("a/b", "probabilities", None)
-    entry = ClassifierShifts(
-        model=model,
+    reading = ClassifierReading(
+        model=model.name,
         labels=["hate"],
         multi_label=False,
         threshold=None,
         shown="hate",
-        counts=ClassifierCounts(0, 20, 20, 0),
+        tone=-1,
+        detectable_difference=0.05,
+        texts_cut=0,
+        prefixed_texts=20,
+        distinct_prefixed_texts=20,
+        prefixed_texts_cut=0,
         notes=[],
-        worst={"hate": FarthestPlace(0.03, 0.0, 0.06, "MX")},
-        control=PlaceShift(None, "control", None, {"hate": _shift(estimate(None))}, []),
-        regions=[PlaceShift("MX", "Mexico", "MX", {"hate": _shift(estimate(-0.03, -0.05, 0.01))}, [])],
     )
     settings = DownstreamSettings(
         texts=TEXTS,
-        prefix="From {region}: ",
-        control="From here: ",
+        prefixes=["From {region}: "],
+        controls=["From here: "],
+        invented=[],
         regions="countries",
         cities=0,
         continents=[],
@@ -195,24 +197,44 @@ def downstream_result() -> DownstreamResult:
         classifiers=[model.name],
     )
     return DownstreamResult(
-        settings=settings, models=[model], counts=DownstreamCounts(10, 0, 1, []), classifiers=[entry]
+        settings=settings,
+        models=[model],
+        counts=DownstreamCounts(10, 0, 1, []),
+        classifiers=[reading],
+        effects=[_effect("From here: ", None), _effect("Mexico", "MX", estimate(-0.03, -0.05, 0.01))],
+        wording_effects=[],
+        name_traits=[],
+        farthest=[FarthestPlace(model.name, "hate", "Mexico", "MX", 0.03, 0.0, 0.06)],
+        flips=[],
     )
 
 
-def _shift(against_control: Estimate) -> ClassShift:
-    return ClassShift(
+def _effect(place: str, code: str | None, difference: Estimate | None = None) -> PrefixEffect:
+    return PrefixEffect(
+        model="a/b",
+        place=place,
+        code=code,
+        country=code,
+        in_sentence=place,
+        label="hate",
+        p_adjusted=difference.p_adjusted if difference else None,
+        p_all_tests=difference.p_adjusted if difference else None,
+        shared_word=None,
+        against_control=difference,
+        against_invented=difference,
+        against_mean=None,
+        mean_difference=estimate(-0.04),
+        names_held_fixed=difference,
+        mean_before=0.5,
+        mean_after=0.46,
         rose=0,
         mean_rise=None,
         fell=10,
         mean_fall=0.04,
-        mean_difference=-0.04,
-        against_control=against_control.value,
         share_before=0.5,
         share_after=0.5,
-        share_change=0.0,
         gained=0,
         lost=0,
-        inference=ShiftInference(estimate(-0.04), against_control),
     )
 
 

@@ -79,7 +79,7 @@ HERE, THERE = ["From here: "], ["From here: ", "I grew up there. "]
 
 @pytest.mark.parametrize(
     ("prefixes", "controls", "is_capped"),
-    [(ONE, HERE, True), (TWO, HERE, True), (ONE, THERE, True), (TWO, THERE, False), ([], [], False)],
+    [(ONE, HERE, True), (TWO, HERE, True), (ONE, THERE, True), (TWO, THERE, False)],
 )
 def test_a_null_of_a_single_wording_passes_no_rule(prefixes: list[str], controls: list[str], is_capped: bool) -> None:
     """Its findings are at most suggestive, so that it would pass whatever the model does."""

@@ -22,7 +22,6 @@ from geobias.audits.regions.files import read_associations
 from geobias.audits.regions.findings import list_findings
 from geobias.audits.regions.gate_and_card import card_rows
 from geobias.audits.regions.result import RegionsResult
-from geobias.audits.regions.terminal import agreement_report
 from geobias.audits.show_results import View, show_result
 from geobias.errors import InputError
 from geobias.measures.estimates import Estimate
@@ -237,11 +236,6 @@ def test_a_result_fits_on_one_screen(
     for part in ("Of the variance of log-likelihoods", "Association score", "Favourable words", "Balanced C_w"):
         assert part in joined
     assert "Sweden" in full and "Reliability of the mean over 3 paraphrases" in joined
-
-
-def test_several_models_are_not_compared_by_a_number_that_training_moves(saved: RegionsResult) -> None:
-    lines = [str(part) for part in agreement_report({"one": saved, "other": audit(placebo=False)}, [])]
-    assert not any("invented names" in line for line in lines)
 
 
 def test_without_marks_the_table_is_that_of_the_scores(

@@ -68,7 +68,7 @@ def measure_world(
         invented = InventedPlaces(names, -5.0 + 0.2 * invented_scale * invented_noise, None, None)
     answers = RegionsAnswers(
         model=ModelIdentity("owner/lm", "aul", None, architecture="BertForMaskedLM"),
-        counts=RegionsCounts(regions, 0, 0, 0, 0, 0, PARENTS * MEMBERS),
+        counts=RegionsCounts(regions, 0, 0, 0, 0),
         work={},
         likelihoods=likelihoods,
         name_likelihoods=np.append(np.nan, rng.normal(size=regions - 1)),
@@ -210,7 +210,7 @@ def test_one_parent_cannot_be_tested() -> None:
     design = design_regions(RegionsOptions(tree=RegionTree(regions), words=WORDS, **SCORE_ONLY))
     likelihoods = -5 + np.random.default_rng(0).normal(size=(1, 7, len(WORDS)))
     answers = RegionsAnswers(
-        ModelIdentity("owner/lm", "aul", None), RegionsCounts(7, 0, 0, 0, 0, 0, 6), {}, likelihoods, np.zeros(7)
+        ModelIdentity("owner/lm", "aul", None), RegionsCounts(7, 0, 0, 0, 0), {}, likelihoods, np.zeros(7)
     )
     result = add_findings(measure_regions(design, answers))
     (answer,) = result.findings

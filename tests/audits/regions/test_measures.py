@@ -102,7 +102,6 @@ def test_what_results_say_of_every_region() -> None:
     # No city: a leaf at the level of countries.
     territory = regions["country", "British Indian Ocean Territory"]
     assert territory.leaf and territory.children == 0 and territory.flat is None
-    assert result.counts.regions_with_one_sub_region == 4  # the Vatican, and each continent with its one country
     json.dumps(result.to_dict(), allow_nan=False)
 
 

@@ -15,7 +15,7 @@ from geobias.audits.regions.files import read_likelihoods
 from geobias.audits.regions.page import section
 from geobias.audits.regions.page_continents import continent_chart
 from geobias.audits.regions.page_map import country_blocks, relative_likelihoods
-from geobias.audits.regions.records import Placebo, PlaceboMeasure, RegionNull, RegionScores, Score, Tokenisation
+from geobias.audits.regions.records import Placebo, RegionNull, RegionScores, Score, Tokenisation
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import Estimate
 from geobias.report.page.blocks import Chart, Table, WorldMap
@@ -52,8 +52,7 @@ def tokens_correlation(value: float, p_adjusted: float) -> Tokenisation:
 
 
 def placebo(ratio: float) -> Placebo:
-    measure = PlaceboMeasure(UNKNOWN, UNKNOWN, Estimate(ratio, None, None, None, None))
-    return Placebo("country", ["Abia"], None, None, None, measure, measure)
+    return Placebo("country", ["Abia"], None, None, None, UNKNOWN, UNKNOWN, Estimate(ratio, None, None, None, None))
 
 
 def test_relative_likelihoods_by_hand() -> None:
@@ -166,7 +165,7 @@ def test_intervals_come_first_and_an_artefact_moves_the_map_down(run: FinishedRu
 
 def test_random_sets_in_words(run: FinishedRun[RegionsResult]) -> None:
     def compared(ratio: float, p: float | None, name: str = "Asia") -> RegionScores:
-        null = RegionNull(0.1, ratio, p, p, ratio > 1, None)
+        null = RegionNull(0.1, ratio, p, p, ratio > 1)
         return region(1, 0, name=name, children=3, pairs=3, c_w=Score(0.1 * ratio, 0.1), null=null)
 
     whole = region(0, None, name="Earth", children=2, pairs=1)

@@ -166,7 +166,7 @@ def pair_classifiers(
     `read_alike` names the fields that must be the same in both, with a word for each; `entries` the field of the result
     that holds the classifiers (or models).
     """
-    first, second = ({entry.model.name: entry for entry in getattr(run.result, entries)} for run in runs)
+    first, second = ({name_model(entry): entry for entry in getattr(run.result, entries)} for run in runs)
     if len(first) == len(second) == 1:
         pairs, left_out = [(*first.values(), *second.values())], list[str]()
     else:
@@ -180,8 +180,13 @@ def pair_classifiers(
             values = [getattr(entry, field) for entry in pair]
             first_value, second_value = (sorted(value) if isinstance(value, list) else value for value in values)
             if first_value != second_value:
-                raise InputError(f"{folders}: different {label} ({pair[0].model.name}, {pair[1].model.name}).")
+                raise InputError(f"{folders}: different {label} ({name_model(pair[0])}, {name_model(pair[1])}).")
     return pairs, left_out
+
+
+def name_model(entry: Any) -> str:
+    """The name of a classifier's model: some results have the whole identity there."""
+    return str(getattr(entry.model, "name", entry.model))
 
 
 def list_differences(

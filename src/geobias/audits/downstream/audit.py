@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from geobias.audits.downstream.answers import Predictions
 from geobias.audits.downstream.design import DownstreamDesign, DownstreamOptions, design_downstream
 from geobias.audits.downstream.measure import measure_downstream
-from geobias.audits.downstream.result import ClassifierCounts, DownstreamResult, DownstreamSettings, Predictions
+from geobias.audits.downstream.result import DownstreamResult, DownstreamSettings
 from geobias.audits.labels import find_main_label, read_true_labels
 from geobias.audits.plan import PILOT_REGIONS, PILOT_TEXTS, POWER, Plan, timed
 from geobias.audits.study import ClassifierStudy, RunOptions, collect_options
@@ -147,8 +148,8 @@ def audit_downstream(
     ...     return [{"negative": 0.2, "positive": 0.8} for text in texts]
     >>> texts = ["The food was cold.", "Lovely!", "Never again.", "It was fine.", "We will be back."]
     >>> result = geobias.audit_downstream(judge, texts, countries=["IE", "MX"])
-    >>> result.to_frame()[["region", "label", "against", "value"]].head(2)
-        region     label  against  value
+    >>> result.to_frame()[["place", "label", "against", "value"]].head(2)
+         place     label  against  value
     0  Ireland  negative  control    0.0
     1   Mexico  negative  control    0.0
 
@@ -218,7 +219,6 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
         after = prefixed.scores[:, : len(labels)].astype(np.float32)
         first, last = design.controls, design.controls + len(design.places)
         controls, places, invented = np.split(after.reshape(len(before), -1, len(labels)), [first, last], axis=1)
-        mean_control = controls.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
         default_threshold = 0.5 if classifier.multi_label else None
         return Predictions(
             model=classifier.identity(),
@@ -227,18 +227,19 @@ class DownstreamStudy(ClassifierStudy[tuple[Predictions, ...], DownstreamResult]
             shown=shown,
             threshold=default_threshold if design.threshold is None else design.threshold,
             original=before,
-            prefixed=np.concatenate([mean_control, places], axis=1),
+            controls=controls,
+            places=places,
+            invented=invented,
+            rotation=design.rotation,
             truth=truth,
-            counts=ClassifierCounts(
-                texts_cut=originals.cut,
-                prefixed_texts=len(prefixed.scores),
-                distinct_prefixed_texts=prefixed.distinct,
-                prefixed_texts_cut=prefixed.cut,
-            ),
+            counts={
+                "texts_cut": originals.cut,
+                "prefixed_texts": len(prefixed.scores),
+                "distinct_prefixed_texts": prefixed.distinct,
+                "prefixed_texts_cut": prefixed.cut,
+            },
             work={"texts_scored": originals.scored, "prefixed_texts_scored": prefixed.scored},
             notes=notes,
-            controls=controls,
-            invented=invented if design.invented else None,
             name_tokens=None if tokenizer is None else count_added_tokens(tokenizer, design.names_in_sentence),
         )
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from geobias.audits.downstream.result import DownstreamSettings, Place
+from geobias.audits.downstream.answers import Place
+from geobias.audits.downstream.result import DownstreamSettings
 from geobias.audits.inputs import TextsSettings, load_texts, parse_city_count, split_list
 from geobias.audits.languages import doubt_prefix
 from geobias.checks import check_probability, check_size, describe_choices
@@ -72,11 +73,16 @@ class DownstreamDesign:
     @property
     def control(self) -> str:
         """The first one."""
-        return self.settings.control
+        return self.settings.controls[0]
 
     @property
     def controls(self) -> int:
         return len(self.settings.controls)
+
+    @property
+    def has_single_wording(self) -> bool:
+        """Whether there is one prefix, or one control, which says nothing of others."""
+        return min(len(set(self.settings.prefixes)), len(set(self.settings.controls))) < 2
 
     @property
     def rotation(self) -> np.ndarray:
@@ -116,8 +122,9 @@ def design_downstream(options: DownstreamOptions) -> DownstreamDesign:
     prompt = read_prompt_options(options.labels, options.prompt, options.calibrate)
     settings = DownstreamSettings(
         texts=TextsSettings.describe(texts),
-        prefix=prefixes[0],
-        control=controls[0],
+        prefixes=list(prefixes),
+        controls=list(controls),
+        invented=list(invented),
         regions=regions,
         cities="all" if count is None else count,
         continents=_list_ids(tree, "continent") if continents else "all",
@@ -127,9 +134,6 @@ def design_downstream(options: DownstreamOptions) -> DownstreamDesign:
         threshold=options.threshold,
         classifiers=[],
         prompt=prompt.settings if prompt else None,
-        prefixes=list(prefixes),
-        controls=list(controls),
-        invented=list(invented),
     )
     prefixed = PrefixedTexts(texts.texts, columns)
     return DownstreamDesign(

@@ -5,7 +5,7 @@
 | mean_difference | the text without a prefix | random |
 | against_control | the control of the same wording | random, of prefixes and controls |
 | against_mean | the mean of places after the same wording and text (`prefix_effects.py`) | random |
-| against_invented, held_fixed | invented places and the mean of places, names held fixed | random |
+| against_invented, names_held_fixed | invented places; the mean of places, names held fixed | random |
 | wording_effects | both of these | each by itself |
 """
 
@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from geobias.audits.downstream.answers import Predictions
 from geobias.audits.downstream.design import DownstreamDesign
-from geobias.audits.downstream.records import NameEffects, WordingEffect
-from geobias.audits.downstream.result import Predictions
+from geobias.audits.downstream.result import NameTrait, WordingEffect
 from geobias.measures.change import ROUNDING
 from geobias.measures.estimates import (
     FEWEST_TEXTS_SHOWN,
@@ -41,16 +41,16 @@ from geobias.measures.prefix_effects import (
 
 
 class PlaceInference(NamedTuple):
-    """Estimates of places x labels; those of names are None without invented places or with too few texts."""
+    """Estimates of places x labels; those of names are None for a single text."""
 
     mean_difference: Estimates
     """Of the control first."""
     against_control: Estimates
     against_mean: Estimates
     against_invented: Estimates | None
-    held_fixed: Estimates | None
-    name_effects: dict[str, NameEffects] | None
-    farthest: list[LargestEffect] | None
+    names_held_fixed: Estimates | None
+    name_traits: list[NameTrait]
+    farthest: list[LargestEffect]
     """The place farthest from invented places, of each label."""
     wording_effects: list[WordingEffect]
 
@@ -78,58 +78,52 @@ def infer_places(design: DownstreamDesign, answers: Predictions) -> PlaceInferen
         add_variance(bootstrap_means(values), values, of_wordings + common, common**2 / max(1, wordings - 1))
         for values, common in (
             (answers.prefixed - answers.original[:, None], of_prefixes),
-            (differences_from_control(design, answers), of_controls),
+            (answers.places - answers.control_of_places, of_controls),
             (contrasts, np.zeros(len(parts))),
         )
     )
     beyond = [part.beyond for part in parts if part.beyond is not None]
     if len(beyond) < len(parts):
-        return PlaceInference(from_originals, from_controls, from_mean, None, None, None, None, [])
-    names = describe_names(design.names_in_sentence, answers.name_tokens)[0]
-    effects = {
-        label: NameEffects(
-            {name: _adjust([part.slopes]).at(k, 0) for k, name in enumerate(names)},
-            part.spread,
-            part.explained,
-            float(np.sqrt(variance * wordings)),
-        )
-        for label, part, variance in zip(answers.labels, beyond, of_wordings, strict=True)
-    }
+        return PlaceInference(from_originals, from_controls, from_mean, None, None, [], [], [])
+    traits = describe_names(design.names_in_sentence, answers.name_tokens)[0]
     return PlaceInference(
         from_originals,
         from_controls,
         from_mean,
         _adjust([part.from_invented for part in beyond]),
         _adjust([part.from_mean for part in beyond]),
-        effects,
+        [
+            NameTrait(
+                model=answers.model.name,
+                label=label,
+                trait=trait,
+                slope=_adjust([part.slopes]).at(k, 0),
+                explained=part.explained,
+                spread=part.spread,
+                wording_spread=float(np.sqrt(variance * wordings)),
+            )
+            for label, part, variance in zip(answers.labels, beyond, of_wordings, strict=True)
+            for k, trait in enumerate(traits)
+        ],
         [part.farthest for part in beyond],
         _list_wording_effects(design, answers),
     )
 
 
-def differences_from_control(design: DownstreamDesign, answers: Predictions) -> np.ndarray:
-    """texts x places x labels: minus the control of the same wording before the same text."""
-    places = answers.prefixed[:, 1:]
-    if answers.controls is None:
-        return places - answers.prefixed[:, :1]
-    rotation = design.rotation[:, : places.shape[1]]
-    return places - np.take_along_axis(answers.controls, rotation[:, :, None].astype(np.intp), axis=1)
-
-
 def _infer_label(design: DownstreamDesign, answers: Predictions, label: int) -> _Label:
-    texts, places = len(answers.original), answers.prefixed.shape[1] - 1
-    values = _join_invented(answers, label)
-    rotation = design.rotation[:, : values.shape[1]]
+    texts, places, _ = answers.places.shape
+    values, rotation = _join_invented(answers, label), answers.rotation
     remaining = remove_wordings(values, rotation)
     from_mean = remaining[:, :places] - remaining[:, :places].mean(axis=1, keepdims=True)
     wordings = int(rotation.max()) + 1
-    variances = [estimate_wording_variance(remaining, rotation), 0.0, 0.0]
-    if answers.controls is not None:
-        without_prefix = np.repeat(answers.original[:, label, None], answers.controls.shape[1], axis=1)
-        for k, reference in enumerate((answers.controls[:, :, label], without_prefix), 1):
-            variances[k] = estimate_reference_variance(reference, values, remaining, rotation)
+    without_prefix = np.repeat(answers.original[:, label, None], answers.controls.shape[1], axis=1)
+    references = answers.controls[:, :, label], without_prefix
+    variances = [
+        estimate_wording_variance(remaining, rotation),
+        *(estimate_reference_variance(reference, values, remaining, rotation) for reference in references),
+    ]
     beyond = None
-    if answers.invented is not None and texts > 1:
+    if texts > 1:
         names = design.names_in_sentence
         effects = np.where(np.abs(mean := remaining.mean(axis=0)) < ROUNDING, 0, mean)
         text_variance = remaining.var(axis=0, ddof=1) / texts
@@ -139,8 +133,7 @@ def _infer_label(design: DownstreamDesign, answers: Predictions, label: int) -> 
 
 
 def _join_invented(answers: Predictions, label: int) -> np.ndarray:
-    values = answers.prefixed[:, 1:, label]
-    return values if answers.invented is None else np.concatenate([values, answers.invented[:, :, label]], axis=1)
+    return np.concatenate([answers.places[:, :, label], answers.invented[:, :, label]], axis=1)
 
 
 def _list_wording_effects(design: DownstreamDesign, answers: Predictions) -> list[WordingEffect]:
@@ -150,7 +143,7 @@ def _list_wording_effects(design: DownstreamDesign, answers: Predictions) -> lis
     of all invented places after the same wording (`prefix_effects.py`). A model that reacts to one sentence alone is so
     found, which three wordings together cannot tell from wordings that differ.
     """
-    rotation, real = design.rotation, len(design.places)
+    rotation, real = answers.rotation, len(design.places)
     wordings = int(rotation.max()) + 1
     fewest = min(int((rotation == k).sum(axis=0).min()) for k in range(wordings))
     if wordings < 2 or fewest < FEWEST_TEXTS_SHOWN:
@@ -175,7 +168,9 @@ def _list_wording_effects(design: DownstreamDesign, answers: Predictions) -> lis
         others = [label * wordings + k for k in range(wordings) if k != wording]
         found.append(
             WordingEffect(
-                region=design.places[row].id,
+                model=answers.model.name,
+                place=design.places[row].name,
+                code=design.places[row].id,
                 label=answers.labels[label],
                 wording=wording + 1,
                 texts=int((rotation[:, row] == wording).sum()),

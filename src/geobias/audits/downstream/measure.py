@@ -1,48 +1,78 @@
-"""From the classifiers' probabilities to every number of a downstream audit."""
+"""From the classifiers' probabilities to every number of a downstream audit.
+
+A sentence before a text changes it, and so do the length, the spelling and the words of a name. So a place stands out
+only if it differs, in the same direction, from the mean of all places, from invented places whose names are as long,
+and from the mean of places with the length of names held fixed. Its adjusted p-value is the largest of the three (an
+intersection-union test), and 1 if they point in opposite directions. None of them depends on the wording of a control.
+It is no smaller than 0.05, so at most suggestive, where another reason is as good: places that share a word differ
+alike ("United"), there was one wording, or the place differs after one wording alone.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from geobias.audits.constant_answers import list_constant_answers
+from geobias.audits.downstream.answers import Predictions
 from geobias.audits.downstream.design import DownstreamDesign
-from geobias.audits.downstream.inference import PlaceInference, differences_from_control, infer_places
-from geobias.audits.downstream.records import ClassShift, FarthestPlace, Flips, ShiftInference
+from geobias.audits.downstream.inference import PlaceInference, infer_places
 from geobias.audits.downstream.result import (
-    ClassifierShifts,
+    ClassifierReading,
     DownstreamCounts,
     DownstreamResult,
+    FarthestPlace,
+    Flips,
     Performance,
-    PerformanceByPrefix,
-    PlaceShift,
-    Predictions,
+    PrefixEffect,
 )
+from geobias.audits.labels import find_label_tones, is_emotion
 from geobias.measures.change import Shift, flips, performance, shift
-from geobias.measures.estimates import NO_ESTIMATE, LargestEffect, largest_mean
+from geobias.measures.estimates import SIGNIFICANT, Estimate, Estimates, t_quantile
 from geobias.report.results import number
+
+COUNTS = ("rose", "mean_rise", "fell", "mean_fall", "share_after", "gained", "lost")
+POWER = 0.8
+CITY_COUNTRY = "city-country"  # the country is in the name on purpose
+SHORTEST_WORD = 3  # letters of a word that places may share: not "of"
+ALIKE = 0.5
 
 
 def measure_downstream(design: DownstreamDesign, predictions: tuple[Predictions, ...]) -> DownstreamResult:
     work: Counter[str] = Counter()
     for answers in predictions:
         work.update(answers.work)
-    return DownstreamResult(
+    shifts = [shift(answers.original, answers.prefixed, answers.threshold) for answers in predictions]
+    inferences = [infer_places(design, answers) for answers in predictions]
+    result = DownstreamResult(
         settings=design.settings_for([answers.model.name for answers in predictions]),
         models=[answers.model for answers in predictions],
         counts=DownstreamCounts(
             texts=len(design.texts),
             rows_without_text=design.texts.left_out,
             copies=design.texts.copies,
-            regions=len(design.places),
+            places=len(design.places),
             countries_without_city=list(design.without_city),
             dissolved_countries=list(design.dissolved),
         ),
-        classifiers=[_measure_classifier(design, answers) for answers in predictions],
+        classifiers=[],
+        effects=[
+            row for each in zip(predictions, shifts, inferences, strict=True) for row in _list_effects(design, *each)
+        ],
+        wording_effects=[effect for inference in inferences for effect in inference.wording_effects],
+        name_traits=[trait for inference in inferences for trait in inference.name_traits],
+        farthest=[
+            row
+            for answers, inference in zip(predictions, inferences, strict=True)
+            for row in _list_farthest(design, answers, inference)
+        ],
+        flips=[row for each in zip(predictions, shifts, strict=True) for row in _count_flips(design, *each)],
+        performance=[row for answers in predictions for row in _measure_performance(answers)],
         constant_answers=list_constant_answers(
             {answers.model.name: (answers.original, answers.prefixed) for answers in predictions}
         ),
@@ -51,92 +81,165 @@ def measure_downstream(design: DownstreamDesign, predictions: tuple[Predictions,
         texts=design.texts,
         places=design.places,
         predictions=predictions,
-        rotation=design.rotation,
     )
+    return replace(result, classifiers=[_describe_reading(answers, result) for answers in predictions])
 
 
-def _measure_classifier(design: DownstreamDesign, answers: Predictions) -> ClassifierShifts:
-    inference = infer_places(design, answers)
-    control, *regions = _place_shifts(design, answers, inference)
-    differences = differences_from_control(design, answers)
-    return ClassifierShifts(
-        model=answers.model,
-        labels=list(answers.labels),
+def _describe_reading(answers: Predictions, result: DownstreamResult) -> ClassifierReading:
+    labels = list(answers.labels)
+    positive, negative = find_label_tones(answers.model.name, labels, (), ())
+    tone = (answers.shown in positive) - (answers.shown in negative)
+    shown = labels[answers.shown]
+    tests = count_tests(len(result.places), len(labels), multi_label=answers.multi_label)
+    return ClassifierReading(
+        model=answers.model.name,
+        labels=labels,
         multi_label=answers.multi_label,
         threshold=answers.threshold,
-        shown=answers.labels[answers.shown],
-        counts=answers.counts,
-        notes=list(answers.notes),
-        performance=None if answers.truth is None else _performance(answers.truth, answers),
-        worst=_farthest_places(
-            design, answers, [largest_mean(differences[:, :, k]) for k in range(len(answers.labels))]
+        shown=shown,
+        tone=0 if any(map(is_emotion, labels)) else tone,
+        detectable_difference=_find_detectable(
+            result.list_effects(answers.model.name, shown), tests, len(answers.original)
         ),
-        worst_beyond_names=None
-        if inference.farthest is None
-        else _farthest_places(design, answers, inference.farthest),
-        wording_effects=inference.wording_effects,
-        control=control,
-        regions=regions,
-        name_effects=inference.name_effects,
+        notes=list(answers.notes),
+        **answers.counts,
     )
 
 
-def _performance(truth: np.ndarray, answers: Predictions) -> PerformanceByPrefix:
-    def measure(probabilities: np.ndarray) -> Performance:
-        values = asdict(performance(truth, probabilities, answers.threshold))
-        return Performance(**{name: number(np.float64(value)) for name, value in values.items()})
-
-    original, prefixed = answers.original[:, None], answers.prefixed
-    return PerformanceByPrefix(measure(original), control=measure(prefixed[:, :1]), regions=measure(prefixed[:, 1:]))
+def count_tests(places: int, labels: int, *, multi_label: bool) -> int:
+    """Tests of one family: the places and the control by class; the second of two classes mirrors the first."""
+    return (places + 1) * (1 if labels == 2 and not multi_label else labels)
 
 
-def _farthest_places(
-    design: DownstreamDesign, answers: Predictions, by_label: Sequence[LargestEffect]
-) -> dict[str, FarthestPlace]:
-    """For every class the farthest region, with bounds that hold for all regions at once."""
-    places = {}
-    for label, (value, low, high, region) in zip(answers.labels, by_label, strict=True):
-        bounds = number(np.float64(low)), number(np.float64(high))
-        places[label] = FarthestPlace(value, *bounds, region=design.places[region].id)
-    return places
+def _find_detectable(effects: Sequence[PrefixEffect], tests: int, texts: int) -> float | None:
+    """The smallest difference of one place that stands out with a power of 80 %, for the median standard error."""
+    if texts < 2:
+        return None
+    kinds = ("against_invented", "names_held_fixed", "against_mean")
+    half_width = max(_find_median_half_width([getattr(effect, kind) for effect in effects]) for kind in kinds)
+    error = half_width / float(t_quantile(texts - 1))
+    return float(stats.t.isf(SIGNIFICANT / 2 / tests, texts - 1) + stats.t.ppf(POWER, texts - 1)) * error
 
 
-def _place_shifts(design: DownstreamDesign, answers: Predictions, inference: PlaceInference) -> list[PlaceShift]:
-    """The control, then every region: what it does to each class, and which texts change theirs."""
-    shifts = shift(answers.original, answers.prefixed, answers.threshold)
-    from_control = inference.against_control.value
-    values = vars(shifts) | {
-        "against_control": np.insert(from_control, 0, np.nan, axis=0),  # the control is not compared with itself
-        "share_before": np.broadcast_to(shifts.share_before, shifts.mean_difference.shape),
-        "share_change": (shifts.gained - shifts.lost) / len(design.texts),
+def _find_median_half_width(estimates: Sequence[Estimate | None]) -> float:
+    widths = [each.high - each.low for each in estimates if each and each.low is not None and each.high is not None]
+    return float(np.median(widths)) / 2 if widths else 0.0
+
+
+def _list_effects(
+    design: DownstreamDesign, answers: Predictions, moved: Shift, inference: PlaceInference
+) -> Iterator[PrefixEffect]:
+    """The control, then every place: what it does to each class."""
+    is_compared = len(design.places) > 1
+    before, after = answers.original.mean(axis=0, dtype=float), answers.prefixed.mean(axis=0, dtype=float)
+    by_label = [decide(design, inference, label, k) for k, label in enumerate(answers.labels)]
+    for i, place in enumerate((None, *design.places)):
+        for k, label in enumerate(answers.labels):
+            counts: dict[str, Any] = {name: number(getattr(moved, name)[i, k]) for name in COUNTS}
+            verdict = by_label[k][i - 1] if place else Verdict(None, None, None)
+            yield PrefixEffect(
+                model=answers.model.name,
+                place=place.name if place else design.control,
+                code=place.id if place else None,
+                country=place.country if place else None,
+                in_sentence=place.in_sentence if place else None,
+                label=label,
+                **verdict._asdict(),
+                against_control=inference.against_control.at(i - 1, k) if place else None,
+                against_invented=_get(inference.against_invented, i - 1, k) if place else None,
+                against_mean=inference.against_mean.at(i - 1, k) if place and is_compared else None,
+                names_held_fixed=_get(inference.names_held_fixed, i - 1, k) if place else None,
+                mean_difference=inference.mean_difference.at(i, k),
+                mean_before=float(before[k]),
+                mean_after=float(after[i, k]),
+                share_before=float(moved.share_before[k]),
+                **counts,
+            )
+
+
+def _get(estimates: Estimates | None, i: int, k: int) -> Estimate | None:
+    return None if estimates is None else estimates.at(i, k)
+
+
+class Verdict(NamedTuple):
+    """What the tests of a place say together."""
+
+    p_all_tests: float | None
+    p_adjusted: float | None
+    """At least 0.05 where another reason is as good."""
+    shared_word: str | None
+
+
+def decide(design: DownstreamDesign, inference: PlaceInference, label: str, k: int) -> list[Verdict]:
+    """Whether each place stands out in a class."""
+    places, invented, fixed = design.places, inference.against_invented, inference.names_held_fixed
+    if invented is None or fixed is None:
+        return [Verdict(None, None, None)] * len(places)
+    tests = [invented, fixed, *([inference.against_mean] if len(places) > 1 else [])]
+    p_values = [_join_tests([each.at(i, k) for each in tests]) for i in range(len(places))]
+    values = np.nan_to_num(fixed.value[:, k])
+    words = _find_shared_words(design, values, [p is not None and p < SIGNIFICANT for p in p_values])
+    largest_last = reversed([effect for effect in inference.wording_effects if effect.label == label])
+    by_place = {effect.code: effect for effect in largest_last}
+    lonely = {
+        code
+        for code, effect in by_place.items()
+        if not effect.also and effect.others / (effect.estimate.value or 1.0) < ALIKE
     }
-    control: dict[str, Any] = {"id": None, "name": design.settings.control, "country": None, "in_sentence": None}
-    flips_by_place = _flips(answers, shifts)
-
-    def class_shift(i: int, k: int) -> ClassShift:
-        numbers: dict[str, Any] = {name: number(array[i, k]) for name, array in values.items()}
-        own = inference.mean_difference.at(i, k)
-        if i == 0:
-            return ClassShift(**numbers, inference=ShiftInference(own, NO_ESTIMATE))
-        from_mean = inference.against_mean.at(i - 1, k) if len(design.places) > 1 else None
-        beyond_names = (
-            None if each is None else each.at(i - 1, k) for each in (inference.against_invented, inference.held_fixed)
-        )
-        from_control = inference.against_control.at(i - 1, k)
-        return ClassShift(**numbers, inference=ShiftInference(own, from_control, from_mean, *beyond_names))
-
-    return [
-        PlaceShift(
-            **place,
-            classes={label: class_shift(i, k) for k, label in enumerate(answers.labels)},
-            flips=flips_by_place[i],
-        )
-        for i, place in enumerate([control, *map(vars, design.places)])
-    ]
+    verdicts = []
+    for place, p, word in zip(places, p_values, words, strict=True):
+        is_doubtful = word is not None or design.has_single_wording or place.id in lonely
+        verdicts.append(Verdict(p, p if p is None or not is_doubtful else max(p, SIGNIFICANT), word))
+    return verdicts
 
 
-def _flips(answers: Predictions, shifts: Shift) -> list[list[Flips]]:
-    """For each prefix, how many texts go from which class to which; pairs without any are left out.
+def _join_tests(estimates: Sequence[Estimate]) -> float | None:
+    """The largest p-value: all must be clear, and in one direction."""
+    first = estimates[0]
+    known = [each for each in estimates if each.value is not None]
+    p_values = [each.p_adjusted for each in known]
+    if first.p_adjusted is None or None in p_values:
+        return first.p_adjusted
+    if any((first.value or 0.0) * (each.value or 0.0) <= 0 for each in known[1:]):
+        return 1.0
+    return max(p for p in p_values if p is not None)
+
+
+def _find_shared_words(design: DownstreamDesign, values: np.ndarray, is_clear: Sequence[bool]) -> list[str | None]:
+    """For each clear place a word of its name that it shares with places that differ alike, or None.
+
+    Alike: in the same direction, and on average at least half as far from the mean of places with names held fixed.
+    """
+    in_country = design.settings.regions == CITY_COUNTRY
+    names = [place.name.split(",")[0] if in_country else place.name for place in design.places]
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(names):
+        for word in set(name.split()):
+            if len(word) >= SHORTEST_WORD and word[0].isupper():
+                rows.setdefault(word, []).append(row)
+    found: list[str | None] = []
+    for row, name in enumerate(names):
+        shared = {
+            word: float(np.mean([values[k] for k in rows[word] if k != row]) / values[row])
+            for word in set(name.split()) & rows.keys()
+            if is_clear[row] and len(rows[word]) > 1 and values[row]
+        }
+        alike = [word for word, ratio in shared.items() if ratio >= ALIKE]
+        found.append(max(alike, key=lambda word: (shared[word], word)) if alike else None)
+    return found
+
+
+def _list_farthest(
+    design: DownstreamDesign, answers: Predictions, inference: PlaceInference
+) -> Iterator[FarthestPlace]:
+    for label, (value, low, high, row) in zip(answers.labels, inference.farthest, strict=False):
+        bounds = number(np.float64(low)), number(np.float64(high))
+        place = design.places[row]
+        yield FarthestPlace(answers.model.name, label, place.name, place.id, value, *bounds)
+
+
+def _count_flips(design: DownstreamDesign, answers: Predictions, moved: Shift) -> Iterator[Flips]:
+    """Which texts change their class; pairs without any are left out.
 
     Where a text may have several classes or none, every class comes and goes by itself: its other side is None.
     """
@@ -145,6 +248,19 @@ def _flips(answers: Predictions, shifts: Shift) -> list[list[Flips]]:
         tables = flips(answers.original, answers.prefixed)
     else:
         labels = (*labels, None)
-        tables = np.zeros((len(shifts.gained), len(labels), len(labels)), dtype=np.int64)
-        tables[:, -1, :-1], tables[:, :-1, -1] = shifts.gained, shifts.lost
-    return [[Flips(labels[i], labels[k], int(table[i, k])) for i, k in np.argwhere(table)] for table in tables]
+        tables = np.zeros((len(moved.gained), len(labels), len(labels)), dtype=np.int64)
+        tables[:, -1, :-1], tables[:, :-1, -1] = moved.gained, moved.lost
+    names = [(design.control, None), *((place.name, place.id) for place in design.places)]
+    for name, table in zip(names, tables, strict=True):
+        for i, k in np.argwhere(table):
+            yield Flips(answers.model.name, *name, labels[i], labels[k], int(table[i, k]))
+
+
+def _measure_performance(answers: Predictions) -> Iterator[Performance]:
+    if answers.truth is None:
+        return
+    parts = {"original": answers.original, "control": answers.mean_control, "places": answers.places}
+    for prefix, probabilities in parts.items():
+        by_text = probabilities.reshape(len(answers.original), -1, len(answers.labels))
+        values = asdict(performance(answers.truth, by_text, answers.threshold))
+        yield Performance(answers.model.name, prefix, **{key: number(np.float64(each)) for key, each in values.items()})

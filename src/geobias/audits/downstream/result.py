@@ -1,28 +1,21 @@
-"""What a downstream audit measures: for every classifier, prefix and class, how far the prefix moves it."""
+"""What a downstream audit measures, as flat tables: how far each prefix moves each class of each classifier."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar, Literal
 
-import numpy as np
+from pydantic import Field
 
-from geobias.audits.downstream.records import ClassShift, FarthestPlace, Flips, NameEffects, WordingEffect
+from geobias.audits.downstream.answers import Place, Predictions
 from geobias.audits.inputs import TextsSettings, describe_copies
-from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, NO_ESTIMATE
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN, NO_ESTIMATE, SIGNIFICANT, Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.results import NOT_SAVED, AuditResult
-from geobias.report.tables import listed
-from geobias.report.tidy import tidy_row
+from geobias.report.rows import Effect, Measured, list_tidy_rows
+from geobias.report.tables import is_marked, listed
 from geobias.texts.user_texts import Texts
-
-TIDY_MEASURES = (
-    ("against_control", "control"),
-    ("against_invented", "invented places"),
-    ("against_mean", "mean of places"),
-    ("mean_difference", "originals"),
-)
 
 
 @dataclass(frozen=True)
@@ -30,10 +23,12 @@ class DownstreamSettings:
     """Settings that identify a run."""
 
     texts: TextsSettings
-    prefix: str
-    """Put before every text, with the name of each region."""
-    control: str
-    """A prefix that names no region."""
+    prefixes: list[str]
+    """All wordings of the prefix; each text meets each place with one of them."""
+    controls: list[str]
+    """The control of each wording, which names no place."""
+    invented: list[str]
+    """Invented places, put before every text as places are."""
     regions: str
     """countries, cities or city-country."""
     cities: int | str
@@ -51,12 +46,6 @@ class DownstreamSettings:
     classifiers: list[str]
     prompt: dict[str, Any] | None = None
     """Prompt for language models."""
-    prefixes: list[str] = field(default_factory=list)
-    """All wordings of the prefix; each text meets each region with one of them."""
-    controls: list[str] = field(default_factory=list)
-    """The control of each wording."""
-    invented: list[str] = field(default_factory=list)
-    """Invented places, put before every text as regions are."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +55,7 @@ class DownstreamCounts:
     texts: int
     rows_without_text: int
     """Left out."""
-    regions: int
+    places: int
     countries_without_city: list[str]
     dissolved_countries: list[str] = field(default_factory=list)
     """Left out: they no longer exist, and the user did not name them."""
@@ -74,172 +63,184 @@ class DownstreamCounts:
     """Rows left out because they repeat another text but for names, numbers and case."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """A region that texts are said to come from."""
+@dataclass(frozen=True, kw_only=True)
+class ClassifierReading:
+    """A classifier, and how its answers were read."""
 
-    id: str
-    name: str
-    country: str  # code
-    in_sentence: str  # as the prefix names it
-
-
-@dataclass(frozen=True)
-class PlaceShift:
-    """One prefix: what it does to every class. The control has neither id nor country."""
-
-    id: str | None
-    name: str
-    country: str | None
-    """Its code."""
-    classes: dict[str, ClassShift]
-    """By label."""
-    flips: list[Flips]
-    in_sentence: str | None = None
-    """The name as the prefix has it, with its article."""
-
-
-@dataclass(frozen=True)
-class Performance:
-    accuracy: float | None
-    macro_f1: float | None
-
-
-@dataclass(frozen=True)
-class PerformanceByPrefix:
-    """Performance on the original texts, with the control prefix, and with all regions together."""
-
-    original: Performance
-    control: Performance
-    regions: Performance
-
-
-@dataclass(frozen=True)
-class ClassifierCounts:
-    texts_cut: int
-    """Texts truncated to the model's maximum length."""
-    prefixed_texts: int
-    distinct_prefixed_texts: int
-    """Each is scored once."""
-    prefixed_texts_cut: int
-
-
-@dataclass(frozen=True)
-class ClassifierShifts:
-    """One classifier."""
-
-    model: ModelIdentity
+    model: str
     labels: list[str]
     multi_label: bool
     """Whether a text may have several labels, or none."""
     threshold: float | None
     """A class is predicted from this probability on; null for the likeliest one."""
     shown: str
-    """The class that the terminal and the map show."""
-    counts: ClassifierCounts
+    """The class that findings, the terminal and the map show."""
+    tone: int
+    """1 where that class is better for the person, -1 where it is worse, 0 where the labels do not say."""
+    detectable_difference: float | None
+    """The smallest difference of one place in that class that stands out with a power of 80 %."""
+    texts_cut: int
+    """Texts truncated to the model's maximum length."""
+    prefixed_texts: int
+    distinct_prefixed_texts: int
+    """Each is scored once."""
+    prefixed_texts_cut: int
     notes: list[str]
     """How labels were read where the user did not say."""
-    worst: dict[str, FarthestPlace]
-    """By label."""
-    control: PlaceShift
-    regions: list[PlaceShift]
-    performance: PerformanceByPrefix | None = None
-    """Null without true labels."""
-    name_effects: dict[str, NameEffects] | None = None
-    """By label; null without invented places."""
-    worst_beyond_names: dict[str, FarthestPlace] | None = None
-    """The region farthest from invented places with such names, by label; its bounds hold for all regions at once, and
-    contain texts and wordings. Null without invented places."""
-    wording_effects: list[WordingEffect] = field(default_factory=list)
-    """Regions that differ after one wording of the prefix (adjusted p < 0.05), the largest first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrefixEffect(Effect):
+    """What one prefix does to the probability of one class. The control has neither code nor country.
+
+    `p_adjusted` is the largest of the tests against invented places and against the mean of places, names held fixed or
+    not: 1 if they point in opposite directions, and at least 0.05 where another reason is as good (`measure.py`).
+    """
+
+    unit: ClassVar[str] = "probability"
+    keys: ClassVar[tuple[str, ...]] = ("model", "place", "code", "country")
+
+    country: str | None
+    """Its code."""
+    in_sentence: str | None
+    """The name as the prefix has it, with its article."""
+    against_control: Annotated[Estimate | None, Measured("control")]
+    """Probability after the prefix minus that after the control; p-values are adjusted over places and classes."""
+    against_invented: Annotated[Estimate | None, Measured("invented places")]
+    """Minus that after invented places whose names have as many characters, words and tokens; null for one text."""
+    against_mean: Annotated[Estimate | None, Measured("mean of places")]
+    """Minus the mean of all places, which does not depend on the control; null for a single place."""
+    mean_difference: Annotated[Estimate, Measured("originals")]
+    """Probability with the prefix minus that without."""
+    names_held_fixed: Estimate | None
+    """Minus the mean of places, with the characters, words and tokens of names held fixed."""
+    p_all_tests: float | None
+    """`p_adjusted` where nothing else is a reason as good."""
+    shared_word: str | None
+    """A word of its name that may be the reason: places that share it differ alike."""
+    mean_before: float
+    """Mean probability without a prefix."""
+    mean_after: float
+    rose: int
+    """Texts whose probability rises."""
+    mean_rise: float | None
+    """By how much, on average over those texts."""
+    fell: int
+    mean_fall: float | None
+    share_before: float
+    """Share of texts that are predicted as the class without a prefix."""
+    share_after: float
+    gained: int
+    """Texts that are predicted as the class with the prefix only."""
+    lost: int
+    """Texts that are predicted as the class without the prefix only."""
 
     @property
-    def shown_control(self) -> ClassShift:
-        return self.control.classes[self.shown]
+    def estimate(self) -> Estimate:
+        return replace(self.against_invented or self.against_control or NO_ESTIMATE, p_adjusted=self.p_adjusted)
 
     @property
-    def shown_shifts(self) -> list[ClassShift]:
-        """The shown class in each region."""
-        return [place.classes[self.shown] for place in self.regions]
+    def title(self) -> str:
+        """Cities of one name are told apart by their countries."""
+        return self.place if self.code == self.country else f"{self.place} ({self.country})"
 
     @property
-    def farthest_region(self) -> PlaceShift:
-        """The region farthest from invented places, or from the control, by the shown class."""
-        worst = self.worst_beyond_names or self.worst
-        return next(place for place in self.regions if place.id == worst[self.shown].region)
+    def is_doubted(self) -> bool:
+        """Whether it would stand out, but for another reason that is as good."""
+        return self.p_all_tests is not None and self.p_all_tests < SIGNIFICANT and not self.stands_out
+
+    @property
+    def differs_by_name(self) -> bool:
+        """Whether it differs from the mean of places, and not beyond what its name does."""
+        differs = self.against_mean is not None and is_marked(self.against_mean)
+        return differs and not (self.stands_out or self.is_doubted)
+
+    @property
+    def changes(self) -> int:
+        """Predictions that change."""
+        return self.gained + self.lost
 
 
 @dataclass(frozen=True)
-class Predictions:
-    """The probabilities of one classifier for every text, without a prefix and with each."""
+class WordingEffect:
+    """A place that differs after one wording of the prefix, whose name does not explain it."""
 
-    model: ModelIdentity
-    labels: tuple[str, ...]
-    multi_label: bool
-    shown: int  # position of the class that the terminal and the map show
-    threshold: float | None
-    original: np.ndarray = field(repr=False)  # texts x labels
-    prefixed: np.ndarray = field(repr=False)  # texts x (the mean control, then regions) x labels
-    truth: np.ndarray | None = field(repr=False)  # texts x labels
-    counts: ClassifierCounts
-    work: dict[str, int]
-    notes: tuple[str, ...] = ()  # how labels were read where the user did not say
-    controls: np.ndarray | None = field(default=None, repr=False)  # texts x wordings x labels; None: one wording
-    invented: np.ndarray | None = field(default=None, repr=False)  # texts x invented places x labels
-    name_tokens: np.ndarray | None = field(default=None, repr=False)  # of the regions and invented places
+    model: str
+    place: str
+    code: str
+    label: str
+    wording: int
+    """From 1."""
+    texts: int
+    """That have this wording with this place."""
+    estimate: Estimate
+    """Minus what invented places with such names do after the same wording; p-values are adjusted over all places,
+    wordings and classes."""
+    others: float
+    """The same difference after the other wordings, their mean."""
+    also: list[int]
+    """The other wordings after which it differs in the same direction, from 1."""
+
+
+@dataclass(frozen=True)
+class NameTrait:
+    """What one trait of names does to the probability of a class, by invented and real places together."""
+
+    model: str
+    label: str
+    trait: str
+    """characters, words, several words or tokens."""
+    slope: Estimate
+    """For each one more; p-values are adjusted over traits."""
+    explained: float
+    """Share of the variance between invented places that all traits explain."""
+    spread: float
+    """Standard deviation between invented places whose names are equally long: what spelling does."""
+    wording_spread: float
+    """Standard deviation of a place's effect between the wordings of the prefix."""
+
+
+@dataclass(frozen=True)
+class FarthestPlace:
+    """The place farthest from invented places with such names, with bounds that hold for all places at once."""
+
+    model: str
+    label: str
+    place: str
+    code: str
+    value: float
+    """Its distance, either way."""
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Flips:
+    """How many texts go from one predicted class to another after a prefix."""
+
+    model: str
+    place: str
+    code: str | None
+    source: Annotated[str | None, Field(alias="from")]
+    """Null where a text may have several classes or none, and only `to` is known."""
+    target: Annotated[str | None, Field(alias="to")]
+    texts: int
+
+
+@dataclass(frozen=True)
+class Performance:
+    """How good a classifier is on the original texts, after the control, and after all places together."""
+
+    model: str
+    prefix: str
+    """original, control or places."""
+    accuracy: float | None
+    macro_f1: float | None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DownstreamResult(AuditResult):
-    """How naming a region before a text changes predictions.
-
-    Attributes
-    ----------
-    schema_version : int
-        Version of the format of results.json.
-    audit : str
-        Name of the audit.
-    settings : object
-        Everything that identifies the run.
-    findings : list of Finding
-        The conclusions: the overall answer for each model, then details, then cautions.
-    nondeterministic_models : list of NondeterministicModel
-        Models that gave other answers to the same texts when they were asked twice.
-    versions : dict of str
-        Versions of Python and of the packages that can change a number.
-    work : dict of int
-        How much was computed rather than read from the store. Not saved.
-    folder : Path or None
-        Where the run is saved.
-    models : list of ModelIdentity
-        The classifiers.
-    counts : DownstreamCounts
-        Numbers of texts and regions, and what was left out.
-    classifiers : list of ClassifierShifts
-        For each classifier: `regions` and `control`, with the change of the probability of each class; `worst`,
-        `shown`, `performance`.
-    texts : Texts or None
-        The texts. Not saved.
-    places : tuple of Place
-        The regions. Not saved.
-    predictions : tuple of Predictions
-        Probabilities of every classifier for every text. Not saved.
-    rotation : array or None
-        Texts by regions and invented places: which wording of the prefix a text has. Not saved.
-    is_mapped : bool
-        Whether the regions are countries, which a world map can show.
-    place_noun : str
-        "countries" or "cities".
-    wordings : int
-        Number of wordings of the prefix.
-    caps : list of str
-        Why no finding can be clear, whatever the models do: there is a single wording.
-    has_enough_texts : bool
-        Whether there are at least five texts: numbers of fewer are not shown.
-
-    Notes
-    -----
-    Returned by `audit_downstream`. Printing it shows the findings.
+    """How naming a place before a text changes predictions: returned by `audit_downstream`.
 
     Examples
     --------
@@ -250,12 +251,29 @@ class DownstreamResult(AuditResult):
     audit: Literal["downstream"] = "downstream"
     settings: DownstreamSettings
     models: list[ModelIdentity]
+    """The classifiers."""
     counts: DownstreamCounts
-    classifiers: list[ClassifierShifts]
+    """Numbers of texts and places, and what was left out."""
+    classifiers: list[ClassifierReading]
+    """How their answers were read."""
+    effects: list[PrefixEffect]
+    """What each prefix does to each class of each classifier: the rows of `to_frame`."""
+    wording_effects: list[WordingEffect]
+    """Places that differ after one wording of the prefix (adjusted p < 0.05), the largest first."""
+    name_traits: list[NameTrait]
+    """What names do."""
+    farthest: list[FarthestPlace]
+    """Of each classifier and class."""
+    flips: list[Flips]
+    """Predictions that change."""
+    performance: list[Performance] = field(default_factory=list)
+    """Empty without true labels."""
     texts: Annotated[Texts | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
-    places: Annotated[tuple[Place, ...], *NOT_SAVED] = field(default=(), repr=False, compare=False)
+    """What was classified. Not saved."""
     predictions: Annotated[tuple[Predictions, ...], *NOT_SAVED] = field(default=(), repr=False, compare=False)
-    rotation: Annotated[np.ndarray | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
+    """The probabilities of each classifier. Not saved."""
+    places: Annotated[tuple[Place, ...], *NOT_SAVED] = field(default=(), repr=False, compare=False)
+    """In the order of the predictions. Not saved."""
 
     @property
     def model_identities(self) -> list[ModelIdentity]:
@@ -263,63 +281,47 @@ class DownstreamResult(AuditResult):
 
     @property
     def is_mapped(self) -> bool:
-        """Whether the regions are countries, which a world map can show."""
+        """Whether the places are countries, which a world map can show."""
         return self.settings.regions == "countries"
-
-    @property
-    def place_noun(self) -> str:
-        return "countries" if self.is_mapped else "cities"
 
     @property
     def wordings(self) -> int:
         """How many prefixes with controls of their own there are; one says nothing of others."""
-        return min(len(set(self.settings.prefixes)), len(set(self.settings.controls))) or 1
+        return min(len(set(self.settings.prefixes)), len(set(self.settings.controls)))
 
     @property
     def caps(self) -> list[str]:
-        if not self.settings.prefixes or self.wordings > 1:  # runs of earlier versions name no prefixes
+        """Why no finding can be clear, whatever the models do: there is a single wording."""
+        if self.wordings > 1:
             return []
         return ["one wording of the prefix: findings are at most suggestive. Repeat --prefix and --control."]
 
     @property
     def has_enough_texts(self) -> bool:
+        """Whether there are at least five texts: numbers of fewer are not shown."""
         return self.counts.texts >= FEWEST_TEXTS_SHOWN
 
+    def list_effects(self, model: str, label: str) -> list[PrefixEffect]:
+        """Those of all places, in the order of answers.parquet."""
+        return [row for row in self.effects if row.code and (row.model, row.label) == (model, label)]
+
+    def find_control(self, model: str, label: str) -> PrefixEffect:
+        """What the controls do; several count as one by their mean."""
+        return next(row for row in self.effects if (row.model, row.label, row.code) == (model, label, None))
+
     def summarise(self) -> Iterator[str]:
-        counts, names = self.counts, [entry.model.short_name for entry in self.classifiers]
+        counts, names = self.counts, [model.short_name for model in self.models]
         yield (
             f"{listed(names)} on {counts.texts:,} texts{describe_copies(counts.texts, counts.copies)} after "
-            f"“{self.settings.prefix}” with {counts.regions:,} {self.place_noun}"
+            f"“{self.settings.prefixes[0]}” with {counts.places:,} {'countries' if self.is_mapped else 'cities'}"
         )
 
     def list_tidy_rows(self) -> Iterator[dict[str, Any]]:
-        """The shown class of each classifier first. The control is a region without a code."""
-        for measure, against in TIDY_MEASURES:
-            for entry in self.classifiers:
-                places = [entry.control, *entry.regions] if measure == "mean_difference" else entry.regions
-                for label in sorted(entry.labels, key=lambda label: label != entry.shown):
-                    for place in places:
-                        about = {"model": entry.model.name, "region": place.name, "code": place.id}
-                        about["country"] = place.country
-                        estimate = getattr(place.classes[label].inference, measure)
-                        if estimate is not None:
-                            shown = estimate if self.has_enough_texts else NO_ESTIMATE
-                            yield tidy_row(about, measure, shown, label=label, against=against)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each classifier, region and class: tables/regions.csv. The control has no region id."""
-        rows = []
-        for entry in self.classifiers:
-            for place in (entry.control, *entry.regions):
-                about = {"classifier": entry.model.name, "region": place.id, "name": place.name}
-                about["country"] = place.country
-                for label, shift in place.classes.items():
-                    row = {**about, "label": label, **vars(shift)}
-                    del row["inference"]
-                    mean = shift.inference.against_mean
-                    row["against_mean"] = mean.value if mean else None
-                    for name, estimate in vars(shift.inference).items():
-                        numbers = vars(estimate or NO_ESTIMATE)
-                        row |= {f"{name}_{key}": value for key, value in numbers.items() if key != "value"}
-                    rows.append(row)
-        return rows
+        """The shown class of each classifier first. The control is a place without a code."""
+        order = [
+            (entry.model, label)
+            for entry in self.classifiers
+            for label in sorted(entry.labels, key=lambda label: label != entry.shown)
+        ]
+        rows = sorted(self.effects, key=lambda row: order.index((row.model, row.label)))
+        return list_tidy_rows(rows, too_few=not self.has_enough_texts)

@@ -12,7 +12,8 @@ from geobias.audits.inputs import TextsSettings
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
 from geobias.audits.model_card import format_list, plain
 from geobias.audits.pages import has_world_map, run_sections
-from geobias.audits.registry import get_audit, list_audits
+from geobias.audits.registry import list_audits
+from geobias.audits.reports import describe
 from geobias.models.sources import embedded_models, installed_models
 from geobias.report.findings import state_verdict, with_role
 from geobias.report.runs import FinishedRun
@@ -76,7 +77,7 @@ def render_readme(
 def _describe_run(name: str, run: FinishedRun[Any]) -> Iterator[str]:
     result, description = run.result, run.description
     yield f"### {plain(name)}"
-    yield plain(get_audit(result.audit).load("page", "describe")(result))
+    yield plain(describe(result))
     if result.findings:
         yield f"**{plain(state_verdict(result.findings))}**"
         yield format_list(f"*{finding.label_with_size}*: {plain(finding.sentence)}" for finding in result.findings)

@@ -20,7 +20,7 @@ from typing import Any
 from geobias import __version__
 from geobias.audits.constant_answers import REASON
 from geobias.audits.gate.findings_count import FINDINGS, UNTESTED, FindingsCount, count_findings
-from geobias.audits.registry import get_audit
+from geobias.audits.reports import find_number_tree
 from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.files import read_text
@@ -182,9 +182,8 @@ def _doubt(rule: Rule, number: TreeNumber, result: AuditResult) -> TreeNumber:
 def _select_tree(rule: Rule, result: AuditResult) -> NumberTree:
     """The paths of a run: counts of findings, and below the name of its audit those of each model, or all numbers."""
     counts = count_findings(result)
-    gate_numbers = get_audit(result.audit).find("gate_and_card", "gate_numbers")
-    numbers = counts if FINDINGS in rule.parts or gate_numbers is None else gate_numbers(result)
-    return NumberTree([((result.audit,), numbers), ((FINDINGS,), counts[FINDINGS])])
+    numbers = None if FINDINGS in rule.parts else find_number_tree(result)
+    return NumberTree([((result.audit,), counts if numbers is None else numbers), ((FINDINGS,), counts[FINDINGS])])
 
 
 def _judge_number(rule: Rule, run: str, number: TreeNumber) -> Judgement:

@@ -20,9 +20,6 @@ class RegionsCounts:
     sentences_cut: int
     """Longer than the model takes."""
     names_with_unknown_tokens: int
-    regions_with_one_sub_region: int
-    leaves: int
-    """Regions without sub-regions."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,6 @@ class RegionsAnswers:
     likelihoods: np.ndarray = field(repr=False)  # templates x regions x words
     name_likelihoods: np.ndarray = field(repr=False)  # of each region's bare name
     name_tokens: np.ndarray | None = field(default=None, repr=False)  # of each bare name, if the scorer counts them
-    substituted: np.ndarray | None = field(default=None, repr=False)  # likelihoods with every word's substitute
     invented: InventedPlaces | None = field(default=None, repr=False)
     association: AssociationAnswers | None = field(default=None, repr=False)
     known: KnownAnswers | None = field(default=None, repr=False)

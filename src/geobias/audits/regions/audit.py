@@ -59,9 +59,6 @@ def audit_regions(
     tree: str | Path | RegionTree | None = None,
     words: str | Path | Sequence[str | Word] | None = None,
     templates: str | Sequence[str] = DEFAULT_TEMPLATE,
-    ablate: str | Sequence[str] = (),
-    substitute: str | None = None,
-    vectors: str | Path | None = None,
     placebo: bool = True,
     paraphrases: int = DEFAULT_PARAPHRASES,
     subject: str = "region",
@@ -107,14 +104,6 @@ def audit_regions(
         list. Default: the 112 words of HERB.
     templates : str or list of str, default "People in {region} are {description}."
         Sentences with "{region}" and "{description}". With several, scores are the mean over them.
-    ablate : str or list of str, optional
-        Also compute scores without each topic ("topics"), without each word ("words"), or both ("topics,words").
-        Default: neither.
-    substitute : {"topics", "nearest"}, optional
-        Also compute scores with the words of each topic replaced: by their listed substitutes, or by their nearest
-        words in `vectors`. Default: no.
-    vectors : str or Path, optional
-        Word vectors for ``substitute="nearest"``, in the text format of word2vec or GloVe.
     placebo : bool, default True
         Whether to score 60 invented and 60 known places too. Associations are tested against them.
     paraphrases : int, default 4
@@ -284,8 +273,7 @@ def ask_regions(design: RegionsDesign, scorer: Scorer, *, progress: bool | None 
         known = ask_known(known_design, scorer, label, progress=progress)
         work["known_sentences_scored"] = known.scored
     likelihoods = _with_root(sentence_answers.scores[:, 0].reshape(sentences.shape), axis=1)
-    words, unknown = len(design.words), name_answers.column("unknown")
-    children = [len(rows) for rows in design.tree.children]
+    unknown = name_answers.column("unknown")
     return RegionsAnswers(
         model=model,
         counts=RegionsCounts(
@@ -294,14 +282,11 @@ def ask_regions(design: RegionsDesign, scorer: Scorer, *, progress: bool | None 
             distinct_sentences=sentence_answers.distinct,
             sentences_cut=sentence_answers.cut,
             names_with_unknown_tokens=0 if unknown is None else int((unknown > 0).sum()),
-            regions_with_one_sub_region=children.count(1),
-            leaves=children.count(0),
         ),
         work=work,
-        likelihoods=likelihoods[..., :words],
+        likelihoods=likelihoods,
         name_likelihoods=_with_root(name_answers.scores[:, 0]),
         name_tokens=name_tokens,
-        substituted=likelihoods[..., words:] if design.substitutes else None,
         invented=invented,
         association=association,
         known=known,

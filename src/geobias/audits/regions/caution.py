@@ -100,7 +100,7 @@ def _size(correlation: Estimate) -> float:
 
 def _placebo_ratio(result: RegionsResult) -> float:
     """How far apart invented places lie, divided by real ones; minus infinity where it was not measured."""
-    ratio = result.placebo.sparseness.ratio if result.placebo else None
+    ratio = result.placebo.ratio if result.placebo else None
     return -inf if ratio is None or ratio.value is None else ratio.value
 
 
@@ -127,7 +127,7 @@ def _caution_names(result: RegionsResult, level: Tokenisation, trait: str, corre
 
 
 def _caution_placebo(result: RegionsResult, placebo: Placebo) -> Finding:
-    ratio = placebo.sparseness.ratio
+    ratio = placebo.ratio
     assert ratio is not None and ratio.value is not None
     bounds = f" ({format_interval(ratio, '.2f')})" if ratio.low is not None else ""
     meaning = (

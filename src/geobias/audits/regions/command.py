@@ -63,19 +63,6 @@ def regions(
             "--known",
         ),
     ] = False,
-    ablate: Annotated[
-        list[str] | None, option(STATISTICS, "Also score without each topic or word: topics, words or topics,words.")
-    ] = None,
-    substitute: Annotated[
-        str | None,
-        option(
-            STATISTICS,
-            "Also score with each topic's words replaced: by their substitutes (topics) or by similar words (nearest).",
-        ),
-    ] = None,
-    vectors: Annotated[
-        Path | None, option(STATISTICS, "Word vectors for --substitute nearest, in word2vec or GloVe text format.")
-    ] = None,
     plan: options.Plan = False,
     device: options.Device = "auto",
     dtype: options.Dtype = "auto",
@@ -117,5 +104,4 @@ def regions(
         plan_studies(studies).show()
         return
     folder = output_folder(out, "regions", [study.names()[0] for study in studies.values()])
-    results, agreement = run_studies(studies, folder)
-    show_runs(results, agreement, folder, View(full, quiet, json))
+    show_runs(run_studies(studies, folder), folder, View(full, quiet, json))

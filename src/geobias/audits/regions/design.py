@@ -24,13 +24,9 @@ from geobias.texts.paraphrases import MOST_PARAPHRASES, SUBJECTS
 from geobias.texts.templates import Sentences, check_template
 from geobias.world.places import invent_places
 from geobias.world.regions import RegionTree, check_tree, load_world, read_tree
-from geobias.world.vectors import nearest_words
 from geobias.world.words import Word, check_words, herb_words, rate_words, read_words
 
 DEFAULT_CITIES = 5
-MIN_WORDS = 2  # that must remain where others are left out
-ABLATIONS = ("topics", "words")
-SUBSTITUTIONS = ("topics", "nearest")
 SUBJECT_CHOICES = (*SUBJECTS, "both")
 DEFAULT_PARAPHRASES = 4
 SCORE_ONLY: dict[str, Any] = {"placebo": False, "paraphrases": 0}  # for audits that need HERB's score and no more
@@ -49,22 +45,11 @@ class RegionsOptions:
     tree: str | Path | RegionTree | None = None
     words: str | Path | Sequence[str | Word] | None = None
     templates: str | Sequence[str] = DEFAULT_TEMPLATE
-    ablate: str | Sequence[str] = ()
-    substitute: str | None = None
-    vectors: str | Path | None = None
     placebo: bool = True
     paraphrases: int = DEFAULT_PARAPHRASES
     subject: str = "region"
     known: bool = False
     show_offensive: bool = False
-
-
-@dataclass(frozen=True)
-class Substitutes:
-    """A word in place of each word; words without a substitute stay as they are."""
-
-    words: tuple[str, ...]
-    lacking: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -75,22 +60,14 @@ class RegionsDesign:
     words: tuple[Word, ...] = field(repr=False)
     templates: tuple[str, ...]
     settings: RegionsSettings = field(repr=False)  # without a model and a score
-    ablate: tuple[str, ...] = ()
-    substitutes: Substitutes | None = field(default=None, repr=False)
     placebo_candidates: tuple[str, ...] = field(default=(), repr=False)  # invented names; none without a placebo
     association: AssociationDesign | None = field(default=None, repr=False)
     known: KnownDesign | None = field(default=None, repr=False)
     known_subset: KnownDesign | None = field(default=None, repr=False)  # for local models, without --known
 
     def sentences(self, *, marked: bool) -> Sentences:
-        """Every sentence about the regions, except the root.
-
-        Substitutes are in the same block as the words, since one may be the other: no text is scored twice.
-        """
-        substitutes = () if self.substitutes is None else self.substitutes.words
-        return Sentences(
-            self.templates, self.region_names, [*(word.word for word in self.words), *substitutes], marked=marked
-        )
+        """Every sentence about the regions, except the root."""
+        return Sentences(self.templates, self.region_names, [word.word for word in self.words], marked=marked)
 
     @property
     def region_names(self) -> list[str]:
@@ -135,7 +112,7 @@ class RegionsDesign:
 
 def design_regions(options: RegionsOptions) -> RegionsDesign:
     """Resolve the options into regions, words and templates; raise InputError for what is wrong with them."""
-    substitute, paraphrases, subject, known = options.substitute, options.paraphrases, options.subject, options.known
+    paraphrases, subject, known = options.paraphrases, options.subject, options.known
     regions, tree_settings = _resolve_tree(options)
     words = _resolve_words(options.words)
     templates = tuple(dict.fromkeys([options.templates] if isinstance(options.templates, str) else options.templates))
@@ -143,8 +120,6 @@ def design_regions(options: RegionsOptions) -> RegionsDesign:
         raise InputError(f"No template. Example: {DEFAULT_TEMPLATE!r}.")
     sentence_count = len(templates) * len(regions) * len(words)
     check_size(sentence_count, "sentences", "Use fewer regions, words or templates")
-    ablations = _resolve_ablations(options.ablate, words)
-    substitutes = _resolve_substitutes(words, substitute, options.vectors)
     candidates = _invent_names(regions, words) if options.placebo else ()
     association = _resolve_association(regions, words, paraphrases, subject, controls=options.placebo)
     if any(map(is_other_language, templates)):  # the paraphrases are English
@@ -160,18 +135,13 @@ def design_regions(options: RegionsOptions) -> RegionsDesign:
         model="",
         score="",
         **tree_settings,
-        ablate=list(ablations) or None,
-        substitute=substitute,
-        substitutes=None if substitutes is None else list(substitutes.words),
         placebo=PLACEBO_PLACES if options.placebo else None,
         paraphrases=paraphrases or None,
         subject=subject if paraphrases or known else None,
         known=known,
         show_offensive=options.show_offensive,
     )
-    return RegionsDesign(
-        regions, words, templates, settings, ablations, substitutes, candidates, association, known_design, subset
-    )
+    return RegionsDesign(regions, words, templates, settings, candidates, association, known_design, subset)
 
 
 def main_level(children: Children) -> np.ndarray:
@@ -192,12 +162,6 @@ def top_groups(children: Children) -> list[np.ndarray]:
         if len(groups) > 1:
             return groups
     return []
-
-
-def topics_to_leave_out(words: Sequence[Word]) -> list[str]:
-    """Topics without which enough words remain: one number, normalised, says nothing."""
-    topics = [word.topic for word in words]
-    return [topic for topic in dict.fromkeys(topics) if len(topics) - topics.count(topic) >= MIN_WORDS]
 
 
 def _resolve_tree(options: RegionsOptions) -> tuple[RegionTree, dict[str, Any]]:
@@ -246,45 +210,6 @@ def _resolve_association(
     if not paraphrases:
         return None
     return design_association(tree, main_level(tree.children), words, paraphrases, subject, controls=controls)
-
-
-def _resolve_ablations(ablate: str | Sequence[str], words: Sequence[Word]) -> tuple[str, ...]:
-    """What is left out, if the words allow it."""
-    texts = [ablate] if isinstance(ablate, str) else ablate
-    names = tuple(dict.fromkeys(name.strip() for text in texts for name in text.split(",") if name.strip()))
-    if texts and not names:
-        raise InputError(f"--ablate is empty. Use {' or '.join(ABLATIONS)}, or remove it.")
-    for name in names:
-        if name not in ABLATIONS:
-            raise InputError(f"Unknown --ablate {name!r}. {describe_choices(name, ABLATIONS)}")
-    if "words" in names and len(words) < MIN_WORDS + 1:
-        raise InputError(f"--ablate words needs at least {MIN_WORDS + 1} words, not {len(words)}.")
-    if "topics" in names and not topics_to_leave_out(words):
-        raise InputError("--ablate topics needs words of at least two topics, and enough words without each of them.")
-    return names
-
-
-def _resolve_substitutes(words: Sequence[Word], kind: str | None, vectors: str | Path | None) -> Substitutes | None:
-    """The words to put in the others' place: their substitutes, or their nearest neighbours in a file of vectors."""
-    if kind is not None and kind not in SUBSTITUTIONS:
-        raise InputError(f"Unknown --substitute {kind!r}. {describe_choices(kind, SUBSTITUTIONS)}")
-    if vectors is not None and kind != "nearest":
-        raise InputError("--vectors needs --substitute nearest. Use both, or neither.")
-    if kind is None:
-        return None
-    substitutes = [word.substitute for word in words]
-    if kind == "nearest":
-        if vectors is None:
-            raise InputError("--substitute nearest needs --vectors FILE, in word2vec or GloVe text format.")
-        nearest = nearest_words(Path(vectors), [word.word for word in words])
-        substitutes = [nearest.get(word.word) for word in words]
-    elif not any(substitutes):
-        raise InputError(
-            "Your words have no substitutes. Add a column 'substitute' to the file, or use --substitute nearest."
-        )
-    pairs = list(zip(words, substitutes, strict=True))
-    lacking = tuple(dict.fromkeys(word.word for word, substitute in pairs if not substitute))
-    return Substitutes(tuple(substitute or word.word for word, substitute in pairs), lacking)
 
 
 def _invent_names(tree: RegionTree, words: Sequence[Word]) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from geobias.audits.regions.association_records import Association, list_compare
 from geobias.audits.regions.known_views import known_rows
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import SIGNIFICANT, Estimate, Estimates
-from geobias.report.results import number
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import column_values, damaged, read_columns, write_csv
 from geobias.world.words import Word
@@ -27,9 +26,7 @@ Row = dict[str, Any]
 
 
 def write_files(folder: Path, result: RegionsResult) -> None:
-    tables = {"regions": region_rows, "words": word_rows, "topics": topic_rows}
-    if result.wordings:
-        tables["wording"] = wording_rows
+    tables = {"regions": region_rows, "words": word_rows}
     if result.association is not None:
         tables |= {"associations": association_rows, "valence": valence_rows}
     if result.known and not result.known.is_subset:  # its content is offensive, and was not asked for
@@ -63,31 +60,6 @@ def word_rows(result: RegionsResult) -> Iterator[Row]:
     for row, names in _regions_with_pairs(result):
         for k, word in enumerate(words):
             yield {**names, "word": word.word, "topic": word.topic, "sparseness": float(differences[row, k])}
-
-
-def topic_rows(result: RegionsResult) -> Iterator[Row]:
-    """tables/topics.csv: the same for each topic (Eq. 3 within its words)."""
-    topics = dict.fromkeys(word.topic for word in result.words)
-    differences = {topic: result.measure(f"topic.{topic}") for topic in topics}
-    for row, names in _regions_with_pairs(result):
-        for topic in topics:
-            yield {**names, "topic": topic, "sparseness": float(differences[topic][row])}
-
-
-def wording_rows(result: RegionsResult) -> Iterator[Row]:
-    """tables/wording.csv: the scores with words left out or replaced."""
-    for wording in result.wordings:
-        for row, names in _regions_with_pairs(result):
-            balanced, difference = (e.at(row) if e else None for e in (wording.balanced, wording.difference))
-            yield {
-                "what": wording.what,
-                "name": wording.name,
-                **{f"region_{key}": value for key, value in names.items()},
-                **{measure.replace(".", "_"): number(values[row]) for measure, values in wording.scores.items()},
-                **_estimate_cells("c_w_balanced", balanced, ("low", "high")),
-                "c_w_balanced_difference": difference and difference.value,
-                **_estimate_cells("c_w_balanced_difference", difference, ("low", "high", "p", "p_adjusted")),
-            }
 
 
 def association_rows(result: RegionsResult) -> Iterator[Row]:

@@ -17,7 +17,6 @@ from geobias.audits.regions.placebo import measure_placebo
 from geobias.audits.regions.records import (
     InferenceSummary,
     InfluentialRegion,
-    NullComparison,
     Rank,
     RegionInference,
     RegionNull,
@@ -29,7 +28,6 @@ from geobias.audits.regions.records import (
     Tokenisation,
 )
 from geobias.audits.regions.result import BALANCED, RegionsResult
-from geobias.audits.regions.wording import describe_wordings, measure_wordings, score_vectors
 from geobias.measures.arrays import compute_on_gpu, to_numpy
 from geobias.measures.estimates import RESAMPLES, Estimate, Estimates
 from geobias.measures.grouping import compare_groups
@@ -42,7 +40,6 @@ from geobias.measures.herb import (
     herb_scores,
     pair_count,
     sparseness,
-    topic_sparseness,
     word_sparseness,
 )
 from geobias.measures.random_regions import (
@@ -79,7 +76,6 @@ def measure_regions(design: RegionsDesign, answers: RegionsAnswers) -> RegionsRe
     vectors = [descriptive_vectors(likelihoods) for likelihoods in answers.likelihoods]
     without_names = _remove_name_effects(design, answers, vectors)
     tests = _run_tests(design, answers, vectors, without_names, by_template)
-    wordings = measure_wordings(design, answers)
     several_templates = len(design.templates) > 1
     known = None
     known_design = design.known_for(answers.model)
@@ -97,12 +93,10 @@ def measure_regions(design: RegionsDesign, answers: RegionsAnswers) -> RegionsRe
         known=known,
         placebo=None if answers.invented is None else measure_placebo(design, answers, answers.invented),
         kendall_w=_measure_template_agreement(design, by_template) if several_templates else None,
-        wording=describe_wordings(design, wordings) if wordings else None,
         constant_answers={} if _varies(answers) else {answers.model.name: "all texts"},
         work=answers.work,
         answers=answers,
         by_template=by_template,
-        wordings=tuple(wordings),
     )
 
 
@@ -123,10 +117,9 @@ def _varies(answers: RegionsAnswers) -> bool:
 def score_regions(design: RegionsDesign, answers: RegionsAnswers) -> dict[str, np.ndarray]:
     """HERB's measures by name: templates x regions each, and x words for `words`.
 
-    The names: c_w.balanced, c_w.paper, c_z.balanced, c_z.paper, flat, sparseness, words, and topic.TOPIC.
+    The names: c_w.balanced, c_w.paper, c_z.balanced, c_z.paper, flat, sparseness and words.
     """
     children = design.tree.children
-    topics = [word.topic for word in design.words]
 
     def measure(likelihoods: Any) -> dict[str, np.ndarray]:
         vectors = descriptive_vectors(likelihoods)
@@ -135,12 +128,17 @@ def score_regions(design: RegionsDesign, answers: RegionsAnswers) -> dict[str, n
             "flat": flat_sparseness(vectors, children),
             "sparseness": sparseness(vectors, children),
             "words": word_sparseness(vectors, children),
-            **{f"topic.{topic}": values for topic, values in topic_sparseness(vectors, children, topics).items()},
         }
         return {name: to_numpy(values) for name, values in measures.items()}
 
     by_template = [compute_on_gpu(measure, likelihoods) for likelihoods in answers.likelihoods]
     return {name: np.stack([measures[name] for measures in by_template]) for name in by_template[0]}
+
+
+def score_vectors(vectors: Any, name_likelihoods: np.ndarray, children: Children) -> dict[str, Any]:
+    """Both variants of the score in both forms, by names such as c_w.balanced."""
+    scores = vars(herb_scores(vectors, name_likelihoods, children))
+    return {f"{variant}.{form}": scores[variant][form] for form in FORMS for variant in scores}
 
 
 def _run_tests(
@@ -165,7 +163,7 @@ def _run_tests(
         else Estimates.unknown(by_template[name].mean(axis=0))
         for name in (*SCORES, FLAT)
     }
-    intervals[BALANCED] = replace(intervals[BALANCED], p=nulls.p["c_w"], p_adjusted=nulls.p_adjusted["c_w"])
+    intervals[BALANCED] = replace(intervals[BALANCED], p=nulls.p, p_adjusted=nulls.p_adjusted)
     omissions = []
     if BALANCED not in jackknifes:
         omissions.append(
@@ -203,7 +201,7 @@ def _describe_regions(
 ) -> list[RegionScores]:
     """Every region as results.json holds it."""
     tree = design.tree
-    scores = {name: values.mean(axis=0) for name, values in by_template.items() if not name.startswith("topic.")}
+    scores = {name: values.mean(axis=0) for name, values in by_template.items()}
     spreads = (
         {name: values.std(axis=0, ddof=1) for name, values in by_template.items() if name.startswith(VARIANTS)}
         if len(design.templates) > 1
@@ -255,21 +253,16 @@ def _select_estimates(intervals: Mapping[str, Estimates], row: int) -> RegionInf
 
 def _describe_null(nulls: RandomRegionTests, scores: Mapping[str, np.ndarray], row: int) -> RegionNull | None:
     """One region against random ones; None where there are none to compare with."""
-
-    def compare(measure: str, value: np.ndarray) -> NullComparison:
-        mean = nulls.mean[measure][row]
-        return NullComparison(
-            mean=number(mean),
-            ratio=number(value / mean) if mean > 0 else None,
-            p=number(nulls.p[measure][row]),
-            p_adjusted=number(nulls.p_adjusted[measure][row]),
-            sparser=bool(value > mean),
-        )
-
-    if np.isnan(nulls.p["c_w"][row]):
+    if np.isnan(nulls.p[row]):
         return None
-    below_root = compare("sparseness", scores["sparseness"][row]) if row else None
-    return RegionNull(**vars(compare("c_w", scores[BALANCED][row])), sparseness=below_root)
+    value, mean = scores[BALANCED][row], nulls.mean[row]
+    return RegionNull(
+        mean=number(mean),
+        ratio=number(value / mean) if mean > 0 else None,
+        p=number(nulls.p[row]),
+        p_adjusted=number(nulls.p_adjusted[row]),
+        sparser=bool(value > mean),
+    )
 
 
 def _describe_influence(

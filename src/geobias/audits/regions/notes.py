@@ -105,14 +105,14 @@ def _tokenisation_note(level: Tokenisation) -> str:
 
 
 def _placebo_note(placebo: Placebo) -> str:
-    measure, ratio = placebo.sparseness, placebo.sparseness.ratio
+    ratio = placebo.ratio
     factor = "against "
     if ratio is not None:
         bounds = "" if ratio.low is None else f" ({ratio.low:.2f} to {ratio.high:.2f})"
         factor = f"{ratio.value:.2f} times{bounds} "
     note = (
-        f"Placebo: {len(placebo.names)} invented places lie {digits(measure.invented.value)} apart, "
-        f"{factor}the {digits(measure.real.value)} of the real ones at the level {placebo.level}"
+        f"Placebo: {len(placebo.names)} invented places lie {digits(placebo.invented.value)} apart, "
+        f"{factor}the {digits(placebo.real.value)} of the real ones at the level {placebo.level}"
     )
     if placebo.tokens is not None and placebo.real_tokens is not None:
         note += f"; their names have {placebo.tokens:.1f} tokens, the real ones {placebo.real_tokens:.1f}"

@@ -1,9 +1,8 @@
-"""The regions audit on the page: the continents, the world map, the words, the names, and all countries."""
+"""The regions audit on the page: the continents, the world map, the names, and all countries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from geobias.audits.regions.caution import is_artefact
 from geobias.audits.regions.gate_and_card import top_regions
@@ -17,7 +16,6 @@ from geobias.audits.regions.page_continents import continent_chart, form_row
 from geobias.audits.regions.page_map import country_blocks
 from geobias.audits.regions.records import RegionScores
 from geobias.audits.regions.result import RegionsResult
-from geobias.audits.regions.wording import REPLACED, WITHOUT_TOPIC
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
 from geobias.measures.estimates import Estimate
 from geobias.measures.ranks import CHANCE
@@ -25,7 +23,7 @@ from geobias.report.findings import format_p
 from geobias.report.page.blocks import Block, Chart, Row, Section, Table
 from geobias.report.page.charts import dots
 from geobias.report.runs import FinishedRun
-from geobias.report.tables import format_interval, interval, is_marked, signed
+from geobias.report.tables import format_interval, interval, is_marked
 
 LEAD = (
     "A model that describes all places alike gives every region the score 0. A region's score (C_w) is the mean "
@@ -61,16 +59,16 @@ def section(run: FinishedRun[RegionsResult], name: str) -> Section:
     top = top_regions(result)
     caution = SEE_NAMES if is_artefact(result) else ""
     continents = [continent_chart(name, top, _parts_level(result, top[-1]), caution)] if top else []
-    words, names = _wording_charts(name, result), _names_table(name, result)
+    names = _names_table(name, result)
     countries = country_blocks(run, name)
     world = [countries.world] if countries else []
     if result.association:
         content = size_table(name, result.association)
-        blocks: list[Block] = [*association_blocks(run, name), *world, content, *continents, *words, *names]
+        blocks: list[Block] = [*association_blocks(run, name), *world, content, *continents, *names]
     elif countries and countries.world.is_hero:
-        blocks = [*continents, *world, *words, *names]
+        blocks = [*continents, *world, *names]
     else:
-        blocks = [*continents, *words, *names, *world]
+        blocks = [*continents, *names, *world]
     if countries and countries.table:
         blocks.append(countries.table)
     return Section(
@@ -112,43 +110,6 @@ def _parts_level(result: RegionsResult, region: RegionScores) -> str:
     """The level of a region's sub-regions; ids are unique within a level only."""
     row = next(row for row, each in enumerate(result.regions) if each is region)
     return next(each.level for each in result.regions if each.parent_index == row)
-
-
-def _select(record: Any, *names: str) -> Row:
-    """Some attributes as cells; empty where there is no record."""
-    return {name: record and getattr(record, name) for name in names}
-
-
-def _wording_charts(name: str, result: RegionsResult) -> Iterator[Chart]:
-    """The score of the whole without each topic, or with its words replaced."""
-    if result.wording is None:
-        return
-    full, *others = result.wording.wordings
-    full_score = full.regions[0].c_w_balanced or 0
-    for what, action in ((WITHOUT_TOPIC, "left out"), (REPLACED, "replaced")):
-        roots = [(wording.name, wording.regions[0]) for wording in others if wording.what == what]
-        rows: list[Row] = [
-            {
-                "topic": topic,
-                "value": (root.c_w_balanced or 0) - full_score,
-                **_select(root.difference, "low", "high", "p_adjusted"),
-                "marked": root.difference is not None and is_marked(root.difference),
-                "score": root.c_w_balanced,
-            }
-            for topic, root in roots
-        ]
-        if rows:
-            ranked = sorted(rows, key=lambda row: row["value"])
-            yield Chart(
-                f"{name}-topics-{action.replace(' ', '-')}",
-                f"What the score would be with a topic's words {action}",
-                "Dot: change of balanced C_w of the whole; line: 95 % interval over words. Left of 0: the topic adds "
-                "to the differences between regions. Filled: adjusted p below 0.05.",
-                f"From {ranked[0]['topic']} {signed(ranked[0]['value'], 3)} to {ranked[-1]['topic']} "
-                f"{signed(ranked[-1]['value'], 3)}.",
-                dots(rows, label="topic", title="change of balanced C_w", order=[row["topic"] for row in ranked]),
-                rows,
-            )
 
 
 def _names_table(name: str, result: RegionsResult) -> Iterator[Table]:

@@ -12,15 +12,13 @@ from scipy.optimize import linear_sum_assignment
 
 from geobias.audits.regions.answers import InventedPlaces, RegionsAnswers
 from geobias.audits.regions.design import PLACEBO_PLACES, RegionsDesign, main_level
-from geobias.audits.regions.records import Placebo, PlaceboMeasure
+from geobias.audits.regions.records import Placebo
 from geobias.engine.ask import ask
 from geobias.measures.estimates import Estimates
-from geobias.measures.herb import descriptive_vectors, herb_scores, sparseness
+from geobias.measures.herb import descriptive_vectors, mean_distance
 from geobias.measures.word_jackknife import FEWEST_WORDS, jackknife_words
 from geobias.models.scorer import Scorer
 from geobias.texts.templates import Sentences, mark
-
-MEASURES = ("c_w", "sparseness")
 
 
 def match_tokens(candidate_tokens: np.ndarray, real_tokens: np.ndarray, count: int) -> np.ndarray:
@@ -59,15 +57,17 @@ def ask_invented(
 
 
 def measure_placebo(design: RegionsDesign, answers: RegionsAnswers, invented: InventedPlaces) -> Placebo:
-    """Invented places as one cluster of leaves, the real ones of a level as another, on the same words."""
+    """How far apart invented places lie, and the real ones of a level, on the same words."""
     rows = main_level(design.tree.children)
     real = answers.likelihoods[:, rows]
 
     def measure(words: np.ndarray) -> np.ndarray:
-        """measures x (invented, real, the first divided by the second)."""
-        values = np.stack([_measure_cluster(f[..., words]) for f in (invented.likelihoods, real)], axis=1)
-        ratio = np.divide(values[:, 0], values[:, 1], out=np.full(len(MEASURES), np.nan), where=values[:, 1] > 0)
-        return np.column_stack([values, ratio])
+        """Invented, real, the first divided by the second."""
+        apart = [
+            np.mean([mean_distance(descriptive_vectors(f)) for f in likelihoods[..., words]])
+            for likelihoods in (invented.likelihoods, real)
+        ]
+        return np.array([*apart, apart[0] / apart[1] if apart[1] > 0 else np.nan])
 
     words = len(design.words)
     estimates = (
@@ -75,28 +75,17 @@ def measure_placebo(design: RegionsDesign, answers: RegionsAnswers, invented: In
         if words >= FEWEST_WORDS
         else Estimates.unknown(measure(np.arange(words)))
     )
-
-    def placebo_measure(k: int) -> PlaceboMeasure:
-        invented_places, real_places, ratio = (estimates.at(k, column) for column in range(3))
-        return PlaceboMeasure(invented_places, real_places, None if ratio.value is None else ratio)
-
+    ratio = estimates.at(2)
     return Placebo(
         level=design.tree.regions[rows[0]].level,
         names=list(invented.names),
         tokens=_mean(invented.tokens),
         candidate_tokens=_mean(invented.candidate_tokens),
         real_tokens=None if answers.name_tokens is None else _mean(answers.name_tokens[rows]),
-        **{name: placebo_measure(k) for k, name in enumerate(MEASURES)},
+        invented=estimates.at(0),
+        real=estimates.at(1),
+        ratio=None if ratio.value is None else ratio,
     )
-
-
-def _measure_cluster(likelihoods: np.ndarray) -> np.ndarray:
-    """Balanced C_w and sparseness of these places as the leaves below one root, the mean over templates."""
-    count = likelihoods.shape[1]
-    children = [np.arange(1, count + 1), *[np.array([], dtype=np.int64)] * count]
-    vectors = [descriptive_vectors(f) for f in np.insert(likelihoods, 0, np.nan, axis=1)]
-    c_w = [herb_scores(v, np.zeros(count + 1), children).c_w["balanced"][0] for v in vectors]
-    return np.array([np.mean(c_w), np.mean([sparseness(v, children)[0] for v in vectors])])
 
 
 def _mean(values: np.ndarray | None) -> float | None:

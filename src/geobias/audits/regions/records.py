@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
-import numpy as np
-from pydantic import Field
-
-from geobias.measures.estimates import Estimate, Estimates
+from geobias.measures.estimates import Estimate
 
 
 @dataclass(frozen=True)
@@ -47,24 +43,17 @@ class RegionInference:
 
 
 @dataclass(frozen=True)
-class NullComparison:
-    """A measure against random sets of as many regions of the same level."""
+class RegionNull:
+    """Balanced C_w against random sets of as many regions of the same level."""
 
     mean: float | None
     """Over the random sets."""
     ratio: float | None
-    """The measure divided by that mean."""
+    """The score divided by that mean."""
     p: float | None
     p_adjusted: float | None
     sparser: bool
     """Whether the sub-regions lie further apart than random ones."""
-
-
-@dataclass(frozen=True)
-class RegionNull(NullComparison):
-    """Balanced C_w against random regions, and, below the root, plain sparseness (Eq. 3)."""
-
-    sparseness: NullComparison | None
 
 
 @dataclass(frozen=True)
@@ -143,16 +132,8 @@ class Tokenisation:
 
 
 @dataclass(frozen=True)
-class PlaceboMeasure:
-    invented: Estimate
-    real: Estimate
-    ratio: Estimate | None
-    """Invented divided by real."""
-
-
-@dataclass(frozen=True)
 class Placebo:
-    """Invented places as one cluster, beside the real ones of a level: what names alone do."""
+    """Invented places beside the real ones of a level: how far names alone lie apart (Eq. 3)."""
 
     level: str
     names: list[str]
@@ -160,8 +141,10 @@ class Placebo:
     """Mean number of tokens of the invented names; null where the scorer counts none."""
     candidate_tokens: float | None
     real_tokens: float | None
-    c_w: PlaceboMeasure
-    sparseness: PlaceboMeasure
+    invented: Estimate
+    real: Estimate
+    ratio: Estimate | None
+    """Invented divided by real."""
 
 
 @dataclass(frozen=True)
@@ -175,48 +158,3 @@ class TemplateAgreement:
     w: float | None
     """0 for no agreement, 1 for the same order."""
     p: float | None
-
-
-@dataclass(frozen=True)
-class WordingScores:
-    """The scores of one region with other words; intervals are those of balanced C_w."""
-
-    id: str
-    c_w_balanced: Annotated[float | None, Field(alias="c_w.balanced")]
-    c_w_paper: Annotated[float | None, Field(alias="c_w.paper")]
-    c_z_balanced: Annotated[float | None, Field(alias="c_z.balanced")]
-    c_z_paper: Annotated[float | None, Field(alias="c_z.paper")]
-    inference: Estimate | None
-    difference: Estimate | None
-    """Minus balanced C_w of the full wording, on the same words."""
-
-
-@dataclass(frozen=True)
-class WordingEntry:
-    """The root and the regions directly below it, with a topic or a word left out or replaced."""
-
-    what: str
-    """full, without topic, without word or replaced topic."""
-    name: str
-    """The topic or word; empty for the full wording."""
-    regions: list[WordingScores]
-
-
-@dataclass(frozen=True)
-class WordingStudy:
-    """The first wording is the full one; tables/wording.csv has all regions."""
-
-    wordings: list[WordingEntry]
-    substitutes: list[str] | None
-    words_without_substitute: list[str]
-
-
-@dataclass(frozen=True)
-class Wording:
-    """The scores of every region with other words: `what` was done to the topic or word `name`."""
-
-    what: str
-    name: str
-    scores: dict[str, np.ndarray]  # by measure, such as c_w.balanced; the mean over templates
-    balanced: Estimates | None = None  # balanced C_w with its intervals; None for a single word left out
-    difference: Estimates | None = None  # from the full wording, on the same words

@@ -17,8 +17,6 @@ from geobias.audits.regions.records import (
     RegionScores,
     TemplateAgreement,
     Tokenisation,
-    Wording,
-    WordingStudy,
 )
 from geobias.audits.regions.views import list_tidy_rows, summarise
 from geobias.checks import describe_choices
@@ -52,9 +50,6 @@ class RegionsSettings:
     """Codes, or "all"."""
     tree: str | None = None
     """The file of the user's regions."""
-    ablate: list[str] | None = None
-    substitute: str | None = None
-    substitutes: list[str] | None = None
     placebo: int | None = None
     """How many invented places were scored."""
     paraphrases: int | None = None
@@ -112,14 +107,10 @@ class RegionsResult(AuditResult):
         The same measures for invented places.
     kendall_w : list of TemplateAgreement or None
         Agreement of the templates; None with a single template.
-    wording : WordingStudy or None
-        Scores without some words or with other words.
     answers : RegionsAnswers or None
         The log-likelihoods. Not saved.
     by_template : dict of numpy.ndarray
         Every measure for each template. Not saved.
-    wordings : tuple of Wording
-        Arrays behind `wording`. Not saved.
     tree : RegionTree
         The regions as a tree.
     words : list of Word
@@ -153,10 +144,8 @@ class RegionsResult(AuditResult):
     known: KnownStereotypes | None = field(default=None, repr=False)
     placebo: Placebo | None = field(default=None, repr=False)
     kendall_w: list[TemplateAgreement] | None = field(default=None, repr=False)
-    wording: WordingStudy | None = field(default=None, repr=False)
     answers: Annotated[RegionsAnswers | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
     by_template: Annotated[dict[str, np.ndarray], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)
-    wordings: Annotated[tuple[Wording, ...], *NOT_SAVED] = field(default=(), repr=False, compare=False)
 
     @property
     def model_identities(self) -> list[ModelIdentity]:

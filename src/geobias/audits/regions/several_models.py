@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import combinations, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,14 @@ from geobias.audits.plan import Plan
 from geobias.audits.regions.audit import RegionsStudy, connect
 from geobias.audits.regions.design import RegionsDesign
 from geobias.audits.regions.result import RegionsResult
-from geobias.audits.regions.terminal import agreement_report
 from geobias.audits.served_models import Served, Workload
 from geobias.audits.show_results import View, show_results
-from geobias.audits.study import IndexEntry, RankAgreement, RunIndex, RunOptions, assign_folders, save_index
+from geobias.audits.study import IndexEntry, RunIndex, RunOptions, assign_folders, save_index
 from geobias.engine.ask import compute_on
-from geobias.measures.ranks import mean_rank_correlation
 from geobias.models.load import check_method, load
-from geobias.report.results import SCHEMA_VERSION, to_json
 from geobias.report.run_folder import RESERVED
 from geobias.report.runs import index_folder, slug
-from geobias.report.tables import console, print_json
+from geobias.report.tables import print_json
 
 Results = dict[str, RegionsResult]  # by the folders of their runs
 
@@ -51,7 +48,7 @@ def plan_studies(studies: Mapping[str, RegionsStudy]) -> Plan:
     )
 
 
-def run_studies(studies: Mapping[str, RegionsStudy], folder: Path) -> tuple[Results, list[RankAgreement]]:
+def run_studies(studies: Mapping[str, RegionsStudy], folder: Path) -> Results:
     """Run one after the other, each model loaded once; every folder is checked before the first is loaded."""
     index = index_folder(folder, list(studies)) if len(studies) > 1 else None
     if index:
@@ -63,36 +60,25 @@ def run_studies(studies: Mapping[str, RegionsStudy], folder: Path) -> tuple[Resu
         with compute_on(options.ray, options.device, options.dtype) as (device, dtype):
             for path, study in zip(studies, _load_models(studies.values(), device, dtype), strict=True):
                 results[path] = study.run()
-        agreement = _compare_ranks(results)
         if index:
             entries = [IndexEntry(path, result.model.name, result.model.score) for path, result in results.items()]
-            save_index(index, RunIndex(runs=entries, agreement=agreement))
-    return results, agreement
+            save_index(index, RunIndex(entries))
+    return results
 
 
-def show_runs(results: Results, agreement: Sequence[RankAgreement], folder: Path, view: View) -> None:
-    """One run, or all of them with their overall answers side by side; with `--full` also whether they agree."""
-    if view.json:
-        print_runs(results, agreement)
-        return
-    several = len(results) > 1
-    show_results([_name_score(result) if several else result for result in results.values()], folder, view)
-    if several and view.full:
-        for part in agreement_report(results, agreement):
-            console().print(part)
+def show_runs(results: Results, folder: Path, view: View) -> None:
+    """One run, or all of them with their overall answers side by side."""
+    runs = list(results.values())
+    if view.json and len(runs) == 1:
+        print_json(runs[0].to_dict())
+    else:
+        show_results([_name_score(run) for run in runs] if len(runs) > 1 and not view.json else runs, folder, view)
 
 
 def _name_score(result: RegionsResult) -> RegionsResult:
     """With the score after the model: runs may differ by it alone."""
     name = f"{result.model.name} ({result.model.score})"
     return replace(result, findings=[replace(finding, model=name) for finding in result.findings])
-
-
-def print_runs(results: Results, agreement: Sequence[RankAgreement]) -> None:
-    """The content of results.json; of several runs all of them, and how far they agree."""
-    runs = [result.to_dict() for result in results.values()]
-    pairs = [to_json(pair) for pair in agreement]
-    print_json(runs[0] if len(runs) == 1 else {"schema_version": SCHEMA_VERSION, "runs": runs, "agreement": pairs})
 
 
 def _load_models(studies: Iterable[RegionsStudy], device: str, dtype: str) -> Iterator[RegionsStudy]:
@@ -123,17 +109,3 @@ def _choose_paths(names: Sequence[tuple[str, str]]) -> list[str]:
             folder = f"{stem}-{len(folders) + 1}"
         folders[model] = folder
     return [f"{folders[model]}/{score}" for model, score in names]
-
-
-def _compare_ranks(results: Results) -> list[RankAgreement]:
-    """For every two runs: whether they put the regions in the same order, word by word."""
-    return [
-        RankAgreement(
-            runs=[first, second],
-            regions=len(results[first].regions) - 1,
-            mean_spearman_over_words=mean_rank_correlation(
-                *(results[path].likelihoods[:, 1:].mean(axis=0) for path in (first, second))
-            ),
-        )
-        for first, second in combinations(results, 2)
-    ]

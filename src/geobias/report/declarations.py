@@ -1,0 +1,200 @@
+"""What an audit reports, said once: its tables, charts, maps and notes. `render.py` makes the terminal, page and files.
+
+The `report.py` of an audit has `make_report(result) -> Report`. Charts and maps are blocks of the page
+(`page/blocks.py`, `page/effect_blocks.py`); tables are the `Table` below, since the terminal and the model card have
+them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+from geobias.measures.estimates import FEWEST_TEXTS_SHOWN
+from geobias.report.findings import EVIDENCE_LABELS
+from geobias.report.page.blocks import Chart, Examples, Remark, WorldMap
+from geobias.report.page.charts import Valence
+from geobias.report.rows import Effect
+from geobias.report.tables import NOTHING, TOO_FEW, signed
+
+TERMINAL, FULL, PAGE, CARD = "terminal", "full", "page", "card"  # below the findings; --full; report.html; model card
+TABLES = frozenset({FULL, PAGE})
+ALL_TABLES = frozenset({TERMINAL, FULL, PAGE})
+EVERYWHERE = frozenset({TERMINAL, FULL, PAGE, CARD})
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column of a table: its heading, and the value of a row as people read it."""
+
+    heading: str
+    value: str | Callable[[Any], Any]
+    """The name of a field ("gained", "recall.value"), or a function of the row."""
+    form: str = ""
+    """A format: ",", ".3f", or "+.3f" for a number with its sign, which 0 has not."""
+    on: Collection[str] = EVERYWHERE
+    """Of the places where its table is, those that have the column."""
+    keep: int = 1
+    """A narrow terminal drops columns of 3 first, then of 2."""
+    times: int = 1
+    """100 for shares in per cent."""
+    is_text: bool = False
+    """Words are folded; numbers are never cut."""
+    is_count: bool = False
+    """Shown also where there are too few texts for means."""
+
+    def show(self, row: Any, *, too_few: bool = False) -> str:
+        if too_few and not (self.is_text or self.is_count):
+            return TOO_FEW
+        value = get_value(row, self.value)
+        if value is None or isinstance(value, str):
+            return NOTHING if value is None else value
+        if self.form.startswith("+"):
+            return signed(self.times * value, int(self.form[2]))
+        return format(self.times * value, self.form)
+
+
+def get_value(row: Any, path: str | Callable[[Any], Any]) -> Any:
+    """The value of a field, or of a field of a field; None where one on the way is None."""
+    if callable(path):
+        return path(row)
+    return reduce(lambda part, name: None if part is None else getattr(part, name), path.split("."), row)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of one kind. Tables of one id are of several models, between which the page lets the reader choose."""
+
+    id: str
+    title: str
+    reading: str
+    rows: Sequence[Any] = field(repr=False)
+    columns: Sequence[Column] = field(repr=False)
+    model: str | None = None
+    """Its name, where there is a table for each model."""
+    first: Sequence[Any] = ()
+    """Rows above the others, such as a control; only with `--full`."""
+    group: Callable[[Any], str] | None = None
+    """What rows between two lines have in common."""
+    most: Mapping[str, int] = field(default_factory=dict)
+    """How many rows are shown where, if not the usual number; of more both ends."""
+    on: Collection[str] = ALL_TABLES
+    too_few: bool = False
+    """Whether there are too few texts for numbers."""
+    text_columns: Sequence[str] = ()
+    """With words that may offend: the page's switch hides them."""
+
+
+@dataclass(frozen=True)
+class ByModel:
+    """A chart of each model, by name; the reader of the page looks at one."""
+
+    charts: Mapping[str, Chart]
+
+
+ReportBlock = Table | ByModel | Chart | Examples | Remark | WorldMap
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that people read of a result besides its findings."""
+
+    description: str
+    """What was audited, in a sentence: for the page, the model card and the evidence."""
+    title: str
+    lead: str
+    """What the reader should know before the pictures, in a sentence or two."""
+    blocks: Sequence[ReportBlock]
+    """In the order of the page."""
+    summary: str
+    """The id of the table below the findings on the terminal."""
+    model_noun: str = "Model"
+    notes: Sequence[str] = ()
+    """What was left out, cut or read in some way: on the page and with `--full`."""
+    full_notes: Sequence[str] = ()
+    """Further notes, with `--full` only."""
+    meaning: str = ""
+    """What the numbers mean, below the tables of `--full`."""
+
+    def tables(self, place: str) -> list[Table]:
+        return [block for block in self.blocks if isinstance(block, Table) and place in block.on]
+
+
+def estimate_columns(
+    heading: str,
+    places: int,
+    valence: Valence,
+    *,
+    of: str | Callable[[Any], Effect | None] = "",
+    times: int = 1,
+    on: Collection[str] = EVERYWHERE,
+) -> list[Column]:
+    """An effect: its value with a star where it stands out, its interval, its adjusted p-value and, on pages, a word.
+
+    `of` says where a row has the effect; by default it is the row.
+    """
+
+    def get(row: Any) -> Effect | None:
+        effect: Effect | None = get_value(row, of) if of else row
+        return effect
+
+    def mark(row: Any) -> str:
+        effect = get(row)
+        if effect is None or effect.estimate.value is None:
+            return NOTHING
+        return signed(times * effect.estimate.value, places) + ("*" if effect.stands_out else " ")
+
+    def say_interval(row: Any) -> str:
+        effect = get(row)
+        return NOTHING if effect is None else say_bounds(effect.estimate.low, effect.estimate.high, places, times)
+
+    def say_test(row: Any) -> str:
+        effect = get(row)
+        return NOTHING if effect is None else say_p(effect.p_adjusted)
+
+    def judge(row: Any) -> str:
+        effect = get(row)
+        return NOTHING if effect is None else say_evidence(effect, valence)
+
+    return [
+        Column(heading, mark, on=on),
+        Column("95 % interval", say_interval, on=on),
+        Column("adjusted p", say_test, keep=2, on=set(on) & TABLES),
+        Column("evidence", judge, on=set(on) & {PAGE}),
+    ]
+
+
+def say_bounds(low: float | None, high: float | None, places: int, times: int = 1, *, sign: bool = True) -> str:
+    """ "+0.1 to +0.3"."""
+    if low is None or high is None:
+        return NOTHING
+    if sign:
+        return f"{signed(times * low, places)} to {signed(times * high, places)}"
+    return f"{times * low:.{places}f} to {times * high:.{places}f}"
+
+
+def say_p(p: float | None) -> str:
+    return NOTHING if p is None else "< 0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def say_evidence(effect: Effect, valence: Valence) -> str:
+    """ "clear: negative likelier"."""
+    if effect.mirrors:
+        return f"may mirror {effect.mirrors}"
+    words = EVIDENCE_LABELS[effect.evidence]
+    if effect.evidence in ("clear", "suggestive"):
+        words = f"{words}: {valence.above if effect.value > 0 else valence.below}"
+    return words
+
+
+def unless_few(value: float | None, count: int, places: int) -> str:
+    """A mean over `count` texts."""
+    return NOTHING if value is None else TOO_FEW if count < FEWEST_TEXTS_SHOWN else f"{value:.{places}f}"
+
+
+def say_left_out(what: str, names: Iterable[str], unless: str = "") -> list[str]:
+    """A note that names what was left out; none where nothing was."""
+    names = list(names)
+    return [f"{what}, left out{unless}: {', '.join(names)}."] if names else []

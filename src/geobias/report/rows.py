@@ -1,0 +1,142 @@
+"""Flat tables of typed rows: the numbers of a result, in results.json, in tables/*.csv and in `to_frame`.
+
+A result has a few lists of rows. A row is a dataclass: first what it is about (model, place, label), then its numbers.
+An `Estimate` or `Interval` that is annotated with `Measured` is a measure of `to_frame`; the first one is the main
+measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
+
+from geobias.measures.estimates import NO_ESTIMATE, SIGNIFICANT, Estimate
+from geobias.models.scorer import ModelIdentity
+from geobias.report.findings import Evidence, grade_evidence
+from geobias.report.results import AuditResult, Interval, to_json
+from geobias.report.size_words import SizeWord, grade_size
+from geobias.report.tables import write_csv
+from geobias.report.tidy import tidy_row
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number that people and programs look for, and what it is compared with."""
+
+    against: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """How far one place moves one outcome of one model. Audits of places add their numbers to it."""
+
+    unit: ClassVar[str]
+    """Of `estimate`: probability, percentage points, points, times, ..."""
+    keys: ClassVar[tuple[str, ...]] = ("model", "place", "code")
+    """Columns of `to_frame` that say what a row is about."""
+
+    model: str
+    place: str
+    """Its name."""
+    code: str | None
+    """Of the country, or the id of the region; null for what is no place, such as a control."""
+    label: str
+    """The outcome: a class, or the name of a score."""
+    p_adjusted: float | None
+    """Of the test that decides whether the place stands out, adjusted for all comparisons."""
+    mirrors: str | None = None
+    """The place that may be the only reason for a clear difference from a mean of places (`families.find_mirrors`)."""
+    evidence: Evidence = "not testable"
+    """By `p_adjusted`; at most suggestive where another place may be the reason."""
+    size: SizeWord | None = None
+    """How large the difference is; null where the unit has no scale."""
+
+    def __post_init__(self) -> None:
+        evidence = grade_evidence(self.p_adjusted)
+        evidence = "suggestive" if evidence == "clear" and self.mirrors else evidence
+        value = self.estimate.value
+        object.__setattr__(self, "evidence", evidence)
+        object.__setattr__(self, "size", None if value is None else grade_size(value, self.unit))
+
+    @property
+    def estimate(self) -> Estimate:
+        """The difference that findings, charts and maps show, with the p-value above."""
+        raise NotImplementedError
+
+    @property
+    def value(self) -> float:
+        return self.estimate.value or 0.0
+
+    @property
+    def stands_out(self) -> bool:
+        return self.mirrors is None and self.p_adjusted is not None and self.p_adjusted < SIGNIFICANT
+
+    @property
+    def title(self) -> str:
+        """The place as tables and findings name it."""
+        return self.place
+
+
+def list_tidy_rows(rows: Sequence[Any], *, too_few: bool = False) -> Iterator[dict[str, Any]]:
+    """The rows of `to_frame`, measure by measure; of `too_few` texts they have no numbers."""
+    for name, measured in list_measures(type(rows[0])).items() if rows else ():
+        for row in rows:
+            number = getattr(row, name)
+            if number is not None:
+                about = {key: getattr(row, key) for key in row.keys}
+                shown = NO_ESTIMATE if too_few else number
+                yield tidy_row(about, name, shown, label=row.label, against=measured.against)
+
+
+def list_measures(kind: type[Any]) -> dict[str, Measured]:
+    """The fields of a row that are measures."""
+    hints = get_type_hints(kind, include_extras=True)
+    notes = {name: get_args(hint)[1:] for name, hint in hints.items() if get_origin(hint) is Annotated}
+    return {name: note for name, extras in notes.items() for note in extras if isinstance(note, Measured)}
+
+
+def write_tables(folder: Path, result: AuditResult) -> None:
+    """Each list of rows of a result as a CSV file of its name, which has its columns also where there is no row."""
+    for name, kind in list_row_kinds(type(result)).items():
+        write_csv(folder / f"{name}.csv", map(flatten, getattr(result, name)), list_columns(kind))
+
+
+def list_row_kinds(kind: type[AuditResult]) -> dict[str, type[Any]]:
+    """The fields of a result that are lists of rows."""
+    shared = {each.name for each in fields(AuditResult)}
+    hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in shared}
+    rows = {name: get_args(hint)[0] for name, hint in hints.items() if get_origin(hint) is list}
+    return {name: row for name, row in rows.items() if isinstance(row, type) and _is_row(row)}
+
+
+def _is_row(kind: type[Any]) -> bool:
+    return is_dataclass(kind) and kind is not ModelIdentity
+
+
+def list_columns(kind: type[Any]) -> list[str]:
+    """The columns of such a file: an estimate takes five, the first of which has its name."""
+    hints = get_type_hints(kind, include_extras=True)
+    return [column for each in fields(kind) for column in _split_column(each.name, hints[each.name])]
+
+
+def flatten(row: Any) -> dict[str, Any]:
+    """A row of such a file; several values in one cell are separated by commas."""
+    flat: dict[str, Any] = {}
+    for name, value in to_json(row).items():
+        if isinstance(value, dict):
+            flat |= {name if key == "value" else f"{name}_{key}": number for key, number in value.items()}
+        else:
+            flat[name] = ", ".join(map(str, value)) if isinstance(value, list) else value
+    return flat
+
+
+def _split_column(name: str, hint: Any) -> list[str]:
+    if get_origin(hint) is Annotated:
+        hint, *notes = get_args(hint)
+        name = next((alias for note in notes if (alias := getattr(note, "alias", None))), name)  # such as "from"
+    for kind in (Estimate, Interval):
+        if hint is kind or kind in get_args(hint):
+            return [name if each.name == "value" else f"{name}_{each.name}" for each in fields(kind)]
+    return [name]
