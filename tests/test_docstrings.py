@@ -14,7 +14,6 @@ import pytest
 
 import geobias
 from geobias.report.results import AuditResult
-from geobias.testing import assert_gate
 
 SECTION = re.compile(r"^(?P<title>[A-Z][A-Za-z ]+)\n-+$", re.MULTILINE)
 ENTRY = re.compile(r"^(?P<names>\w+(?:, \w+)*)(?: : (?P<type>.+))?$", re.MULTILINE)
@@ -112,12 +111,6 @@ def test_the_first_line_is_a_whole_sentence(name: str) -> None:
     assert first.endswith(".") and (not rest or not rest[0])
 
 
-def test_assert_gate_documents_what_it_takes_and_raises() -> None:
-    sections = list_sections(assert_gate)
-    assert re.findall(r"^\*?\w+(?= : )", sections["Parameters"], re.MULTILINE) == ["run", "*rules"]
-    assert {"Raises", "Examples"} <= sections.keys()
-
-
 def list_examples() -> list[doctest.DocTest]:
     finder = doctest.DocTestFinder(recurse=False)
     found: list[doctest.DocTest] = []
@@ -125,7 +118,7 @@ def list_examples() -> list[doctest.DocTest]:
         for test in finder.find(getattr(geobias, name), name, globs={"geobias": geobias}):
             if any(not example.options.get(doctest.SKIP) for example in test.examples):
                 found.append(test)
-    return [*found, *finder.find(assert_gate, "assert_gate")]
+    return found
 
 
 @pytest.mark.parametrize("example", list_examples(), ids=lambda test: test.name)

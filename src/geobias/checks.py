@@ -66,13 +66,6 @@ def check_name(name: str, where: str) -> None:
         raise InputError(f"{subject} has a control character at position {control.start()} ({code}): remove it.")
 
 
-def check_path(path: str) -> None:
-    """Refuse a path that results.json could not name, or that no system takes."""
-    if _UNUSABLE.search(path):
-        problem = "has a NUL character: remove it" if "\0" in path else "is not valid UTF-8: rename it"
-        raise InputError(f"The path '{escape(shorten(path))}' {problem}.")
-
-
 def escape(text: str) -> str:
     """The text with control characters and undecodable bytes spelled out, so that any terminal can show it."""
 
@@ -91,7 +84,8 @@ def suggest(text: str, known: Iterable[str], *, most: int = 1) -> list[str]:
     Shorter texts get no suggestion: one edit turns a code into many others.
     """
     limit = len(text) // LETTERS_PER_EDIT
-    distances = {name: _edit_distance(text, name, limit) for name in known} if limit else {}
+    similar = [name for name in known if limit and abs(len(name) - len(text)) <= limit]
+    distances = {name: _edit_distance(text, name) for name in similar}
     nearest = min(distances.values(), default=limit + 1)
     return [name for name, distance in distances.items() if distance == nearest <= limit][:most]
 
@@ -106,23 +100,15 @@ def describe_choices(value: str, valid: Iterable[str], label: str = "Choose from
     return f"{hint}{label}: {', '.join(map(shorten, names[:MOST_LISTED])) or 'none'}{more}."
 
 
-def _edit_distance(first: str, second: str, limit: int) -> int:
-    """Insertions, deletions, substitutions and swaps of neighbours that turn one text into the other.
-
-    Above `limit` the number is not exact: the search stops early.
-    """
-    if abs(len(first) - len(second)) > limit:
-        return limit + 1
+def _edit_distance(first: str, second: str) -> int:
+    """Insertions, deletions, substitutions and swaps of neighbours that turn one text into the other."""
     before_last, last = [0], list(range(len(second) + 1))
     for i, letter in enumerate(first, start=1):
         row = [i]
         for k, other in enumerate(second, start=1):
-            cost = min(last[k] + 1, row[k - 1] + 1, last[k - 1] + (letter != other))
+            row.append(min(last[k] + 1, row[k - 1] + 1, last[k - 1] + (letter != other)))
             if i > 1 and k > 1 and letter == second[k - 2] and first[i - 2] == other:
-                cost = min(cost, before_last[k - 2] + 1)
-            row.append(cost)
-        if min(row) > limit and min(last) > limit:
-            return limit + 1
+                row[k] = min(row[k], before_last[k - 2] + 1)
         before_last, last = last, row
     return last[-1]
 

@@ -9,7 +9,7 @@ import hashlib
 import mmap
 import os
 import re
-import stat
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,7 +19,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 import platformdirs
 
-from geobias.checks import check_path
 from geobias.errors import InputError
 
 if TYPE_CHECKING:  # the command line imports this module, and answers --help without numpy
@@ -54,9 +53,7 @@ def read_text(path: Path, what: str) -> str:
 
 def read_bytes(path: Path, title: str) -> bytes:
     """Read a user's file. `title` begins every error, such as "The word file words.csv"."""
-    check_path(str(path))
     try:
-        check_kind(path, title)
         return path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"{title} does not exist. Check the path.") from None
@@ -76,15 +73,6 @@ def most_unpacked(size: int) -> int:
     Text shrinks to a third, repetitive tables and vocabularies of models to a seventieth.
     """
     return max(SMALL_UNPACKED, UNPACKED_RATIO * size)
-
-
-def check_kind(path: Path, title: str) -> None:
-    """Refuse folders, and devices: /dev/zero never ends. Pipes, as a shell makes them for <(command), are fine."""
-    mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
-        raise InputError(f"{title} is a folder. Pass a file.")
-    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-        raise InputError(f"{title} is a device. Pass a file.")
 
 
 def decode_text(content: bytes, title: str) -> str:
@@ -122,10 +110,13 @@ def save_file(path: Path, content: bytes) -> None:
         write_whole(path, content)
 
 
-def remove_temporary_files(folder: Path) -> None:
-    """Delete what killed processes left of files on their way. Nobody else may be writing this folder."""
+def remove_temporary_files(folder: Path, *, older_than: float = 0.0) -> None:
+    """Delete what killed processes left of files on their way, if it is so many seconds old.
+
+    With 0, nobody else may be writing this folder.
+    """
     for file in folder.iterdir() if folder.is_dir() else ():
-        if TEMPORARY_FILE.fullmatch(file.name):
+        if TEMPORARY_FILE.fullmatch(file.name) and time.time() - file.stat().st_mtime >= older_than:
             file.unlink()
 
 

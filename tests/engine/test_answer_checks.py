@@ -98,7 +98,6 @@ def test_how_many_texts_are_asked_again() -> None:
     assert sorted(first.asked.values()) == [1] * 40 + [2] * CHECKED_TEXTS
     ask_all(second, TEXTS[:30], TEXTS[30:])
     assert sorted(second.asked.values()) == [2] * CHECKED_TEXTS
-    assert all(len(set(TEXTS[part]) & set(second.asked)) == 10 for part in (slice(30), slice(30, 60)))
     ask_all(third, TEXTS[:30], TEXTS[30:], seed=1)
     assert set(third.asked) != set(second.asked)  # the seed draws them
 

@@ -131,7 +131,7 @@ def test_spellings_that_change_the_prompt_are_left_out() -> None:
     """In many tokenizers ":yes" may be one token: then its last part is no answer to the prompt."""
     from tokenizers import Tokenizer, models
 
-    from geobias.integrations.lm_eval_tasks.decide_task import select_spellings
+    from geobias.integrations.lm_eval_tasks.tasks import select_spellings
 
     pieces = {"<unk>": 0, "q": 1, ":": 2, "y": 3, ":y": 4, " ": 5, " y": 6, "Y": 7}
     merges = [(":", "y"), (" ", "y")]

@@ -284,7 +284,7 @@ def test_bad_files_are_named_and_explained(tmp_path: Path, name: str, content: s
 def test_no_file_and_a_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.csv does not exist"):
         read_texts(tmp_path / "none.csv")
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
         read_texts(tmp_path)
     with pytest.raises(InputError, match="cannot be read: File name too long"):
         read_texts("a text that was taken for a path " * 20)
@@ -298,11 +298,11 @@ def test_damaged_parquet_files(tmp_path: Path) -> None:
     _, offsets, data = pa.array([b"\xff\xfe"]).buffers()
     broken = pa.StringArray.from_buffers(1, offsets, data)
     pq.write_table(pa.table({"text": broken}), path)
-    with pytest.raises(InputError, match="UTF8"):
+    with pytest.raises(InputError, match="utf-8"):
         read_texts(path)
     pq.write_table(pa.table({"text": ["Hi."], "other": broken}), path)
     assert read_texts(path).texts == ("Hi.",)  # only columns that are needed are read
-    with pytest.raises(InputError, match="UTF8"):
+    with pytest.raises(InputError, match="utf-8"):
         read_texts(path, subsets=["other"])
 
 
@@ -317,47 +317,7 @@ def test_only_needed_rows_of_a_parquet_file_are_read(tmp_path: Path) -> None:
         writer.write_table(pa.table({"id": broken, "text": broken}))
     texts = read_texts(path, limit=2)
     assert (texts.texts, texts.ids, texts.left_out) == (("One.", "Two."), ("t0", "t2"), 1)
-    with pytest.raises(InputError, match="UTF8"):
-        read_texts(path)
-
-
-@pytest.mark.parametrize(
-    "column",
-    [["same"] * 20_000, [None] * 20_000, ["x" * 200] * 10_000, [[[0, 1]] * 400] * 400],
-    ids=["rows", "blank", "long", "lists"],
-)
-def test_small_parquet_files_that_grow_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: list[Any]
-) -> None:
-    monkeypatch.setattr("geobias.files.SMALL_UNPACKED", 1_000_000)
-    path = tmp_path / "a.parquet"
-    rows = len(column)
-    pq.write_table(pa.table({"text": [f"{n}." for n in range(rows)], "more": column}), path, compression="zstd")
-    monkeypatch.setattr("geobias.files.UNPACKED_RATIO", 1)
-    message = rf"{path.stat().st_size:,} bytes and {rows:,} rows; column 'more' .* 1,000,000"
-    assert len(read_texts(path, column="more" if isinstance(column[0], str) else "text", limit=40)) == 40
-    with pytest.raises(InputError, match=message):
-        read_texts(path, column="more")
-
-
-def test_a_parquet_page_that_grows_is_refused_before_it_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("geobias.files.SMALL_UNPACKED", 1_000_000)
-    monkeypatch.setattr("geobias.files.UNPACKED_RATIO", 1)
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *arguments: pytest.fail("the page was read"))
-    path = tmp_path / "a.parquet"
-    for options in ({"use_dictionary": False}, {"use_dictionary": True}):
-        pq.write_table(pa.table({"text": ["x" * 2_000_000]}), path, compression="zstd", **options)
-        with pytest.raises(InputError, match="column 'text' would take more than 1,000,000 bytes"):
-            read_texts(path, limit=1)
-
-
-@pytest.mark.parametrize("name", ["a.csv.gz", "a.jsonl.gz", "a.txt.gz"])
-def test_small_gzipped_files_that_grow_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr("geobias.files.SMALL_UNPACKED", 1_000_000)
-    path = file(tmp_path, name, gzip.compress(b"text\n" + b"\n" * 1_000_000))
-    with pytest.raises(InputError, match=rf"{path.stat().st_size:,} bytes and unpacks to more than 1,000,000"):
+    with pytest.raises(InputError, match="utf-8"):
         read_texts(path)
 
 

@@ -142,5 +142,5 @@ def test_unreadable_files_are_named(tmp_path: Path) -> None:
     latin.write_bytes("id,name,parent\nr,Curaçao,\n".encode("latin-1"))
     with pytest.raises(InputError, match="not UTF-8"):
         read_tree(latin)
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(InputError, match="Is a directory"):
         read_tree(tmp_path)

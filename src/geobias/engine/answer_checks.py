@@ -18,7 +18,6 @@ from geobias.errors import InputError
 from geobias.models.scorer import LOG_P, SAMPLES, CallLimitReached, Scorer
 
 CHECKED_TEXTS = 20  # of each scorer in a run: so many stored answers are compared, and so many texts asked twice
-FIRST_SHARE = CHECKED_TEXTS // 2  # of the first texts of a run, the original ones; later ones differ from them
 FLOAT32_TOLERANCE, TOLERANCE = 1e-3, 2e-2  # of a probability, or relative to a larger number
 SAMPLING_ERRORS = 4.0  # standard errors by which shares of sampled answers may differ
 
@@ -44,32 +43,23 @@ def count_checks(scorer: Scorer, texts: int) -> int:
 
 
 @dataclass
-class _Budget:
-    """How many texts are still to be checked in this run."""
-
-    left: int = CHECKED_TEXTS
-    is_first: bool = True
-
-    def draw(self, rng: np.random.Generator, places: np.ndarray) -> np.ndarray:
-        """Draw some of these places of texts, in their order."""
-        count = min(FIRST_SHARE if self.is_first else self.left, len(places))
-        self.left, self.is_first = self.left - count, False
-        return places[np.sort(rng.choice(len(places), count, replace=False, shuffle=False))]
-
-
-@dataclass
 class _CheckedScorer:
     """What is known of one scorer in this run; differences are those between two calls."""
 
     scorer: Scorer
     rng: np.random.Generator
-    stored: _Budget = field(default_factory=_Budget)
-    twice: _Budget = field(default_factory=_Budget)
+    left: dict[str, int] = field(default_factory=lambda: {"stored": CHECKED_TEXTS, "twice": CHECKED_TEXTS})
     differences: list[float] = field(default_factory=list)
 
     @property
     def tolerance(self) -> float:
         return FLOAT32_TOLERANCE if self.scorer.identity().dtype == "float32" else TOLERANCE
+
+    def draw(self, check: str, places: np.ndarray) -> np.ndarray:
+        """Draw as many of these places of texts as are still to be checked in this run, in their order."""
+        count = min(self.left[check], len(places))
+        self.left[check] -= count
+        return places[np.sort(self.rng.choice(len(places), count, replace=False, shuffle=False))]
 
 
 class AnswerChecks:
@@ -85,7 +75,7 @@ class AnswerChecks:
         Two answers to the same text may differ, too: what differs from the store by twice as much is another model.
         """
         checked = self._find(scorer)
-        places = checked.stored.draw(checked.rng, places)
+        places = checked.draw("stored", places)
         if not len(places):
             return
         sample, stored = [texts[int(place)] for place in places], rows[places]
@@ -127,7 +117,7 @@ class AnswerChecks:
         self, checked: _CheckedScorer, texts: Sequence[str], answers: np.ndarray, places: np.ndarray
     ) -> None:
         # In another order, and so in other batches: their rounding is part of how far two calls differ.
-        places = checked.twice.draw(checked.rng, places)[::-1]
+        places = checked.draw("twice", places)[::-1]
         if len(places):
             again = _score_again(checked.scorer, [texts[int(place)] for place in places])
             checked.differences += _compare(checked.scorer, answers[places], again).tolist()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
@@ -35,7 +35,7 @@ DistinctTexts: TypeAlias = tuple[np.ndarray, np.ndarray, pa.FixedSizeBinaryArray
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 TEXTS_PER_BLOCK = 2**21
-SECONDS_AT_RISK = 2.0  # how much work a kill can lose, and how often the progress bar moves
+SECONDS_AT_RISK = 2.0  # how much work a kill can lose
 
 _cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 
@@ -104,17 +104,31 @@ def ask(
         checks.check_stored(scorer, distinct_texts, scores, np.flatnonzero(~is_missing))
     cluster = None if scorer.paid else _cluster.get()  # a server is always called from this process
     score = score_here if cluster is None else cluster.score
-    with progress_bar(label, len(missing), progress) as advance:
-        blocks = _join_blocks(score(scorer, texts, first_positions[missing]), 0.0 if scorer.paid else SECONDS_AT_RISK)
-        with _close_after(blocks):
+    waiting: list[np.ndarray] = []  # scored, but not handed to the store yet
+    began = time.perf_counter()
+
+    def save() -> None:
+        if waiting:
+            scored = np.concatenate(waiting)
+            waiting.clear()
+            share = select_texts(texts, first_positions[scored]) if keys is None else keys.take(scored)
+            writer.write(share, scores[scored])
+
+    with (
+        progress_bar(label, len(missing), progress) as advance,
+        closing(score(scorer, texts, first_positions[missing])) as blocks,
+    ):
+        try:
             for positions, rows in blocks:
                 is_scored = find_scored(rows, scorer.columns)
-                scored = missing[positions[is_scored]]
-                if len(scored):
-                    share = select_texts(texts, first_positions[scored]) if keys is None else keys.take(scored)
-                    writer.write(share, rows[is_scored])
-                    scores[scored] = rows[is_scored]
+                waiting.append(missing[positions[is_scored]])
+                scores[waiting[-1]] = rows[is_scored]
+                if scorer.paid or time.perf_counter() - began >= SECONDS_AT_RISK:
+                    save()
+                    began = time.perf_counter()
                 advance(len(positions))
+        finally:
+            save()  # also what came before a failure
     unscored = first_positions[np.isnan(scores[:, 0])]
     if len(unscored):
         text = texts[int(unscored[0])]
@@ -221,29 +235,6 @@ def score_here(scorer: Scorer, texts: Sequence[str], positions: np.ndarray) -> G
                 yield start + places, rows
 
 
-def _join_blocks(blocks: Iterator[ScoreBlock], seconds: float) -> Generator[ScoreBlock]:
-    """Join blocks until so many seconds have passed: each joined block is one write to disk.
-
-    Blocks that came before a failure are yielded before it is raised.
-    """
-    waiting: list[ScoreBlock] = []
-    began = time.perf_counter()
-    failure: BaseException | None = None
-    try:
-        with _close_after(blocks):
-            for block in blocks:
-                waiting.append(block)
-                if time.perf_counter() - began >= seconds:
-                    yield _concatenate(waiting)
-                    waiting, began = [], time.perf_counter()
-    except (Exception, KeyboardInterrupt) as error:
-        failure = error
-    if waiting:
-        yield _concatenate(waiting)
-    if failure is not None:
-        raise failure
-
-
 @contextmanager
 def _close_after(blocks: Iterator[ScoreBlock]) -> Iterator[Iterator[ScoreBlock]]:
     """End a generator here even if it was not read to its end, so that the scorer can restore its model."""
@@ -252,7 +243,3 @@ def _close_after(blocks: Iterator[ScoreBlock]) -> Iterator[Iterator[ScoreBlock]]
     finally:
         if isinstance(blocks, Generator):
             blocks.close()
-
-
-def _concatenate(blocks: list[ScoreBlock]) -> ScoreBlock:
-    return np.concatenate([positions for positions, _ in blocks]), np.concatenate([rows for _, rows in blocks])

@@ -7,20 +7,14 @@ half-written file, later damage is noticed, and several processes can write at o
 
 from __future__ import annotations
 
-import errno
 import itertools
 import json
 import logging
-import os
-import re
-import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from stat import S_ISDIR, S_ISREG
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,23 +22,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from geobias.errors import InputError
-from geobias.files import DiskArray, cache_folder, write_whole, writing
+from geobias.files import DiskArray, cache_folder, remove_temporary_files, write_whole, writing
 from geobias.models.scorer import LOG_P
 
 KEY = "text_digest"
 KEY_BYTES = 16
 KEYS_AT_ONCE = 2**16  # that are Python objects
 FILES_BEFORE_MERGING = 16
-ROWS_BEFORE_MERGING = 2**21  # files that hold so many rows together are merged, and not again
 LARGE_FILE_BYTES = 2**24  # a file that is not merged with others when a store is tidied
 # A killed process leaves its temporary file behind. A younger one may belong to a process that is writing now.
 TEMPORARY_FILE_SECONDS = 24 * 60 * 60
-SCORER_FOLDER = r"[0-9a-f]{32}"
-SCORE_FILE = r"[^.].*\.parquet"
-TEMPORARY_NAME = r"\.geobias-.*\.tmp"
-CACHE_FILE = rf".+\.parquet|scorer\.json|{TEMPORARY_NAME}"  # what geobias writes into a scorer's folder
+SCORER_FOLDER, DESCRIPTION, SCORE_FILES = "[0-9a-f]" * 32, "scorer.json", "*.parquet"  # patterns of names
+OUR_FILES = (SCORE_FILES, DESCRIPTION, ".geobias-*.tmp")
 TextsOrKeys: TypeAlias = Sequence[str] | pa.FixedSizeBinaryArray  # texts, or what `text_keys` has returned for them
-DamageReport = Callable[[Path, str, bool], None]  # takes a file, what is wrong with it, and whether it is damaged
 log = logging.getLogger("geobias")
 
 
@@ -70,12 +60,12 @@ class ScoreStore:
     def __init__(self, fingerprint: str | None, columns: Sequence[str], *, name: str = "") -> None:
         self.columns = list(columns)
         self.folder: Path | None = None
-        self._new_files: defaultdict[int, dict[Path, pa.Table]] = defaultdict(dict)  # by level of merging
+        self._new_files: dict[Path, pa.Table] = {}  # not merged yet
         tables: Iterable[tuple[Path, pa.Table]] = ()
         if fingerprint is not None:
             self.folder = cache_folder() / "scores" / _digest(json.dumps([fingerprint, self.columns]).encode())
             _open_folder(self.folder, {"fingerprint": fingerprint, "columns": self.columns, "name": name})
-            tables = _read_tables(_list_folder(self.folder, SCORE_FILE), self.columns, _delete_damaged)
+            tables = _read_tables(self.folder.glob(SCORE_FILES))
         self._scores = ScoreIndex((table for _, table in tables), len(self.columns))
 
     def lookup(self, texts: TextsOrKeys) -> np.ndarray:
@@ -86,35 +76,28 @@ class ScoreStore:
 
     def add(self, texts: TextsOrKeys, scores: np.ndarray) -> None:
         """Write the scores of these texts for later runs; they are on disk when this returns."""
-        if self.folder is not None and len(texts):
-            self._write_level(self._make_table(text_keys(texts), scores), 0)
+        if self.folder is None or not len(texts):
+            return
+        columns = np.ascontiguousarray(scores.T, dtype=np.float64)
+        table = pa.table([text_keys(texts), *map(pa.array, columns)], names=[KEY, *self.columns])
+        self._new_files[self._write(table)] = table
+        if len(self._new_files) == FILES_BEFORE_MERGING:
+            self._merge(self._new_files)
+            self._new_files = {}
 
     def tidy(self) -> None:
-        """Merge many small files into one. Delete only files whose rows the merged file holds."""
-        files = _list_folder(self.folder, SCORE_FILE) if self.folder is not None else {}
-        small_files = [path for path, status in files.items() if status.st_size < LARGE_FILE_BYTES]
+        """Merge many small files into one: those of several runs, and what a killed run left."""
+        files = self.folder.glob(SCORE_FILES) if self.folder is not None else ()
+        small_files = [path for path, size in _list_sizes(files).items() if size < LARGE_FILE_BYTES]
         if len(small_files) > FILES_BEFORE_MERGING:
-            tables = dict(_read_tables(small_files, self.columns, lambda *damage: None))  # opening reports damage
-            if len(tables) > 1:
-                with suppress(InputError):  # all scores are on disk: a failure to merge them does no harm
-                    merged_file = self._write(_drop_duplicates(pa.concat_tables(tables.values())))
-                    _delete_files(tables.keys() - {merged_file})
+            self._merge(dict(_read_tables(small_files)))
 
-    def _write_level(self, table: pa.Table, level: int) -> None:
-        """Write a file; merge a full level into one file of the next, so that files are few and rewrites rare."""
-        files = self._new_files[level]
-        path = self._write(table)
-        if len(table) >= ROWS_BEFORE_MERGING:
-            return  # not kept in memory
-        files[path] = table
-        if len(files) == FILES_BEFORE_MERGING or sum(map(len, files.values())) >= ROWS_BEFORE_MERGING:
-            del self._new_files[level]
-            self._write_level(pa.concat_tables(files.values()), level + 1)
-            _delete_files(files)
-
-    def _make_table(self, keys: pa.FixedSizeBinaryArray, scores: np.ndarray) -> pa.Table:
-        arrays = [pa.array(np.ascontiguousarray(scores[:, i], dtype=np.float64)) for i in range(len(self.columns))]
-        return pa.table([keys, *arrays], names=[KEY, *self.columns])
+    def _merge(self, tables: dict[Path, pa.Table]) -> None:
+        """Write the rows of files into one file, then delete those files."""
+        if len(tables) > 1:
+            with suppress(InputError):  # all scores are on disk: a failure to merge them does no harm
+                merged_file = self._write(_drop_duplicates(pa.concat_tables(tables.values())))
+                _delete_files(tables.keys() - {merged_file})
 
     def _write(self, table: pa.Table) -> Path:
         assert self.folder is not None
@@ -129,61 +112,30 @@ class ScoreStore:
 
 def _open_folder(folder: Path, description: dict[str, Any]) -> None:
     """Create a scorer's folder and its description where needed, and delete old temporary files."""
-    file = folder / "scorer.json"
+    file = folder / DESCRIPTION
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        if _read_description(folder) != description:  # a read-only cache that needs no change can be opened
+        if not file.exists():  # a read-only cache can be opened
             write_whole(file, json.dumps(description, indent=1).encode())
-    cutoff = time.time() - TEMPORARY_FILE_SECONDS
-    temporary_entries = _list_folder(folder, TEMPORARY_NAME).items()
-    _delete_files(path for path, status in temporary_entries if S_ISREG(status.st_mode) and status.st_mtime < cutoff)
+    with suppress(OSError):  # another process deletes them, too
+        remove_temporary_files(folder, older_than=TEMPORARY_FILE_SECONDS)
 
 
-def _read_tables(
-    files: Iterable[Path], columns: list[str] | None, report: DamageReport
-) -> Iterator[tuple[Path, pa.Table]]:
-    """Read score files one by one; call `report` for each that is not a table of this scorer."""
+def _read_tables(files: Iterable[Path]) -> Iterator[tuple[Path, pa.Table]]:
+    """Read score files one by one; delete a damaged one with a warning."""
     for path in sorted(files):
         try:
-            table = _read_table(path, columns)
-        except (OSError, ValueError, pa.ArrowException) as error:
-            if isinstance(error, MemoryError) or getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE):
-                raise  # the process lacks resources: this says nothing about the file
-            reason = getattr(error, "strerror", None) or " ".join(str(error).split()).rstrip(".")
-            if not os.path.lexists(path):
-                continue  # another process has merged it into a larger file, read by a later run
-            # A file that cannot be read may be another user's, on a disk that is away, or from a newer Arrow.
-            is_unreadable = isinstance(error, OSError) and os.path.isfile(path)
-            report(path, reason, not is_unreadable and not isinstance(error, pa.ArrowNotImplementedError))
+            content = path.read_bytes()
+        except FileNotFoundError:
+            continue  # another process has merged it into a larger file, read by a later run
+        except OSError as error:  # another user's, or on a disk that is away: its scores may have been paid for
+            log.warning("Cannot read %s (%s): skipped; its texts are scored again.", path, error.strerror or error)
+            continue
+        if _digest(content) == path.stem:
+            yield path, pq.read_table(pa.BufferReader(content))
         else:
-            yield path, table
-
-
-def _read_table(path: Path, columns: list[str] | None) -> pa.Table:
-    """Read the rows of a score file that are scores. If `columns` is None, they may have any names."""
-    content = path.read_bytes()
-    if _digest(content) != path.stem:
-        raise ValueError("its content does not match its name")
-    table = pq.ParquetFile(pa.BufferReader(content)).read()
-    names = table.column_names[1:] if columns is None else columns
-    schema = pa.schema([(KEY, pa.binary(KEY_BYTES)), *((name, pa.float64()) for name in names)])
-    if not names or not table.schema.equals(schema) or any(column.null_count for column in table.columns):
-        raise ValueError("it is not a table of this scorer's scores")
-    scored = find_scored(np.column_stack([column.to_numpy() for column in table.columns[1:]]), names)
-    return table if scored.all() else table.filter(pa.array(scored))
-
-
-def _delete_damaged(path: Path, reason: str, is_damaged: bool = True) -> None:
-    """Delete a damaged file with a warning. A folder, or a file that may be good, stays, with a warning too."""
-    if not is_damaged or (path.is_dir() and not path.is_symlink()):
-        log.warning("Cannot read %s (%s): skipped; its texts are scored again.", path, reason)
-        return
-    action = "deleted"
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        action = f"skipped, and cannot be deleted ({error.strerror or error})"
-    log.warning("%s is damaged (%s): %s; its texts are scored again.", path, reason, action)
+            log.warning("%s is damaged: deleted; its texts are scored again.", path)
+            _delete_files([path])
 
 
 def _drop_duplicates(table: pa.Table) -> pa.Table:
@@ -204,62 +156,40 @@ class StoredScores:
 
 
 def stored() -> list[StoredScores]:
-    """Count the readable scores in the cache, scorer by scorer. This changes nothing on disk."""
+    """Count the scores in the cache, scorer by scorer."""
     entries = []
-
-    def warn(path: Path, reason: str, is_damaged: bool = True) -> None:
-        problem, action = ("is damaged", "deletes it") if is_damaged else ("cannot be read", "skips it")
-        log.warning("%s %s (%s): the next run %s and scores its texts again.", path, problem, reason, action)
-
-    for folder in _list_folder(cache_folder() / "scores", SCORER_FOLDER):
-        if not os.path.isdir(folder):
-            warn(folder, "it is not a folder")
-        description = _read_description(folder)
-        contents = _list_folder(folder, CACHE_FILE)
-        files = [path for path in contents if re.fullmatch(SCORE_FILE, path.name)]
-        tables = _read_tables(files, description["columns"], warn)
-        keys = [pa.table({KEY: text_keys([])}), *(table.select([KEY]) for _, table in tables)]
-        texts = len(_drop_duplicates(pa.concat_tables(keys)))
-        sizes = [status.st_size for status in contents.values() if not S_ISDIR(status.st_mode)]
-        if sizes:
-            entries.append(StoredScores(description["name"], description["fingerprint"], texts, sum(sizes)))
+    for folder in _list_scorer_folders():
+        keys = [table.select([KEY]) for _, table in _read_tables(folder.glob(SCORE_FILES))]
+        texts = len(_drop_duplicates(pa.concat_tables(keys))) if keys else 0
+        description = json.loads((folder / DESCRIPTION).read_bytes())
+        size = sum(_list_sizes(folder.iterdir()).values())
+        entries.append(StoredScores(description["name"], description["fingerprint"], texts, size))
     return entries
 
 
-def _read_description(folder: Path) -> dict[str, Any]:
-    """Read a scorer's name, fingerprint and columns; columns are None if the description is damaged."""
-    with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):  # the scores are in the other files
-        description = json.loads((folder / "scorer.json").read_bytes())
-        scorer = [description["fingerprint"], description["columns"]]
-        if _digest(json.dumps(scorer).encode()) == folder.name and isinstance(description["name"], str):
-            return description
-    return {"name": "(description damaged)", "fingerprint": folder.name, "columns": None}
-
-
 def clear() -> None:
-    """Delete all scores. Leave files that geobias did not write, and links to folders, as they are."""
+    """Delete all scores. Files that geobias did not write stay."""
+    folders = _list_scorer_folders()
     scores = cache_folder() / "scores"
-    folders = [path for path, status in _list_folder(scores, SCORER_FOLDER).items() if S_ISDIR(status.st_mode)]
     with writing(scores):
-        for path, status in (entry for folder in folders for entry in _list_folder(folder, CACHE_FILE).items()):
-            if not S_ISDIR(status.st_mode):
-                path.unlink(missing_ok=True)
+        for file in (file for folder in folders for pattern in OUR_FILES for file in folder.glob(pattern)):
+            file.unlink(missing_ok=True)
     for folder in [*folders, scores]:
         with suppress(OSError):  # it holds other files
             folder.rmdir()
 
 
-def _list_folder(folder: Path, pattern: str) -> dict[Path, os.stat_result]:
-    """List the entries whose names match, in order, with their status; that of a link is its own, not its target's."""
-    entries = {}
-    try:
-        for path in sorted(folder.iterdir()) if os.path.isdir(folder) else ():
-            if re.fullmatch(pattern, path.name):
-                with suppress(FileNotFoundError):  # another process has just deleted it
-                    entries[path] = path.lstat()
-    except OSError as error:
-        log.warning("Cannot read the folder %s: %s.", folder, error.strerror or error)
-    return entries
+def _list_scorer_folders() -> list[Path]:
+    return sorted(file.parent for file in (cache_folder() / "scores").glob(f"{SCORER_FOLDER}/{DESCRIPTION}"))
+
+
+def _list_sizes(files: Iterable[Path]) -> dict[Path, int]:
+    """Sizes in bytes. Another process may have just deleted some of the files."""
+    sizes = {}
+    for path in files:
+        with suppress(FileNotFoundError):
+            sizes[path] = path.stat().st_size
+    return sizes
 
 
 def _delete_files(files: Iterable[Path]) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import io
 import json
 import os
 import zlib
@@ -28,7 +27,7 @@ from typing import Any
 from geobias.checks import find_unusable_character, shorten
 from geobias.delimited import parse_rows, sniff_delimiter
 from geobias.errors import InputError
-from geobias.files import decode_text, most_unpacked, read_bytes
+from geobias.files import decode_text, read_bytes
 
 HUB_PATH, DATASET = "hf://", "datasets:"
 
@@ -95,8 +94,7 @@ def _shorten(error: Exception) -> str:
 _SPREADSHEET = "a spreadsheet. Save it as CSV, or pass pandas.read_excel(path) in Python"
 _DOCUMENT = "a document. Copy its texts into a CSV file, or into a text file with one text per line"
 _ARCHIVE = "an archive. Extract it and pass one of its files"
-ROWS_AT_ONCE = 100  # of a Parquet file, of which a few bytes may be as many long texts
-BYTES_PER_ROW = 64  # what Python needs for a value, besides its content
+ROWS_AT_ONCE = 100  # of a Parquet file, of which `--limit` may need the first only
 OTHER_FORMATS = {
     **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), _SPREADSHEET),
     **dict.fromkeys((".docx", ".doc", ".odt", ".pdf", ".rtf"), _DOCUMENT),
@@ -165,19 +163,9 @@ def _content(path: Path, title: str, packed: bool = False) -> bytes:
     content = read_bytes(path, title)
     if packed and content:
         try:
-            most = most_unpacked(len(content))
-            unpacked = io.BytesIO()
-            with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-                while unpacked.tell() <= most and (block := file.read(1 << 20)):
-                    unpacked.write(block)
+            content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{title} is damaged or not gzipped ({error}). Compress or download it again.") from None
-        if unpacked.tell() > most:
-            raise InputError(
-                f"{title} has {len(content):,} bytes and unpacks to more than {most:,}, the limit for its size. If you "
-                "trust it, extract it with gunzip and pass the file."
-            )
-        content = unpacked.getvalue()
     if not content.removeprefix(codecs.BOM_UTF8).strip():
         raise InputError(f"{title} is empty.")
     return content
@@ -217,8 +205,6 @@ def _parquet(content: bytes, source: str, title: str) -> InputTable:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    most = most_unpacked(len(content))
-
     def describe_error(error: Exception) -> InputError:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         return InputError(f"{title} is damaged or not a Parquet file ({reason}). Write it again.")
@@ -229,39 +215,14 @@ def _parquet(content: bytes, source: str, title: str) -> InputTable:
     except (pa.ArrowException, OSError) as error:
         raise describe_error(error) from None
 
-    def check_size(name: str, size: int) -> None:
-        if size > most:
-            raise InputError(
-                f"{title} has {len(content):,} bytes and {file.metadata.num_rows:,} rows; column {shorten(name)!r} "
-                f"would take more than {most:,} bytes, the limit for a file of its size. Use --limit, or write it as "
-                "CSV."
-            )
-
-    def read_batches(name: str) -> Iterator[Any]:
-        for number in range(file.num_row_groups):
-            group = file.metadata.row_group(number)
-            leaves = [group.column(leaf) for leaf in range(group.num_columns)]
-            # Before any of it is read: a page is unpacked as a whole, whose few bytes may be gigabytes.
-            parts = [leaf for leaf in leaves if f"{leaf.path_in_schema}.".startswith(f"{name}.")]
-            check_size(name, sum(leaf.total_uncompressed_size for leaf in parts))
-            yield from file.iter_batches(ROWS_AT_ONCE, [number], [name])
-
     def column(name: str) -> Iterator[Any]:
-        size = 0
         try:
-            for batch in read_batches(name):
-                batch.validate(full=True)  # finds strings that are not UTF-8 before they are met
-                size += batch.nbytes + BYTES_PER_ROW * len(batch)
-                check_size(name, size)
-                try:
-                    values = batch.column(name).to_pylist()
-                except (pa.ArrowException, ValueError, OverflowError, KeyError) as error:  # a date beyond Python's
-                    raise InputError(
-                        f"{title}: column {shorten(name)!r} cannot be read ({error}). Write it as text."
-                    ) from None
-                yield from values
+            for batch in file.iter_batches(ROWS_AT_ONCE, columns=[name]):
+                yield from batch.column(name).to_pylist()
         except (pa.ArrowException, OSError) as error:
             raise describe_error(error) from None
+        except (ValueError, OverflowError, KeyError) as error:  # a date beyond Python's, text that is not UTF-8
+            raise InputError(f"{title}: column {shorten(name)!r} cannot be read ({error}). Write it as text.") from None
 
     return InputTable(source, title, names, column)
 

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from geobias.testing import assert_gate
 from tests.audits.gate.results import names_result, regions_result, save_run
 from tests.conftest import Run, sign_results
+from tests.gates import assert_gate
 
 HOLDS, FAILS = "names.sentiment.delta.worst < 3", "names.sentiment.delta.worst < 2.0"
 

@@ -16,9 +16,9 @@ from geobias.engine.answer_checks import NondeterministicModel
 from geobias.errors import InputError
 from geobias.report.findings import Finding, LanguageDoubt, Size, doubt_language, doubt_repeats
 from geobias.report.results import AuditResult
-from geobias.testing import assert_gate
 from tests.audits.gate.results import downstream_result, make_finding, names_result, regions_result, save_run
 from tests.conftest import Run
+from tests.gates import assert_gate
 
 NULL = make_finding("none", "No country stands out.")
 SUGGESTIVE = make_finding("suggestive", "One country may stand out.")

@@ -14,8 +14,8 @@ from geobias.audits.gate.rules import judge, parse_rule, read_rules
 from geobias.audits.gate.terminal import gate_text
 from geobias.errors import InputError
 from geobias.report.number_tree import join_path
-from geobias.testing import assert_gate
 from tests.audits.gate.results import WORST, downstream_result, estimate, names_result, regions_result
+from tests.gates import assert_gate
 
 RUNS = {"n": names_result(), "r": regions_result(), "d": downstream_result()}
 

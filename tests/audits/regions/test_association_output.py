@@ -27,9 +27,9 @@ from geobias.errors import InputError
 from geobias.measures.estimates import Estimate
 from geobias.report.findings import Finding, with_role
 from geobias.report.results import from_json
-from geobias.testing import assert_gate
 from tests.audits.regions.test_association import COUNTRIES, FAVOURABLE, WORDS, audit, say
 from tests.conftest import Run
+from tests.gates import assert_gate
 
 PLANTED = ("Kenya", "Poland", "Japan", "Italy", "Egypt", "Greenland")
 

@@ -2,7 +2,3 @@
 
 `python -m geobias.integrations.lm_eval_tasks` prints the folder.
 """
-
-from pathlib import Path
-
-FOLDER = Path(__file__).parent

@@ -1,5 +1,5 @@
 """Print the folder of the tasks, for `lm_eval --include_path`."""
 
-from geobias.integrations.lm_eval_tasks import FOLDER
+from pathlib import Path
 
-print(FOLDER)
+print(Path(__file__).parent)
