@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from geobias.audits.regions.audit import ask_regions
+from geobias.audits.regions.answers import ask_regions
 from geobias.audits.regions.design import RegionsOptions, design_regions
 from geobias.audits.regions.measure import measure_regions, score_regions
 from geobias.measures.herb import descriptive_vectors, flat_sparseness

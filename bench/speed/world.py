@@ -23,7 +23,7 @@ from bench.speed.__main__ import command_line, machine, versions
 from bench.speed.measure import matrix_rate, operations_for
 from bench.speed.models import folder_of
 from bench.speed.worker import wall
-from geobias.audits.regions.audit import ask_regions
+from geobias.audits.regions.answers import ask_regions
 from geobias.audits.regions.design import RegionsOptions, design_regions
 from geobias.audits.regions.files import write_files
 from geobias.audits.regions.measure import measure_regions

@@ -58,6 +58,7 @@ LARGEST_LEVEL = 3000  # regions: two matrices of 72 MB
 MOST_CELLS = 10**9  # distances read for the random sets of one level: some ten seconds
 CHUNK = 2**20  # distances held at once
 POWER = 0.8
+MIN_REGIONS = 10  # of a level, for a statement about the level
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,26 @@ def rows_by_level(children: Children) -> list[np.ndarray]:
     while len(below := np.concatenate([children[row] for row in levels[-1]])):
         levels.append(np.sort(below))
     return levels
+
+
+def main_level(children: Children) -> np.ndarray:
+    """The rows of the level at which names are studied: the highest of ten regions or more, else the largest."""
+    levels = rows_by_level(children)[1:]
+    return next((rows for rows in levels if len(rows) >= MIN_REGIONS), max(levels, key=len))
+
+
+def top_rows_with_pairs(children: Children) -> list[int]:
+    """The root and the regions directly below it, those that have two sub-regions to compare."""
+    return [row for row in (0, *children[0].tolist()) if len(children[row]) > 1]
+
+
+def top_groups(children: Children) -> list[np.ndarray]:
+    """The sub-regions of the regions of the highest level at which two regions have a pair of them; else none."""
+    for level in rows_by_level(children)[1:]:
+        groups = [children[row] for row in level if len(children[row]) > 1]
+        if len(groups) > 1:
+            return groups
+    return []
 
 
 def compare_with_random_regions(

@@ -76,6 +76,13 @@ def plural_demonym(code: str) -> str | None:
     return plural
 
 
+def name_people(level: str, code: str) -> str | None:
+    """What the people of a country or continent are called; None of other regions and where there is no usual word."""
+    if level == "continent":
+        return CONTINENTS.get(code)
+    return plural_demonym(code) if level == "country" else None
+
+
 def invent_demonym(place: str) -> str:
     """A plural demonym of an invented place, formed as the regular ones are: Drovania, Drovanians; Kelm, Kelmians."""
     place = drop_article(place)

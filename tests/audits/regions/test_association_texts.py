@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geobias.audits.regions.answers import AssociationAnswers
-from geobias.audits.regions.association_texts import KNOWN_PLACES, ask_associations, sum_tokens
-from geobias.audits.regions.design import RegionsOptions, design_regions
+from geobias.audits.regions.answers import AssociationAnswers, ask_associations, sum_tokens
+from geobias.audits.regions.design import KNOWN_PLACES, RegionsOptions, design_regions
 from geobias.models.load import load_scorer
 from geobias.texts.paraphrases import paraphrase_templates
 from geobias.world.words import herb_words

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from geobias.audits.pages import add_findings
-from geobias.audits.regions.answers import InventedPlaces, RegionsAnswers, RegionsCounts
-from geobias.audits.regions.design import PLACEBO_PLACES, SCORE_ONLY, RegionsDesign, RegionsOptions, design_regions
+from geobias.audits.regions.answers import PLACEBO_PLACES, InventedPlaces, RegionsAnswers, RegionsCounts
+from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign, RegionsOptions, design_regions
 from geobias.audits.regions.findings import is_artefact, list_findings
 from geobias.audits.regions.measure import measure_regions
 from geobias.audits.regions.records import RegionScores

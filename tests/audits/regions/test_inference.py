@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import geobias
+from geobias.audits.regions.answers import match_tokens
 from geobias.audits.regions.design import RegionsOptions, design_regions
 from geobias.audits.regions.files import region_rows
 from geobias.audits.regions.notes import inference_notes
-from geobias.audits.regions.placebo import match_tokens
 from geobias.audits.regions.result import RegionsResult
 
 WORDS = "kind rude loud calm shy bold".split()

@@ -16,17 +16,17 @@ import pytest
 from scipy import stats
 
 import geobias
-from geobias.audits.regions.answers import KnownAnswers
+from geobias.audits.regions.answers import KnownAnswers, ask_known
 from geobias.audits.regions.design import RegionsOptions, design_regions
-from geobias.audits.regions.known import is_offensive, measure_known
-from geobias.audits.regions.known_records import KnownStereotypes
-from geobias.audits.regions.known_texts import (
+from geobias.audits.regions.known import (
     KnownDesign,
-    ask_known,
     design_known,
     design_known_subset,
     is_called_stereotype,
+    is_offensive,
+    measure_known,
 )
+from geobias.audits.regions.known_records import KnownStereotypes
 from geobias.audits.regions.known_views import WARNING
 from geobias.audits.regions.result import RegionsResult
 from geobias.errors import InputError

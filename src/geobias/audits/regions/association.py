@@ -16,7 +16,7 @@ from geobias.audits.regions.association_controls import (
     require_known_places,
 )
 from geobias.audits.regions.association_records import Association, AssociationWord, RegionAssociation, WordAssociation
-from geobias.audits.regions.design import RegionsDesign, main_level
+from geobias.audits.regions.design import RegionsDesign
 from geobias.measures.association import (
     FEWEST_PLACES,
     associate,
@@ -35,6 +35,7 @@ from geobias.measures.association_signal import (
 )
 from geobias.measures.estimates import SIGNIFICANT, Estimates, benjamini_hochberg
 from geobias.measures.herb import Children, herb_scores
+from geobias.measures.random_regions import main_level
 from geobias.report.results import Interval, number
 from geobias.report.tables import is_marked
 from geobias.world.regions import RegionTree

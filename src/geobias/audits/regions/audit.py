@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geobias.audits.plan import Plan, Step, timed
-from geobias.audits.regions.answers import RegionsAnswers, RegionsCounts
-from geobias.audits.regions.association_texts import ask_associations, sum_tokens
+from geobias.audits.regions.answers import RegionsAnswers, ask_regions, mark_names
 from geobias.audits.regions.design import (
     DEFAULT_CITIES,
     DEFAULT_PARAPHRASES,
@@ -20,13 +19,10 @@ from geobias.audits.regions.design import (
     RegionsOptions,
     design_regions,
 )
-from geobias.audits.regions.known_texts import ask_known
 from geobias.audits.regions.measure import measure_regions
-from geobias.audits.regions.placebo import ask_invented, mark_names
 from geobias.audits.regions.result import RegionsResult, RegionsSettings
 from geobias.audits.served_models import LETTERS_A_TOKEN, Served, Workload, agree, workload
 from geobias.audits.study import RunOptions, Study, collect_options
-from geobias.engine.ask import StoreWriter, ask
 from geobias.errors import InputError
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors
@@ -39,7 +35,7 @@ from geobias.models.sources import is_function_name
 from geobias.models.transformers_pipelines import read_model_object
 from geobias.report.run_folder import RunFolder
 from geobias.texts import DEFAULT_TEMPLATE
-from geobias.texts.templates import Sentences, refuse_region_after_description
+from geobias.texts.templates import Sentences
 from geobias.world.regions import RegionTree
 from geobias.world.words import Word
 
@@ -241,61 +237,6 @@ def connect(served: Served, total: Workload) -> ServedLM:
             f"texts for {lm.name}, such as '<s>' or '<|endoftext|>'."
         )
     return lm
-
-
-def ask_regions(design: RegionsDesign, scorer: Scorer, *, progress: bool | None = None) -> RegionsAnswers:
-    """Score every sentence, every bare name and, for a placebo, the sentences about invented places."""
-    if scorer.looks_back_only:
-        for template in design.templates:
-            refuse_region_after_description(template)
-    sentences, names = design.sentences(marked=scorer.needs_mark), mark_names(design.region_names, scorer)
-    model = scorer.identity()
-    label = f"{model.name} {model.score}"
-    with StoreWriter(scorer, label) as writer:
-        sentence_answers = ask(scorer, sentences, label=label, progress=progress, writer=writer)
-        name_answers = ask(scorer, names, label=label, progress=progress, writer=writer)
-    work = {"sentences_scored": sentence_answers.scored, "names_scored": name_answers.scored}
-    tokens, invented = name_answers.column("tokens"), None
-    name_tokens = None if tokens is None else _with_root(tokens)
-    if design.placebo_candidates:
-        invented, scored = ask_invented(design, scorer, name_tokens, label, progress=progress)
-        work["placebo_sentences_scored"] = scored
-    association = None
-    if design.association is not None:
-        places = () if invented is None else invented.names
-        name_totals = _with_root(sum_tokens(scorer, name_answers.scores))
-        association = ask_associations(
-            design.association, design.tree, scorer, places, name_totals, label, progress=progress
-        )
-        work["paraphrases_scored"] = association.scored
-    known = None
-    if (known_design := design.known_for(model)) is not None:
-        known = ask_known(known_design, scorer, label, progress=progress)
-        work["known_sentences_scored"] = known.scored
-    likelihoods = _with_root(sentence_answers.scores[:, 0].reshape(sentences.shape), axis=1)
-    unknown = name_answers.column("unknown")
-    return RegionsAnswers(
-        model=model,
-        counts=RegionsCounts(
-            regions=len(design.tree),
-            sentences=len(sentence_answers.scores),
-            distinct_sentences=sentence_answers.distinct,
-            sentences_cut=sentence_answers.cut,
-            names_with_unknown_tokens=0 if unknown is None else int((unknown > 0).sum()),
-        ),
-        work=work,
-        likelihoods=likelihoods,
-        name_likelihoods=_with_root(name_answers.scores[:, 0]),
-        name_tokens=name_tokens,
-        invented=invented,
-        association=association,
-        known=known,
-    )
-
-
-def _with_root(values: np.ndarray, axis: int = 0) -> np.ndarray:
-    """With NaN for the root, which nothing is asked about, before the other regions."""
-    return np.insert(values, 0, np.nan, axis=axis)
 
 
 def _smallest_effect(design: RegionsDesign, scorer: Scorer, step: Step) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
-from geobias.audits.regions.design import MIN_REGIONS
 from geobias.audits.regions.notes import pluralise
 from geobias.audits.regions.records import Placebo, TemplateAgreement, Tokenisation
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import SIGNIFICANT, Estimate
+from geobias.measures.random_regions import MIN_REGIONS
 from geobias.report.findings import Finding, Size, grade_evidence
 from geobias.report.tables import format_interval, interval
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from geobias.audits.compare.result import Comparison, list_differences
-from geobias.audits.regions.design import top_rows_with_pairs
 from geobias.audits.regions.files import read_likelihoods
 from geobias.audits.regions.measure import score_vectors
 from geobias.audits.regions.result import BALANCED, RegionsResult
 from geobias.errors import InputError
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.paired_differences import MeasureKey, word_differences
+from geobias.measures.random_regions import top_rows_with_pairs
 from geobias.report.runs import FinishedRun
 
 SAME_SETTINGS = {  # what two runs must share to be compared

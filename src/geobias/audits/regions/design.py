@@ -11,18 +11,17 @@ import numpy as np
 
 from geobias.audits.inputs import parse_city_count, split_list
 from geobias.audits.languages import is_other_language
-from geobias.audits.regions.association_texts import AssociationDesign, design_association
-from geobias.audits.regions.known_texts import KnownDesign, design_known, design_known_subset
+from geobias.audits.regions.answers import PLACEBO_PLACES
+from geobias.audits.regions.known import KnownDesign, design_known, design_known_subset
 from geobias.audits.regions.result import HERB_WORDS, RegionsSettings
 from geobias.checks import check_number, check_size, describe_choices
 from geobias.errors import InputError
-from geobias.measures.herb import Children
-from geobias.measures.random_regions import rows_by_level
+from geobias.measures.random_regions import main_level, rows_by_level
 from geobias.models.scorer import ModelIdentity
 from geobias.texts import DEFAULT_TEMPLATE
-from geobias.texts.paraphrases import MOST_PARAPHRASES, SUBJECTS
+from geobias.texts.paraphrases import MOST_PARAPHRASES, SUBJECTS, paraphrase_templates
 from geobias.texts.templates import Sentences, check_template
-from geobias.world.places import invent_places
+from geobias.world.places import KnownPlace, choose_known_places, invent_places, name_people
 from geobias.world.regions import RegionTree, check_tree, load_world, read_tree
 from geobias.world.words import Word, check_words, herb_words, rate_words, read_words
 
@@ -30,9 +29,8 @@ DEFAULT_CITIES = 5
 SUBJECT_CHOICES = (*SUBJECTS, "both")
 DEFAULT_PARAPHRASES = 4
 SCORE_ONLY: dict[str, Any] = {"placebo": False, "paraphrases": 0}  # for audits that need HERB's score and no more
-PLACEBO_PLACES = 60
 PLACEBO_CANDIDATES = 600  # enough to choose names with as many tokens as real ones
-MIN_REGIONS = 10  # of a level, for a statement about the level
+KNOWN_PLACES = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +48,33 @@ class RegionsOptions:
     subject: str = "region"
     known: bool = False
     show_offensive: bool = False
+
+
+@dataclass(frozen=True)
+class AssociationDesign:
+    """Which regions are scored with which paraphrases."""
+
+    rows: np.ndarray = field(repr=False)  # of the tree, from the top to the level that is compared
+    words: tuple[Word, ...] = field(repr=False)
+    paraphrases: int
+    subjects: tuple[str, ...]
+    known_places: tuple[KnownPlace, ...] = field(default=(), repr=False)
+
+    def templates(self, word: Word, subject: str) -> tuple[str, ...]:
+        return paraphrase_templates(word, subject)[: self.paraphrases]
+
+    def blocks(self, names: Sequence[str], subject: str, *, marked: bool) -> list[tuple[list[int], Sentences]]:
+        """Words that share their templates, and all sentences with them."""
+        groups: dict[tuple[str, ...], list[int]] = {}
+        for position, word in enumerate(self.words):
+            groups.setdefault(self.templates(word, subject), []).append(position)
+        return [
+            (positions, Sentences(templates, names, [self.words[k].word for k in positions], marked=marked))
+            for templates, positions in groups.items()
+        ]
+
+    def count_sentences(self, places: int) -> int:
+        return places * len(self.words) * self.paraphrases * len(self.subjects)
 
 
 @dataclass(frozen=True)
@@ -121,7 +146,7 @@ def design_regions(options: RegionsOptions) -> RegionsDesign:
     sentence_count = len(templates) * len(regions) * len(words)
     check_size(sentence_count, "sentences", "Use fewer regions, words or templates")
     candidates = _invent_names(regions, words) if options.placebo else ()
-    association = _resolve_association(regions, words, paraphrases, subject, controls=options.placebo)
+    association = _design_association(regions, words, paraphrases, subject, controls=options.placebo)
     if any(map(is_other_language, templates)):  # the paraphrases are English
         association = None
     if options.show_offensive and not known:
@@ -142,26 +167,6 @@ def design_regions(options: RegionsOptions) -> RegionsDesign:
         show_offensive=options.show_offensive,
     )
     return RegionsDesign(regions, words, templates, settings, candidates, association, known_design, subset)
-
-
-def main_level(children: Children) -> np.ndarray:
-    """The rows of the level at which names are studied: the highest of ten regions or more, else the largest."""
-    levels = rows_by_level(children)[1:]
-    return next((rows for rows in levels if len(rows) >= MIN_REGIONS), max(levels, key=len))
-
-
-def top_rows_with_pairs(children: Children) -> list[int]:
-    """The root and the regions directly below it, those that have two sub-regions to compare."""
-    return [row for row in (0, *children[0].tolist()) if len(children[row]) > 1]
-
-
-def top_groups(children: Children) -> list[np.ndarray]:
-    """The sub-regions of the regions of the highest level at which two regions have a pair of them; else none."""
-    for level in rows_by_level(children)[1:]:
-        groups = [children[row] for row in level if len(children[row]) > 1]
-        if len(groups) > 1:
-            return groups
-    return []
 
 
 def _resolve_tree(options: RegionsOptions) -> tuple[RegionTree, dict[str, Any]]:
@@ -200,16 +205,28 @@ def _resolve_words(words: str | Path | Sequence[str | Word] | None) -> tuple[Wor
     return rate_words(check_words(word if isinstance(word, Word) else Word(word) for word in words))
 
 
-def _resolve_association(
+def _design_association(
     tree: RegionTree, words: tuple[Word, ...], paraphrases: int, subject: str, *, controls: bool
 ) -> AssociationDesign | None:
-    """The sentences of the association measure; None if they are not wanted (0 paraphrases)."""
+    """The regions from below the root down to the level that is compared; with demonyms, those that have one.
+
+    As `controls` there are known places, none of which is compared; they have no demonyms. None without paraphrases.
+    """
     check_number("--paraphrases", paraphrases, 0, MOST_PARAPHRASES)
     if subject not in SUBJECT_CHOICES:
         raise InputError(f"Unknown --subject {subject!r}. {describe_choices(subject, SUBJECT_CHOICES)}")
     if not paraphrases:
         return None
-    return design_association(tree, main_level(tree.children), words, paraphrases, subject, controls=controls)
+    levels, level = rows_by_level(tree.children)[1:], main_level(tree.children)
+    last = next(k for k, rows in enumerate(levels) if level[0] in rows)
+    rows = np.sort(np.concatenate(levels[: last + 1]))
+    subjects = SUBJECTS if subject == "both" else (subject,)
+    if "demonym" in subjects:
+        rows = rows[np.array([name_people(tree.regions[row].level, tree.regions[row].id) is not None for row in rows])]
+    known_places: tuple[KnownPlace, ...] = ()
+    if controls and subjects == ("region",):
+        known_places = choose_known_places(KNOWN_PLACES, avoid=[tree.regions[row].name for row in rows])
+    return AssociationDesign(rows, words, paraphrases, subjects, known_places)
 
 
 def _invent_names(tree: RegionTree, words: Sequence[Word]) -> tuple[str, ...]:

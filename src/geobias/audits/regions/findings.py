@@ -26,13 +26,12 @@ from geobias.audits.regions.association_findings import (
     list_association_details,
 )
 from geobias.audits.regions.caution import better_option, has_names_test, is_artefact, list_cautions, name_model
-from geobias.audits.regions.design import top_groups
 from geobias.audits.regions.known_views import list_known_findings
 from geobias.audits.regions.notes import is_marked_region, name_level, name_one, pluralise
 from geobias.audits.regions.records import RegionNull, RegionScores
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import SIGNIFICANT
-from geobias.measures.random_regions import POWER
+from geobias.measures.random_regions import POWER, top_groups
 from geobias.report.findings import Finding, Size, format_p, grade_evidence
 from geobias.report.sentences import say_missed
 from geobias.report.tables import digits, format_interval

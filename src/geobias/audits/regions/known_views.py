@@ -12,9 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from geobias.audits.regions.caution import name_model
-from geobias.audits.regions.known import FEWEST_OF_EACH
+from geobias.audits.regions.known import FEWEST_OF_EACH, is_called_stereotype
 from geobias.audits.regions.known_records import KnownOffensive, KnownStereotypes, KnownViews, OffensivePair
-from geobias.audits.regions.known_texts import is_called_stereotype
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import Estimate
 from geobias.measures.ranks import CHANCE

@@ -11,7 +11,7 @@ import numpy as np
 from geobias.audits.constant_answers import varies
 from geobias.audits.regions.answers import RegionsAnswers
 from geobias.audits.regions.association import measure_association
-from geobias.audits.regions.design import MIN_REGIONS, RegionsDesign, top_groups
+from geobias.audits.regions.design import RegionsDesign
 from geobias.audits.regions.known import measure_known
 from geobias.audits.regions.placebo import measure_placebo
 from geobias.audits.regions.records import (
@@ -43,6 +43,7 @@ from geobias.measures.herb import (
     word_sparseness,
 )
 from geobias.measures.random_regions import (
+    MIN_REGIONS,
     PERMUTATIONS,
     LeaveOneOut,
     RandomRegionTests,
@@ -51,6 +52,7 @@ from geobias.measures.random_regions import (
     remove_name_effects,
     require_both,
     rows_by_level,
+    top_groups,
 )
 from geobias.measures.ranks import bootstrap_rank_correlations, kendalls_w, rank_intervals
 from geobias.measures.word_jackknife import FLAT, SCORES, RegionJackknife, jackknife_regions

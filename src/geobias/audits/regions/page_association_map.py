@@ -8,7 +8,6 @@ import numpy as np
 
 from geobias.audits.regions.association_findings import name_controls
 from geobias.audits.regions.association_records import Association, RegionAssociation, WordAssociation, list_compared
-from geobias.audits.regions.association_texts import name_people
 from geobias.audits.regions.files import read_associations
 from geobias.audits.regions.result import RegionsResult
 from geobias.measures.estimates import Estimate, Estimates
@@ -17,6 +16,7 @@ from geobias.report.page.blocks import MapMeasure, Row
 from geobias.report.page.world_map import list_numbers
 from geobias.report.runs import FinishedRun
 from geobias.texts.paraphrases import paraphrase_templates
+from geobias.world.places import name_people
 from geobias.world.words import Word
 
 INVENTED = "invented places"
@@ -63,7 +63,7 @@ def association_measures(association: Association) -> Iterator[MapMeasure]:
 
 def association_words(run: FinishedRun[RegionsResult], association: Association) -> Row:
     """What the page's script needs of every word and topic (`words.js`)."""
-    regions, words, result = list_compared(association), association.words, run.result
+    regions, words = list_compared(association), association.words
     subject = "demonym" if association.subject == "demonym" else "region"
     frames = [
         paraphrase_templates(Word(word.word, word.topic, part_of_speech=word.part_of_speech), subject)[0]
@@ -88,7 +88,7 @@ def association_words(run: FinishedRun[RegionsResult], association: Association)
         "names": [word.word for word in words],
         "frames": distinct_frames,
         "frame": [distinct_frames.index(frame) for frame in frames],
-        "people": _name_people(result, regions) if subject == "demonym" else {},
+        "people": _name_people(regions) if subject == "demonym" else {},
         "topics": [
             {
                 "topic": topic,
@@ -108,11 +108,9 @@ def association_words(run: FinishedRun[RegionsResult], association: Association)
     }
 
 
-def _name_people(result: RegionsResult, regions: Sequence[RegionAssociation]) -> dict[str, str]:
+def _name_people(regions: Sequence[RegionAssociation]) -> dict[str, str]:
     """What the people of each country are called, which sentences about demonyms name instead of it."""
-    ids, tree = {region.id for region in regions}, result.tree
-    rows = {region.id: row for row, region in enumerate(tree.regions) if region.level == "country"}
-    return {code: name_people(tree, rows[code]) or result.regions[rows[code]].name for code in ids}
+    return {region.id: name_people(region.level, region.id) or region.name for region in regions}
 
 
 def _list_cells(estimates: Estimates) -> list[float | None]:

@@ -5,55 +5,15 @@ Names of more tokens lie further apart whatever they name, so invented names are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from geobias.audits.regions.answers import InventedPlaces, RegionsAnswers
-from geobias.audits.regions.design import PLACEBO_PLACES, RegionsDesign, main_level
+from geobias.audits.regions.design import RegionsDesign
 from geobias.audits.regions.records import Placebo
-from geobias.engine.ask import ask
 from geobias.measures.estimates import Estimates
 from geobias.measures.herb import descriptive_vectors, mean_distance
+from geobias.measures.random_regions import main_level
 from geobias.measures.word_jackknife import FEWEST_WORDS, jackknife_words
-from geobias.models.scorer import Scorer
-from geobias.texts.templates import Sentences, mark
-
-
-def match_tokens(candidate_tokens: np.ndarray, real_tokens: np.ndarray, count: int) -> np.ndarray:
-    """Positions of `count` candidates whose numbers of tokens are together as near as can be to those of real names.
-
-    Each stands for a quantile of the real names; the sum of the differences is the smallest possible.
-    """
-    quantiles = np.quantile(real_tokens, (np.arange(count) + 0.5) / count, method="inverted_cdf")
-    return np.sort(linear_sum_assignment(np.abs(quantiles[:, None] - candidate_tokens))[1])
-
-
-def mark_names(names: Sequence[str], scorer: Scorer) -> Sequence[str]:
-    """Bare names as this scorer takes them."""
-    return [mark(name) for name in names] if scorer.needs_mark else names
-
-
-def ask_invented(
-    design: RegionsDesign, scorer: Scorer, name_tokens: np.ndarray | None, label: str, *, progress: bool | None
-) -> tuple[InventedPlaces, int]:
-    """The answers about invented places, and how many sentences had to be scored for them.
-
-    The bare candidates come first, for their tokens, then the chosen ones with all words. Where the scorer counts no
-    tokens, the first candidates are taken.
-    """
-    tokens, rows = None, np.arange(PLACEBO_PLACES)
-    if name_tokens is not None:
-        candidates = mark_names(design.placebo_candidates, scorer)
-        tokens = ask(scorer, candidates, label=label, progress=progress).column("tokens")
-        assert tokens is not None  # who counts the tokens of names counts these
-        rows = match_tokens(tokens, name_tokens[main_level(design.tree.children)], PLACEBO_PLACES)
-    names = tuple(design.placebo_candidates[row] for row in rows)
-    sentences = Sentences(design.templates, names, [word.word for word in design.words], marked=scorer.needs_mark)
-    answers = ask(scorer, sentences, label=f"{label} placebo", progress=progress)
-    likelihoods = answers.scores[:, 0].reshape(sentences.shape)
-    return InventedPlaces(names, likelihoods, None if tokens is None else tokens[rows], tokens), answers.scored
 
 
 def measure_placebo(design: RegionsDesign, answers: RegionsAnswers, invented: InventedPlaces) -> Placebo:
