@@ -18,7 +18,6 @@ import transformers
 
 from geobias.errors import InputError
 from geobias.models.batching import Ragged, Tokens, equal_length_batches, prepared_ahead
-from geobias.models.fast.gpu_queue import PendingResult
 from geobias.models.pretrained import LoadedModel
 from geobias.models.scorer import (
     EMBEDDED_CLASSIFIERS,
@@ -82,15 +81,10 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
 
     def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
         with self.fast.use():
-            for (positions, cut), probabilities in self.finish(self._start_batches(texts)):
-                yield positions, np.column_stack([probabilities, cut])
-
-    def _start_batches(self, texts: Sequence[str]) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], PendingResult]]:
-        """Yield positions among the texts and the tokens cut off them, with a function that waits for their rows."""
-        for start, (ids, types, cut) in prepared_ahead(texts, self._tokenise):
-            probabilities = partial(self._probabilities, ids, types)
-            for batch in equal_length_batches(ids.lengths, ids.lengths, self.budget):
-                yield (start + batch, cut[batch]), self.begun(batch, probabilities)
+            for start, (ids, types, cut) in prepared_ahead(texts, self._tokenise):
+                for batch in equal_length_batches(ids.lengths, ids.lengths, self.budget):
+                    probabilities = self.fitting(batch, partial(self._probabilities, ids, types))
+                    yield start + batch, np.column_stack([probabilities, cut[batch]])
 
     def _tokenise(self, texts: list[str]) -> tuple[Ragged, Ragged | None, np.ndarray]:
         """Return the tokens of the texts, their types if there are several, and how many of each text were cut off."""
@@ -102,14 +96,13 @@ class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
         return tokens.ids, tokens.kinds if self.has_token_types else None, cut
 
     @torch.inference_mode()
-    def _probabilities(self, ids: Ragged, types: Ragged | None, positions: np.ndarray) -> torch.Tensor:
+    def _probabilities(self, ids: Ragged, types: Ragged | None, positions: np.ndarray) -> np.ndarray:
         """Return texts x labels, in float64, so that rows sum to one whatever the precision of the model."""
         inputs = {"input_ids": self.tensor(ids.take(positions))}
         if types is not None:
             inputs["token_type_ids"] = self.tensor(types.take(positions))
         logits = self.run_model(self.model, **inputs).logits.double()
-        probabilities: torch.Tensor = logits.sigmoid() if self.multi_label else logits.softmax(1)
-        return probabilities
+        return np.asarray((logits.sigmoid() if self.multi_label else logits.softmax(1)).cpu())
 
 
 def find_base_model(name: str, source: str) -> str | None:

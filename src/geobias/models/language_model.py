@@ -250,13 +250,9 @@ class LanguageScorer(MethodScorer):
         )
 
     def _score_templates(self, templates: list[TemplatePart]) -> Iterator[ScoreBlock]:
-        started = (
-            (positions, self.lm.begun(numbers, compute_rows))
-            for reader, sentences in templates
-            for positions, numbers, compute_rows in reader.batches(sentences)
-        )
-        for positions, rows in self.lm.finish(started):
-            yield positions, self._make_rows(*rows.T)
+        for reader, sentences in templates:
+            for positions, numbers, compute_rows in reader.batches(sentences):
+                yield positions, self._make_rows(*self.lm.fitting(numbers, compute_rows).T)
 
     def _find_templates(self, texts: Sequence[str]) -> list[TemplatePart] | None:
         """Template sentences by template, each with its reader; None where they are sooner tokenised one by one."""

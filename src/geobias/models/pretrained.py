@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -13,11 +13,9 @@ from geobias.checks import describe_choices, shorten
 from geobias.errors import InputError
 from geobias.models.fast import enabled_parts
 from geobias.models.fast.fast_path import FastPath, ModelLock
-from geobias.models.fast.gpu_queue import PendingResult, Which, copy_to_gpu, read_behind
 from geobias.models.model_files import compute_fingerprint, load_pretrained, read_config_fields
 from geobias.models.scorer import ModelIdentity
 
-Result = TypeVar("Result")
 HASH_SEED = 0
 LONGEST_REASON = 120  # characters of an error of a library
 TOKEN_BUDGET = {"cpu": 2048, "cuda": 131072}  # what passes between layers stays near the cache, or fills a GPU
@@ -135,19 +133,7 @@ class LoadedModel:
         cut = [sum(part.special_tokens_mask.count(0) for part in encoding.overflowing) for encoding in encodings]
         return encodings, np.array(cut)
 
-    def begun(self, positions: np.ndarray, compute: Callable[[np.ndarray], torch.Tensor]) -> PendingResult:
-        """Start a batch and return a function that waits for its rows. If memory runs out, compute them at once."""
-        answer = self._within_memory(compute, positions)
-        if answer is not None:
-            return lambda: answer.cpu().numpy()
-        rows = self.fitting(positions, lambda fewer: compute(fewer).cpu().numpy())
-        return lambda: rows
-
-    def finish(self, started: Iterable[tuple[Which, PendingResult]]) -> Iterator[tuple[Which, np.ndarray]]:
-        """The results of batches, in order; from a GPU each is read after the next ones were started."""
-        return read_behind(started) if self.fast.queues else ((which, result()) for which, result in started)
-
-    def _within_memory(self, compute: Callable[[np.ndarray], Result], positions: np.ndarray) -> Result | None:
+    def _within_memory(self, compute: Callable[[np.ndarray], np.ndarray], positions: np.ndarray) -> np.ndarray | None:
         """What `compute` gives; None where memory does not suffice. Nothing of the try is left behind."""
         try:
             with self.lock:
@@ -163,8 +149,6 @@ class LoadedModel:
 
     def tensor(self, array: np.ndarray) -> torch.Tensor:
         """The array on the model's device."""
-        if self.fast.queues:
-            return copy_to_gpu(array, self.device)
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
 

@@ -13,7 +13,6 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 
 from geobias.models.fast import kernels
 from geobias.models.fast.attention import PACKED
-from geobias.models.fast.layers import find_fused_norms
 from geobias.models.load import load_classifier, load_masked, load_weights
 from geobias.texts.templates import Sentences, select_texts
 from tests.models.classifiers.test_huggingface import saved
@@ -23,18 +22,6 @@ TEXTS = ["People in France are kind.", "The lazy dog."]
 
 def random(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
-
-
-@pytest.mark.parametrize("width", [3, 64, 100])
-def test_normalisation_of_a_sum(gpu_kernels: ModuleType, width: int) -> None:
-    norm = torch.nn.LayerNorm(width, eps=1e-3)
-    norm.weight.data, norm.bias.data = random(width), random(width + 1)[1:]
-    states, added = 5 * random(2, 7, width), random(2, 7, width) + 3
-    with torch.inference_mode():
-        np.testing.assert_allclose(gpu_kernels.added_norm(states, None, norm), norm(states), atol=1e-5)
-        np.testing.assert_allclose(gpu_kernels.added_norm(states, added, norm), norm(states + added), atol=1e-5)
-        turned = [one.transpose(0, 1) for one in (states, added)]  # not one row after the other
-        np.testing.assert_allclose(gpu_kernels.added_norm(*turned, norm), norm(sum(turned)), atol=1e-5)
 
 
 @pytest.mark.parametrize(("asked", "tokens"), [(1, 23), (8, 10), (10, 10), (1, 1), (3, 128)])
@@ -74,11 +61,6 @@ def test_half_precision(gpu_kernels: ModuleType) -> None:
     query, key, value = (random(3, n, 2, 16).transpose(1, 2).to(dtype) for n in (90, 91, 91))
     expected = scaled_dot_product_attention(query.float(), key.float(), value.float()).transpose(1, 2)
     np.testing.assert_allclose(gpu_kernels.attention_within(query, key, value).float(), expected, atol=0.02)
-    norm = torch.nn.LayerNorm(40).to(dtype)
-    states = random(5, 40).to(dtype)
-    with torch.inference_mode():
-        found = gpu_kernels.added_norm(states, states, norm).float()
-        np.testing.assert_allclose(found, norm.float()(2 * states.float()), atol=0.03)
 
 
 def test_the_length_of_texts_is_bounded_by_what_a_gpu_has_room_for(
@@ -135,8 +117,7 @@ def test_a_model_gives_the_same_scores(
     plain = scores(load_weights(small_models[kind]))
     request.getfixturevalue("gpu_kernels")
     lm = load_weights(small_models[kind])
-    assert lm.fast.norms
-    assert lm.fast.attention == PACKED
+    assert lm.fast.attention == (None if kind == "gpt2" else PACKED)  # its attention is causal
     for method, values in scores(lm).items():
         np.testing.assert_allclose(values, plain[method], atol=2e-5, err_msg=method)
 
@@ -162,25 +143,8 @@ def test_a_classifier_gives_the_same(tmp_path: Path, request: pytest.FixtureRequ
     plain = load_classifier(folder).score(TEXTS)
     request.getfixturevalue("gpu_kernels")
     classifier: Any = load_classifier(folder)
-    assert classifier.fast.norms
+    assert classifier.fast.attention == PACKED
     np.testing.assert_allclose(classifier.score(TEXTS), plain, atol=1e-5)
-
-
-class _Lookalike(torch.nn.Module):
-    """Has all parts of the end of a BERT layer, and adds twice."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.dense, self.LayerNorm = torch.nn.Linear(4, 6), torch.nn.LayerNorm(6)
-
-    def forward(self, hidden_states: torch.Tensor, input_tensor: torch.Tensor) -> torch.Tensor:
-        return self.LayerNorm(self.dense(hidden_states) + 2 * input_tensor)
-
-
-@pytest.mark.usefixtures("gpu_kernels")
-def test_what_only_looks_like_such_a_layer_is_left_alone() -> None:
-    found = [type(layer) for layer, _ in find_fused_norms(_Lookalike())]
-    assert found == [torch.nn.LayerNorm]
 
 
 def test_layers_stay_as_they_are_where_a_kernel_fails(
@@ -189,9 +153,8 @@ def test_layers_stay_as_they_are_where_a_kernel_fails(
     def fails(*_: object) -> torch.Tensor:
         raise ValueError("no such kernel")
 
-    for name in ("added_norm", "attention_within"):
-        monkeypatch.setattr(kernels, name, fails)
-        monkeypatch.setattr(gpu_kernels, name, fails)
+    for module in (kernels, gpu_kernels):
+        monkeypatch.setattr(module, "attention_within", fails)
     lm = load_masked(small_models["bert"])
-    assert not lm.fast.norms
+    assert lm.fast.attention is None
     assert np.isfinite(lm.scorer("pll").score(TEXTS)).all()

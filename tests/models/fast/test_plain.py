@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from geobias.models import fast, pretrained
+from geobias.models import fast
 from geobias.models.fast import (
     attention,
     fast_path,
-    gpu_queue,
     head,
     layers,
     shared_prefixes,
@@ -35,16 +34,11 @@ ENTRANCES: tuple[tuple[Any, str], ...] = (
     (attention, "find_packed_attention"),
     (attention, "packed_attention"),
     (fast_path, "find_packed_attention"),
-    (fast_path, "find_fused_norms"),
     (fast_path, "PackedLayers"),
     (fast_path, "replace_forward"),
-    (layers, "find_fused_norms"),
-    (gpu_queue, "short_turns"),
     (head.PositionHead, "__init__"),
     (head, "replace_forward"),
     (layers, "pack"),
-    (pretrained, "read_behind"),
-    (pretrained, "copy_to_gpu"),
     (head.Projection, "__init__"),
     (layers, "replace_forward"),
     (shared_prefixes, "find_runs"),
@@ -155,7 +149,7 @@ def test_the_variable_of_the_command_line(
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 def test_on_a_gpu(small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     quick = load_weights(small_models["bert"], device="cuda", dtype="float32")
-    assert {"fused_norm", "packed_attention", "gpu_queue"} <= set(quick.fast_parts)
+    assert "packed_attention" in quick.fast_parts
     expected = quick.scorer("pll").score(TEXTS)
     monkeypatch.setenv(fast.VARIABLE, "0")
     plain = load_weights(small_models["bert"], device="cuda", dtype="float32")

@@ -12,7 +12,6 @@ import transformers
 
 from geobias.models.causal import CausalLM
 from geobias.models.fast import attention, kernels
-from geobias.models.fast.layers import find_fused_norms
 from geobias.models.load import load_masked, load_weights
 from geobias.models.masked import MaskedLM
 
@@ -95,27 +94,6 @@ def test_prefixes_that_a_model_forgets(forgets: bool, dtype: torch.dtype, small_
         core.forward = without_cache
     lm = CausalLM("other", model, tokenizer, fingerprint="x")
     assert lm.fast.shared_prefixes == (not forgets)
-
-
-class _Ending(torch.nn.Module):
-    """The end of a BERT layer, or nearly."""
-
-    def __init__(self, factor: float) -> None:
-        super().__init__()
-        torch.manual_seed(1)
-        self.dense, self.LayerNorm, self.factor = torch.nn.Linear(16, 16), torch.nn.LayerNorm(16), factor
-        self.dense.weight.data *= 0.1
-
-    def forward(self, hidden_states: torch.Tensor, input_tensor: torch.Tensor) -> torch.Tensor:
-        return self.LayerNorm(self.factor * self.dense(hidden_states) + input_tensor)
-
-
-@pytest.mark.usefixtures("gpu_kernels")
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])  # Triton's interpreter knows no bfloat16
-@pytest.mark.parametrize("factor", [1.0, 1.01])
-def test_fused_layers(factor: float, dtype: torch.dtype) -> None:
-    kinds = [type(layer) for layer, _ in find_fused_norms(_Ending(factor).to(dtype))]
-    assert kinds == ([_Ending, torch.nn.LayerNorm] if factor == 1 else [torch.nn.LayerNorm])
 
 
 @pytest.mark.parametrize("wrong", [None, "scale", "last key"])

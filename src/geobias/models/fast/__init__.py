@@ -17,7 +17,6 @@ VARIABLE = "GEOBIAS_FAST"
 PLAIN_SUFFIX = ":plain"  # of the fingerprint of a plain model: its scores are not taken from those of a fast run
 PARTS = {
     "packed_linear": "CPU: weights laid out once for oneDNN's matrix kernels, not in every product (layers.py)",
-    "fused_norm": "GPU: layer normalisation, and the sum before it, in one Triton kernel (layers.py)",
     "packed_attention": "GPU: several short texts share a block of the attention kernel (attention.py)",
     "read_positions": "the head runs at the positions that are read, not at every token (head.py)",
     "sliced_projection": "logits are summed slice by slice, or on a GPU as they are made, and never stored (head.py)",
@@ -26,7 +25,6 @@ PARTS = {
     "token_tree": "causal models read all words of a region in one pass, as a tree (token_tree.py)",
     "shared_prefixes": "causal models read what neighbouring texts have in common once (shared_prefixes.py, "
     "forked_rows.py)",
-    "gpu_queue": "GPU: batches are queued ahead, and their results are read late (gpu_queue.py)",
 }
 
 _left_out: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset())

@@ -16,9 +16,8 @@ import torch
 
 from geobias.models.fast import PARTS, PLAIN_SUFFIX
 from geobias.models.fast.attention import find_packed_attention
-from geobias.models.fast.gpu_queue import short_turns
 from geobias.models.fast.head import PositionHead
-from geobias.models.fast.layers import PackedLayers, find_fused_norms, replace_forward
+from geobias.models.fast.layers import PackedLayers, replace_forward
 from geobias.models.model_files import use_attention
 
 
@@ -48,9 +47,7 @@ class FastPath:
         self.model, self.allowed, self.lock = model, allowed, lock
         self.device = next(model.parameters()).device
         self.packed = PackedLayers(model) if "packed_linear" in allowed else None
-        self.norms = find_fused_norms(model) if "fused_norm" in allowed else []
         self.attention = find_packed_attention(model) if "packed_attention" in allowed else None
-        self.queues = self.device.type == "cuda" and "gpu_queue" in allowed
         # What language models and classifiers try themselves:
         self.head: PositionHead | None = None
         self.template_tokens = False
@@ -65,14 +62,12 @@ class FastPath:
         """The names of the parts in use, as in `PARTS`."""
         in_use = {
             "packed_linear": self.packed is not None and self.packed.bytes > 0,
-            "fused_norm": bool(self.norms),
             "packed_attention": self.attention is not None,
             "read_positions": self.head is not None,
             "sliced_projection": self.head is not None and self.head.projection is not None,
             "template_tokens": self.template_tokens,
             "token_tree": self.token_tree,
             "shared_prefixes": self.shared_prefixes,
-            "gpu_queue": self.queues,
         }
         return tuple(name for name in PARTS if in_use[name])
 
@@ -91,8 +86,6 @@ class FastPath:
         with ExitStack() as around:
             if self.device.type == "cuda" and self.allowed:
                 around.enter_context(torch.cuda.device(self.device))  # Triton starts kernels on the current GPU
-            if self.queues:
-                around.enter_context(short_turns())
             with self.lock:
                 if not self.users:
                     self._put_in()
@@ -109,8 +102,7 @@ class FastPath:
         with ExitStack() as replacements:
             if self.attention is not None:
                 replacements.enter_context(use_attention(self.model, self.attention))
-            packed = self.packed.products() if self.packed is not None else []
-            for layer, forward in (*self.norms, *packed):
+            for layer, forward in self.packed.products() if self.packed is not None else []:
                 replacements.enter_context(replace_forward(layer, forward))
             self._replacements = replacements.pop_all()
 

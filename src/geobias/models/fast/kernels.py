@@ -1,15 +1,13 @@
 """Triton kernels for GPUs: what torch does in several passes over the same numbers, in one.
 
-Between its matrix products a model spends its time reading and writing. Short texts make it worse: attention kernels
-work on blocks of 64 or 128 tokens, so a sentence of ten leaves most of a block empty. With TRITON_INTERPRET=1 they run
-on a processor, slowly: that is how they are tested.
+Attention kernels work on blocks of 64 or 128 tokens, so a sentence of ten leaves most of a block empty. With
+TRITON_INTERPRET=1 they run on a processor, slowly: that is how they are tested.
 """
 
 from __future__ import annotations
 
 import os
 from functools import cache
-from typing import Any
 
 import torch
 
@@ -68,20 +66,6 @@ def _longest(device: torch.device, dtype: torch.dtype, width: int) -> int:
             break
         longest = block
     return longest
-
-
-def added_norm(states: torch.Tensor, added: torch.Tensor | None, norm: Any) -> torch.Tensor:
-    """A layer's normalisation of the states, or of the sum of the two."""
-    states = states.contiguous()
-    added = states if added is None else added.contiguous()
-    width = states.shape[-1]
-    output = torch.empty_like(states)
-    _norm_kernel[(states.numel() // width,)](
-        *(states, added, norm.weight, norm.bias, output, width, norm.eps),
-        ADDS=added is not states,
-        BLOCK=triton.next_power_of_2(width),
-    )
-    return output
 
 
 def attention_within(
@@ -143,21 +127,6 @@ def projected_at(
 
 
 if triton is not None:
-
-    @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-    def _norm_kernel(states, added, weight, bias, output, width, eps, ADDS: tl.constexpr, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
-        """One row."""
-        row = tl.program_id(0).to(tl.int64) * width
-        column = tl.arange(0, BLOCK)
-        inside = column < width
-        values = tl.load(states + row + column, mask=inside, other=0.0).to(tl.float32)
-        if ADDS:
-            values += tl.load(added + row + column, mask=inside, other=0.0).to(tl.float32)
-        centred = tl.where(inside, values - tl.sum(values, axis=0) / width, 0.0)
-        scaled = centred * tl.rsqrt(tl.sum(centred * centred, axis=0) / width + eps)
-        gain = tl.load(weight + column, mask=inside, other=0.0).to(tl.float32)
-        shift = tl.load(bias + column, mask=inside, other=0.0).to(tl.float32)
-        tl.store(output + row + column, (scaled * gain + shift).to(output.dtype.element_ty), mask=inside)
 
     @triton.jit(do_not_specialize=["texts", "query_count", "tokens", "together"])  # type: ignore[untyped-decorator, unused-ignore]
     def _attention_kernel(  # type: ignore[no-untyped-def]

@@ -1,24 +1,17 @@
-"""Layers that compute the same numbers faster.
+"""Linear layers on a CPU, with weights laid out once for oneDNN's matrix kernels and not in every product.
 
-Linear layers on a CPU: oneDNN, which comes with torch, has matrix kernels that want weights in a layout of their own.
-Laid out once, and not in every product, they are faster. This takes a copy of the weights, so very large models go
-without. On a GPU: a normalisation, and the sum before it, in one pass.
+This takes a copy of the weights, so very large models go without.
 """
 
 from __future__ import annotations
 
-import copy
-import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import torch
 from transformers.pytorch_utils import Conv1D
-
-from geobias.models.fast import kernels
-from geobias.models.fast.self_checks import agree, float32_copy, kernel_tolerance, random_numbers
 
 PACKED_DTYPES = (torch.float32, torch.bfloat16)  # the kernels of the second need a CPU with bfloat16 instructions
 MAX_COPY_BYTES = 1_500_000_000  # of weights laid out anew, for one model
@@ -111,49 +104,3 @@ class PackedLayers:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_products": {}}  # a worker packs them itself
-
-
-@torch.inference_mode()
-def find_fused_norms(model: Any) -> list[Replacement]:
-    """The layers of a model on a GPU that the kernel serves, each with what computes it."""
-    if not kernels.ready(next(model.parameters())):
-        return []
-    kinds: list[tuple[Any, Any]] = [(_is_norm, _norm), (_ends_in_norm, _add_and_norm)]
-    candidates = [(layer, forward) for layer in model.modules() for is_kind, forward in kinds if is_kind(layer)]
-    return [(layer, partial(forward, layer)) for layer, forward in candidates if _is_same(layer, forward)]
-
-
-def _is_norm(layer: Any) -> bool:
-    return type(layer) is torch.nn.LayerNorm and layer.bias is not None and len(layer.normalized_shape) == 1
-
-
-def _norm(layer: Any, input: torch.Tensor) -> torch.Tensor:  # torch's name for the argument
-    return kernels.added_norm(input, None, layer)
-
-
-def _ends_in_norm(layer: Any) -> bool:
-    """Whether it looks like the end of attention, or of a whole layer, in BERT and its descendants."""
-    if not (_is_norm(getattr(layer, "LayerNorm", None)) and isinstance(getattr(layer, "dense", None), torch.nn.Linear)):
-        return False
-    return list(inspect.signature(layer.forward).parameters) == ["hidden_states", "input_tensor"]
-
-
-def _add_and_norm(layer: Any, hidden_states: torch.Tensor, input_tensor: torch.Tensor) -> torch.Tensor:
-    return kernels.added_norm(layer.dense(hidden_states), input_tensor, layer.LayerNorm)
-
-
-def _is_same(layer: Any, forward: Callable[..., torch.Tensor]) -> bool:
-    """Whether the layer's float32 copy gives the same both ways, and the kernel is right in the layer's precision."""
-    weight = next(layer.parameters())
-    norm = layer if _is_norm(layer) else layer.LayerNorm
-    widths = norm.normalized_shape if norm is layer else (layer.dense.in_features, layer.dense.out_features)
-    reference, reference_norm = float32_copy(layer), copy.deepcopy(norm).to(device="cpu", dtype=torch.float32)
-    inputs = [random_numbers(4, width, scale=2.0) for width in widths]
-    rounded = random_numbers(4, widths[-1], like=weight)
-    try:
-        expected, expected_norm = reference(*inputs), reference_norm(2 * rounded.float().cpu())
-        on_device = forward(reference.to(weight.device), *(numbers.to(weight.device) for numbers in inputs))
-        actual_norm = kernels.added_norm(rounded, rounded, norm)
-    except Exception:  # no such layer, or no such kernel
-        return False
-    return agree(expected, on_device) and agree(expected_norm, actual_norm, kernel_tolerance(weight.dtype))

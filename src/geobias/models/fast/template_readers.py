@@ -36,7 +36,7 @@ MAX_TREE = 4096  # tokens: the mask of a tree has as many rows as columns
 WINDOWS = ("sliding_window", "attention_chunk_size", "window_size")  # as configurations name them
 
 # Of these regions or sentences, by number: rows of (sum of log P, tokens, unknown tokens, tokens cut off).
-ComputeRows = Callable[[np.ndarray], torch.Tensor]
+ComputeRows = Callable[[np.ndarray], np.ndarray]
 TemplateBatch = tuple[np.ndarray, np.ndarray, ComputeRows]  # positions among the texts, numbers, what computes them
 
 
@@ -92,9 +92,10 @@ class AllWordsReader(TemplateReader):
             within = np.arange(len(row)) - np.repeat(np.cumsum(counts[batch]) - counts[batch], counts[batch])
             return order[starts[batch][row] + within], row
 
-        def compute_rows(batch: np.ndarray) -> torch.Tensor:
+        def compute_rows(batch: np.ndarray) -> np.ndarray:
             which, row = find_sentences(batch)
-            return self.score_regions(regions[batch])[self.lm.tensor(row), self.lm.tensor(sentences.words[which])]
+            rows = self.score_regions(regions[batch])[self.lm.tensor(row), self.lm.tensor(sentences.words[which])]
+            return np.asarray(rows.cpu())
 
         for batch in equal_length_batches(*self.group_regions(regions), self.lm.budget):
             yield sentences.positions[find_sentences(batch)[0]], batch, compute_rows
@@ -121,7 +122,7 @@ class UnmaskedSentences(TemplateReader):
             yield sentences.positions[batch], batch, compute_rows
 
     @torch.inference_mode()
-    def _score_sentences(self, composed: ComposedSentences, batch: np.ndarray) -> torch.Tensor:
+    def _score_sentences(self, composed: ComposedSentences, batch: np.ndarray) -> np.ndarray:
         assert self.lm.fast.head is not None
         ids, text_tokens = composed.ids(batch)
         states = self.lm.states(ids)[:, text_tokens]
@@ -130,7 +131,8 @@ class UnmaskedSentences(TemplateReader):
         total = values.view(targets.shape).sum(1)
         unknown_id = self.lm.tokenizer.unk_token_id
         unknown = (targets == (-1 if unknown_id is None else unknown_id)).sum(1).double()
-        return torch.stack([total, torch.full_like(total, targets.shape[1]), unknown, torch.zeros_like(total)], 1)
+        rows = [total, torch.full_like(total, targets.shape[1]), unknown, torch.zeros_like(total)]
+        return np.asarray(torch.stack(rows, 1).cpu())
 
 
 class MaskedWords(AllWordsReader):
