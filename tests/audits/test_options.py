@@ -14,7 +14,6 @@ import typer
 import geobias
 from geobias.audits.decide.design import DecideOptions
 from geobias.audits.downstream.design import DownstreamOptions
-from geobias.audits.mitigate.design import MitigateOptions
 from geobias.audits.names.design import NamesOptions
 from geobias.audits.overview.design import OverviewOptions
 from geobias.audits.regions.design import RegionsOptions
@@ -43,14 +42,13 @@ OTHER_DEFAULTS = {
     ("regions", "templates"),
 }
 
-COMMANDS = ["audit", *(audit.name for audit in BUNDLED if audit.name != "find"), "gate", "reproduce"]
+COMMANDS = ["audit", *(audit.name for audit in BUNDLED if audit.name not in ("find", "mitigate")), "gate", "reproduce"]
 
 OPTIONS = {
     "regions": RegionsOptions,
     "names": NamesOptions,
     "downstream": DownstreamOptions,
     "decide": DecideOptions,
-    "mitigate": MitigateOptions,
     "audit": OverviewOptions,
 }
 # What a public function takes besides the options of its design: what is audited, and how the run goes.

@@ -109,7 +109,9 @@ TEMPLATES = "--template 'People in {region} are {description}.' --template 'They
 NAMES = "--texts texts.csv --countries FR,MA,US,PL --draws 4 --seed 3"
 LABELLED = f"{NAMES} --label stars --subset topic --perplexity model:likelihood"
 PLANTED = "tests.models.mitigated.planted"
-MOODS = f"{PLANTED}:dislike_poland --texts moods.jsonl --finder {PLANTED}:find_everybody --countries PL,FR,DE,IT --draws 4"
+MOODS = (
+    f"{PLANTED}:dislike_poland --texts moods.jsonl --finder {PLANTED}:find_everybody --countries PL,FR,DE,IT --draws 4"
+)
 PROMPT = "--labels negative=bad,positive=good --prompt '{text} is' --calibrate"
 
 # Each leaves a folder of its own name; those that read runs come after them.

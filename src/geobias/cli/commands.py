@@ -18,7 +18,9 @@ Values = dict[str, Any]
 Function = Callable[..., Any]
 
 PANELS = {  # of `geobias COMMAND --help`; options of other packages' audits that are in none stand with --help
-    "Input": "texts column spans label limit finder countries gazetteer",
+    "Input": "texts column spans label limit finder countries gazetteer positive negative",
+    "Model": "method allow",
+    "Training": "train epochs",
     "Statistics": "draws seed",
     "Compute": "plan device dtype ray",
     "Output": "out full quiet json debug",
@@ -26,9 +28,19 @@ PANELS = {  # of `geobias COMMAND --help`; options of other packages' audits tha
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names.split()}
 MODELS = {"model", "models", "classifier", "finder"}  # arguments that say what is audited
 PYTHON_ONLY = {"progress", "scripts"}
-REPEATED = {"texts"}  # options that may be given several times; other lists have commas in them
-METAVARS = {"texts": "[LANGUAGE=]FILE", "gazetteer": "FILE", "ray": "auto|local|ADDRESS", "out": "FOLDER"}
-MORE_HELP = {"texts": "; for several languages: --texts en=a.csv --texts eu=b.csv"}
+REPEATED = {"texts", "allow"}  # options that may be given several times; other lists have commas in them
+METAVARS = {
+    "texts": "[LANGUAGE=]FILE",
+    "train": "FILE",
+    "allow": "NAME",
+    "gazetteer": "FILE",
+    "ray": "auto|local|ADDRESS",
+    "out": "FOLDER",
+}
+MORE_HELP = {
+    "texts": "; for several languages: --texts en=a.csv --texts eu=b.csv",
+    "allow": "; repeat it for several",
+}
 DEFAULTS = {"out": "a new folder in runs/"}
 SHOW = ("full", "quiet", "json")
 ADDED = {"find": ("plan",)}  # to the commands of single audits

@@ -12,10 +12,8 @@ import numpy as np
 
 from geobias.audits.find.answers import Outcome, judge_mentions
 from geobias.audits.labels import find_label_tones, read_true_labels
-from geobias.audits.mitigate.answers import MethodAnswers, MitigateAnswers, ModelAnswers
-from geobias.audits.mitigate.design import MitigateDesign, method_subfolder
-from geobias.audits.mitigate.measure import measure_mitigation
-from geobias.audits.mitigate.methods import Method
+from geobias.audits.mitigate.design import Method, MitigateDesign
+from geobias.audits.mitigate.measure import MethodAnswers, MitigateAnswers, ModelAnswers, measure_mitigation
 from geobias.audits.mitigate.result import MitigateResult, MitigateSettings
 from geobias.audits.study import RunOptions, Study
 from geobias.engine.ask import ask
@@ -101,6 +99,7 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
         all_notes = [*classifier.notes, *notes]
         before = self._score(classifier, len(labels))
         methods = [self._apply(method, classifier, all_notes) for method in design.methods]
+        has_wrapper = any(method.is_wrapper for method in design.methods)
         return MitigateAnswers(
             labels=labels,
             multi_label=classifier.multi_label,
@@ -109,9 +108,9 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
             truth=truth,
             before=before,
             methods=methods,
-            finder_hits=self._judge_finder() if any(method.is_wrapper for method in design.methods) else None,
+            finder_hits=self._judge_finder() if has_wrapper else None,
             notes=list(dict.fromkeys(all_notes)),
-            original_hits=self._judge_originals() if any(method.is_wrapper for method in design.methods) else None,
+            original_hits=self._judge_originals() if has_wrapper else None,
         )
 
     def measure(self, answers: MitigateAnswers) -> MitigateResult:
@@ -119,33 +118,29 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
 
     def _apply(self, method: Method, classifier: Classifier, notes: list[str]) -> MethodAnswers:
         """Make the model of a method, score it, and measure what it costs."""
+        model: Classifier
         if method.is_wrapper:
-            wrapper = self._wrap(method, classifier)
-            notes += [note for note in wrapper.notes if note not in notes]
-            folder = self._save(wrapper, method_subfolder(method), notes)
+            model = wrapper = self._wrap(method, classifier)
+            notes += wrapper.notes
+            folder = self._save(wrapper, method.subfolder, notes)
             allow = list_names_to_allow(self._run_folder / folder) if folder else []
-            versions = [
-                len(wrapper.list_versions(text, read.people)) if read.people else 1
-                for text, read in zip(
-                    self.design.texts.texts, self.design.reader.read(self.design.texts.texts), strict=True
-                )
-            ]
-            model: Classifier = wrapper
+            texts = self.design.texts.texts
+            reading = zip(texts, self.design.reader.read(texts), strict=True)
+            versions = [len(wrapper.list_versions(text, people)) if people else 1 for text, (people, _) in reading]
             texts_per_text = float(np.mean(versions))
         else:
-            folder = f"{MODELS}/{method_subfolder(method)}"
+            folder = f"{MODELS}/{method.subfolder}"
             model, texts_per_text, allow = self._train(method, classifier), 1.0, []
         answers = self._score(model, len(classifier.labels))
         return MethodAnswers(method, answers, folder, texts_per_text, self._time(classifier, model), allow)
 
     def _wrap(self, method: Method, classifier: Classifier) -> MitigatedClassifier:
         wrapper: MitigatedClassifier
-        if method.name == BlindClassifier.method:
+        if method.strength is None:
             wrapper = BlindClassifier(classifier, self.design.reader)
         else:
-            assert isinstance(method.strength, float)
-            seed = self.design.options.seed
-            wrapper = AveragingClassifier(classifier, int(method.strength), self.design.reader, seed=seed)
+            copies, seed = int(method.strength), self.design.seed
+            wrapper = AveragingClassifier(classifier, copies, self.design.reader, seed=seed)
         wrapper.source = self.source
         return wrapper
 
@@ -178,9 +173,9 @@ class MitigateStudy(Study[Classifier, MitigateAnswers, MitigateResult]):
             [] if truth is None else truth.argmax(axis=1).tolist(),
             list(classifier.labels),
             design.train_counterfactuals,
-            self._run_folder / MODELS / method_subfolder(method),
-            epochs=design.options.epochs,
-            seed=design.options.seed,
+            self._run_folder / MODELS / method.subfolder,
+            epochs=design.epochs,
+            seed=design.seed,
             device=options.device,
             progress=options.progress,
         )
