@@ -18,8 +18,8 @@ from geobias.audits.pages import read_run
 from geobias.audits.study import prepare
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
-from geobias.models.training.alignment_split import AlignmentSplit, split_for_alignment
-from geobias.models.training.quality import CapitalsKnown
+from geobias.models.training.alignment import AlignmentSplit, split_for_alignment
+from geobias.models.training.word_scores import CapitalsKnown
 from geobias.report.results import Interval
 from tests.conftest import Run
 

@@ -18,7 +18,6 @@ from geobias.errors import InputError
 from geobias.models.finders import EMBEDDED_FINDER
 from geobias.models.mitigated import PeopleReader
 from geobias.models.sources import PICKLES, SKOPS
-from geobias.models.training.hyperparameters import MOST_VERSIONS
 from geobias.models.wrappers import MOST_COPIES, PLACEHOLDER
 from geobias.report.findings import LanguageDoubt
 from geobias.texts.copies import copy_key, find_first_copies
@@ -43,9 +42,9 @@ METHODS = {  # and what they do
     "align": "training so that all regions get the mean distribution over descriptions",
 }
 WRAPPERS, NEED_LABELS = ("blind", "average"), ("augment", "pair")
+DEFAULT_COPIES, MOST_VERSIONS = 8, 100
 WHOLE_STRENGTHS = {"average": ("K of average:K", MOST_COPIES), "augment": ("N of augment:N", MOST_VERSIONS)}
 LARGEST_STRENGTHS = {"pair": 1000.0, "align": 1.0}  # the weight of the penalty; the share of the change that is kept
-DEFAULT_COPIES = 8
 TRAINING_SHARE = 0.5  # of the texts, where no others are given
 TRAINING_DRAWS = 2  # renamed versions of a training text for each country
 

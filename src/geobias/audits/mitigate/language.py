@@ -31,8 +31,8 @@ from geobias.measures.mitigation import bootstrap_interval
 from geobias.models.kinds import find_tasks
 from geobias.models.scorer import Scorer
 from geobias.models.sources import is_function_name
-from geobias.models.training.alignment_split import AlignmentSplit, split_for_alignment
-from geobias.models.training.quality import (
+from geobias.models.training.alignment import AlignmentSplit, split_for_alignment
+from geobias.models.training.word_scores import (
     CapitalsKnown,
     TextLikelihoods,
     compute_word_variance_ratio,
