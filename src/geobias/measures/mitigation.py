@@ -92,7 +92,8 @@ def compare_spreads(
         floors = [_find_noise_floor(means[k], covariances[k] + name_covariances[k], rng) for k in range(2)]
         values, plausible, change = comparison.spreads, comparison.plausible, comparison.change
         bounds = np.sqrt(np.quantile(plausible, QUANTILES, axis=0))
-        spreads = [Spread(float(values[k]), *map(float, bounds[:, k]), *floors[k]) for k in range(2)]
+        ends = bounds.T.tolist()
+        spreads = [Spread(float(values[k]), ends[k][0], ends[k][1], *floors[k]) for k in range(2)]
         if bounds[0, 0] > ROUNDING:  # else the first spread may be 0, and the ratio has no upper bound
             ratios = np.sqrt(plausible[:, 1] / np.maximum(plausible[:, 0], SMALLEST_VARIANCE))
             low, high = np.quantile(ratios, QUANTILES).tolist()
@@ -101,7 +102,8 @@ def compare_spreads(
         spreads = [Spread(size, np.nan, np.nan, np.nan, False) for size in sizes]
         change = Estimate(sizes[1] - sizes[0], None, None, None, None)
     ratio = SpreadRatio(divide_or_nan(spreads[1].value, spreads[0].value), low, high)
-    return SpreadComparison(*spreads, ratio, SpreadRatio(*(bound * shrinkage for bound in ratio)), change)
+    standardised = SpreadRatio(*(bound * shrinkage for bound in ratio))
+    return SpreadComparison(spreads[0], spreads[1], ratio, standardised, change)
 
 
 def _text_covariance(values: np.ndarray, design: CrossedVariance, centred: np.ndarray) -> np.ndarray:

@@ -137,6 +137,7 @@ def mitigate(
         design_mitigation,
         load_tested_and_training_texts,
         parse_methods,
+        require_folder,
     )
     from geobias.audits.mitigate.study import MitigateStudy
     from geobias.audits.renaming import check_draws
@@ -151,9 +152,11 @@ def mitigate(
         from geobias.audits.mitigate.language import LanguageStudy, check_language_model, design_alignment
 
         check_language_model(model, methods)
+        require_folder(methods, out)
         alignment = design_alignment(methods, texts, train, column=column, limit=limit, seed=seed, epochs=epochs)
         return execute(LanguageStudy(alignment, str(model), options))
     check_methods(methods, model, label=label, has_train=train is not None)
+    require_folder(methods, out)
     tested, training = load_tested_and_training_texts(
         texts, train, methods, seed=seed, column=column, spans=spans, label=label, limit=limit
     )

@@ -17,7 +17,7 @@ from geobias.checks import check_number, describe_choices
 from geobias.errors import InputError
 from geobias.models.finders import EMBEDDED_FINDER
 from geobias.models.mitigated import PeopleReader
-from geobias.models.sources import PICKLES, SKOPS
+from geobias.models.sources import PICKLES, SKOPS, is_function_name
 from geobias.models.wrappers import MOST_COPIES, PLACEHOLDER
 from geobias.report.findings import LanguageDoubt
 from geobias.texts.copies import copy_key, find_first_copies
@@ -106,16 +106,33 @@ def _parse_method(text: str) -> Method:
 
 def check_methods(methods: Sequence[Method], model: Any, *, label: str | None, has_train: bool) -> None:
     """Refuse to train without labels, or what a name shows to be no Hugging Face model; nothing is loaded."""
-    training = [method for method in methods if not method.is_wrapper]
-    name = str(model) if isinstance(model, str | Path) else ""
-    is_other_file = name.lower().endswith((SKOPS, *PICKLES)) and not Path(name).expanduser().is_dir()
-    if training and ("://" in name or is_other_file):
-        raise InputError(f"{name} cannot be trained: it is no Hugging Face model. Use blind or average:8.")
     for method in methods:
         if method.name in NEED_LABELS and label is None:
             raise InputError(f"--method {method.label} is trained on true labels. Name their column with --label.")
-    if has_train and not training:
+    if has_train and all(method.is_wrapper for method in methods):
         raise InputError("--train has texts to train on, but no --method is trained. Remove it, or add augment.")
+    if not isinstance(model, str | Path):
+        refuse_training(methods, getattr(model, "name", f"A {type(model).__name__}"))
+    name = str(model)
+    is_other_file = name.lower().endswith((SKOPS, *PICKLES)) and not Path(name).expanduser().is_dir()
+    if "://" in name or is_other_file or is_function_name(name):
+        refuse_training(methods, name)
+
+
+def refuse_training(methods: Sequence[Method], model: str) -> None:
+    """For what is no Hugging Face model."""
+    for method in methods:
+        if not method.is_wrapper:
+            raise InputError(
+                f"{model} cannot be trained with {method.label}: only a Hugging Face classifier, given by its id or "
+                "folder, can. Use blind or average:8."
+            )
+
+
+def require_folder(methods: Sequence[Method], out: Any) -> None:
+    for method in methods:
+        if out is None and not method.is_wrapper:
+            raise InputError(f"--method {method.label} trains a model. Name a folder for it with --out.")
 
 
 @dataclass(frozen=True)

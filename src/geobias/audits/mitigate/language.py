@@ -22,9 +22,10 @@ from geobias.audits.mitigate.result import (
     MitigateSettings,
     falls,
 )
+from geobias.audits.mitigate.study import TrainingStudy
 from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.result import RegionsResult
-from geobias.audits.study import RunOptions, TrainingStudy
+from geobias.audits.study import RunOptions
 from geobias.errors import InputError
 from geobias.measures.estimates import NO_ESTIMATE
 from geobias.measures.mitigation import bootstrap_interval
@@ -143,20 +144,19 @@ class LanguageAnswers:
         return scores[~np.isnan(scores).any(axis=1)]
 
 
-class LanguageStudy(TrainingStudy[Scorer, list[LanguageAnswers], MitigateResult]):
+class LanguageStudy(TrainingStudy[Scorer, list[LanguageAnswers]]):
     """The original language model and what every method makes of it. All models are kept in the folder of the run."""
 
-    audit = "mitigate"
-    subfolder = MODELS
-
     def __init__(self, design: AlignmentDesign, model: str, options: RunOptions) -> None:
-        if options.out is None:
-            raise InputError(f"--method {design.methods[0].label} trains a model. Name a folder for it with --out.")
         super().__init__(options)
         self.design, self.model = design, model
 
     def settings(self) -> MitigateSettings:
         return self.design.settings_for(self.model)
+
+    def load(self, device: str, dtype: str) -> list[Scorer]:
+        """Nothing yet: each model is made when its turn comes, since all of them may not fit into memory."""
+        return []
 
     def ask(self, scorers: Sequence[Scorer]) -> list[LanguageAnswers]:
         folders = [self._train(method) for method in self.design.methods]
@@ -189,7 +189,7 @@ class LanguageStudy(TrainingStudy[Scorer, list[LanguageAnswers], MitigateResult]
             words=[word.word for word in train.words],
             templates=train.templates[:TRAINING_TEMPLATES],
             replay_texts=list(self.design.replay.texts),
-            out=self.path / MODELS / method.subfolder,
+            out=self.models / method.subfolder,
             device=options.device,
             progress=options.progress,
         )
@@ -205,7 +205,7 @@ class LanguageStudy(TrainingStudy[Scorer, list[LanguageAnswers], MitigateResult]
             placebo=False,
             paraphrases=0,
             device=options.device,
-            out=self.path / MODELS / f"audit-{name}",
+            out=self.models / f"audit-{name}",
             progress=options.progress,
         )
         assert isinstance(audit, RegionsResult)  # of one model

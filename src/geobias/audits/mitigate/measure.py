@@ -64,8 +64,7 @@ class MethodAnswers:
 class MitigateAnswers:
     """The original classifier and those of all methods."""
 
-    labels: tuple[str, ...]
-    multi_label: bool
+    threshold: float | None
     positive: list[int]  # positions of labels
     negative: list[int]
     truth: np.ndarray | None = field(repr=False)  # all texts x labels
@@ -73,13 +72,9 @@ class MitigateAnswers:
     methods: list[MethodAnswers]
     finder_hits: np.ndarray | None = field(repr=False)
     """mentions x countries x draws: whether the finder marks a name with the right ends; None without a wrapper."""
-    notes: list[str]
-    original_hits: np.ndarray | None = field(default=None, repr=False)
+    original_hits: np.ndarray | None = field(repr=False)
     """Of the names that the user marked in the original texts, whether the finder marks them, too."""
-
-    @property
-    def threshold(self) -> float | None:
-        return 0.5 if self.multi_label else None
+    notes: list[str]
 
 
 def measure_mitigation(design: MitigateDesign, answers: MitigateAnswers) -> MitigateResult:
