@@ -228,6 +228,7 @@ class MitigateResult(AuditResult):
 
     @property
     def is_of_language_model(self) -> bool:
+        """Whether a language model was mitigated, and not a classifier."""
         return bool(self.language_models)
 
     @property
@@ -241,6 +242,18 @@ class MitigateResult(AuditResult):
         return self.methods[1:]
 
     def list_countries(self, method: str) -> list[CountryChange]:
+        """Return the countries of one method.
+
+        Parameters
+        ----------
+        method : str
+            The method as the settings have it, such as "average:8".
+
+        Returns
+        -------
+        list of CountryChange
+            A row for each country.
+        """
         return [row for row in self.countries if row.model == method]
 
     def summarise(self) -> Iterator[str]:
