@@ -15,13 +15,13 @@ import geobias
 from geobias.engine.answer_checks import CHECKED_TEXTS, check_answers
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.answers import AnswerSet
+from geobias.models.answers import AnswerSet, make_prompt
 from geobias.models.endpoint import Endpoint
 from geobias.models.huggingface import HuggingFaceClassifier
 from geobias.models.load import load_weights
-from geobias.models.prompted import PromptedClassifier, make_prompt
+from geobias.models.prompted import PromptedClassifier
 from geobias.models.scorer import ModelIdentity, Scorer
-from geobias.models.served_decider import ServedDecider
+from geobias.models.served import ServedDecider
 from geobias.models.served_lm import ServedLM
 from geobias.models.wrappers import BlindClassifier
 from tests.servers import Toy, served

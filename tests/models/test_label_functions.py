@@ -12,9 +12,9 @@ import pytest
 
 import geobias
 from geobias.errors import InputError
+from geobias.models.answers import make_prompt
 from geobias.models.functions import FunctionClassifier
 from geobias.models.load import load_classifier
-from geobias.models.prompted import make_prompt
 from tests.conftest import Run, made_up_names
 
 TEXTS = ["Mary was late again.", "Thanks, John!", "Peter called.", "Thanks, Anna, and Paul.", "Anna left."] * 2

@@ -11,9 +11,9 @@ import transformers
 
 import geobias
 from geobias.errors import InputError
+from geobias.models.answers import make_prompt
 from geobias.models.load import load, load_classifier, load_perplexity_scorer, load_scorer
 from geobias.models.model_files import load_tokenizer
-from geobias.models.prompted import make_prompt
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 from geobias.models.sources import embedded_folder
 

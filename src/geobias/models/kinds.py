@@ -16,7 +16,7 @@ from geobias.models.sources import MITIGATED, PICKLES, SKOPS, is_function_name, 
 from geobias.models.transformers_pipelines import is_bare_model, read_model_object
 
 if TYPE_CHECKING:
-    from geobias.models.prompted import Prompt
+    from geobias.models.answers import Prompt
 
 
 Task = Literal["language model", "classifier"]
@@ -96,7 +96,8 @@ def make_classifier(
 
     model = read_model_object(model)
     if isinstance(model, AnyLanguageModel) and model.prompted_method is not None:
-        from geobias.models.prompted import PromptedClassifier, require_prompt
+        from geobias.models.answers import require_prompt
+        from geobias.models.prompted import PromptedClassifier
 
         return PromptedClassifier(model, require_prompt(prompt, model.name))
     if isinstance(model, Classifier) or (isinstance(model, ScorerLike) and hasattr(model, "labels")):

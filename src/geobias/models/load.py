@@ -24,10 +24,10 @@ from geobias.models.sources import MITIGATED, is_function_name, locate_weights
 from geobias.models.transformers_pipelines import is_bare_model, is_pipeline, read_model_object, read_pipeline
 
 if TYPE_CHECKING:
-    from geobias.models.answers import AnswerSet, Decider
+    from geobias.models.answers import AnswerSet, Decider, Prompt
+    from geobias.models.endpoint import Endpoint
     from geobias.models.language_model import LanguageModel
     from geobias.models.masked import MaskedLM
-    from geobias.models.prompted import Prompt
     from geobias.models.saved_wrappers import Allowed
 
 METHODS = ("aul", "aula", "pll", "pll-word", "conditional", "mean", "sum")  # of any kind of language model
@@ -225,16 +225,14 @@ def load_decider(
     """
     from geobias.models.answers import Decider, FunctionDecider
     from geobias.models.endpoint import Endpoint
-    from geobias.models.lm_decider import LMDecider
+    from geobias.models.prompted import LMDecider
 
     if isinstance(model, Decider):
         if model.answers != answers:
             raise InputError(f"{model.name} answers with {', '.join(model.answers.words)}. Load it once for each kind.")
         return model
     if isinstance(model, Endpoint):
-        from geobias.models.served_decider import load_served_decider
-
-        return load_served_decider(model, answers, system=system, samples=samples, begin=begin)
+        return _load_served_decider(model, answers, system=system, samples=samples, begin=begin)
     if isinstance(model, str) and is_function_name(model):
         return FunctionDecider(import_function(model), answers, name=model, system=system)
     model = read_model_object(model)
@@ -245,6 +243,27 @@ def load_decider(
     if callable(model) and not is_bare_model(model):
         return FunctionDecider(model, answers, system=system)
     raise _refuse_language_model(model)
+
+
+def _load_served_decider(
+    endpoint: Endpoint, answers: AnswerSet, *, system: str | None, samples: int | None, begin: str
+) -> Decider:
+    """By chats; by likelihoods of texts if the server does not chat, or chats without log-probabilities."""
+    from geobias.models.prompted import LMDecider
+    from geobias.models.served import SAMPLED, ServedDecider
+    from geobias.models.served_lm import NoLikelihoods, ServedLM
+
+    chat = ServedDecider(endpoint, answers, system=system, samples=samples)
+    if chat.route != SAMPLED:
+        return chat
+    lm = ServedLM(endpoint, begin=begin)
+    try:
+        lm.source  # noqa: B018 (probes the server)
+    except NoLikelihoods:
+        if chat.does_chat:
+            return chat
+        raise
+    return LMDecider(lm, answers, system=system)
 
 
 def find_default_score(name: str) -> str:

@@ -8,12 +8,13 @@ import transformers
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 from geobias.errors import InputError
+from geobias.models.answers import Prompt, require_prompt
 from geobias.models.causal import CausalLM
 from geobias.models.huggingface import HuggingFaceClassifier
 from geobias.models.language_model import LanguageModel
 from geobias.models.masked import MaskedLM
 from geobias.models.model_files import read_config
-from geobias.models.prompted import Prompt, PromptedClassifier, require_prompt
+from geobias.models.prompted import PromptedClassifier
 from geobias.models.scorer import Classifier
 from geobias.models.seq2seq import Seq2SeqLM
 

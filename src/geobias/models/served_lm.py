@@ -26,13 +26,6 @@ import numpy as np
 
 from geobias.checks import describe_choices
 from geobias.errors import GeobiasError, InputError
-from geobias.models.completions import (
-    GeneratedToken,
-    ScoredToken,
-    read_choices,
-    read_echo,
-    read_first_token,
-)
 from geobias.models.connection import (
     UNREADABLE,
     CallFailed,
@@ -48,7 +41,15 @@ from geobias.models.scorer import (
     ModelIdentity,
     ScoreBlock,
 )
-from geobias.models.server_identity import known_models, recognise_model
+from geobias.models.server_replies import (
+    GeneratedToken,
+    ScoredToken,
+    known_models,
+    read_choices,
+    read_echo,
+    read_first_token,
+    recognise_model,
+)
 from geobias.texts.templates import unmark
 
 PROBES = ("The quick brown fox jumps over the lazy", "She opened the door and", "Two plus two is")

@@ -18,15 +18,14 @@ import pytest
 from geobias.engine.ask import ask
 from geobias.errors import GeobiasError, InputError
 from geobias.models import connection as calls
-from geobias.models.answers import AnswerSet
-from geobias.models.chat_classifier import ServedClassifier
-from geobias.models.completions import read_echo
+from geobias.models.answers import AnswerSet, make_prompt
 from geobias.models.connection import ServerFailed
 from geobias.models.endpoint import Endpoint
-from geobias.models.prompted import PromptedClassifier, make_prompt
+from geobias.models.prompted import PromptedClassifier
 from geobias.models.scorer import ModelIdentity, Scorer
-from geobias.models.served_decider import ServedDecider
+from geobias.models.served import ServedClassifier, ServedDecider
 from geobias.models.served_lm import PROBES, NoLikelihoods, ServedLM
+from geobias.models.server_replies import read_echo
 from geobias.texts.templates import mark
 from tests.conftest import posix_only
 from tests.servers import BEGIN, Spoil, Toy, served, tokenise

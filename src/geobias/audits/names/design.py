@@ -26,9 +26,9 @@ from geobias.audits.renaming import (
 )
 from geobias.checks import HIGHEST_SEED, check_number, check_probability, describe_choices
 from geobias.errors import InputError
+from geobias.models.answers import Prompt, read_prompt_options
 from geobias.models.finders import EMBEDDED_FINDER, load_entity_finder, load_finder
 from geobias.models.functions import function_name
-from geobias.models.prompted import Prompt, read_prompt_options
 from geobias.models.scorer import Scorer
 from geobias.models.transformers_pipelines import read_model_object
 from geobias.report.findings import LanguageDoubt
