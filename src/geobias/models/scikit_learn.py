@@ -60,12 +60,6 @@ class _PredictProba:
         return np.asarray(self.estimator.predict_proba(texts))
 
 
-def is_estimator(model: Any) -> bool:
-    """Whether an object is a scikit-learn model, fitted or not. An object that can be called is a function first."""
-    predicts = hasattr(model, "predict") or hasattr(model, "predict_proba")
-    return predicts and (not callable(model) or hasattr(model, "classes_"))
-
-
 def read_estimator(name: str) -> EstimatorClassifier:
     """Read the classifier in a .skops file. A pickle is refused by its name, before the file is opened."""
     path = Path(name).expanduser()
@@ -98,10 +92,6 @@ def read_estimator(name: str) -> EstimatorClassifier:
         raise InputError(
             f"{name} has types that skops does not trust ({', '.join(untrusted_types)}). If you trust the file, load "
             "it in your own function and pass that as package.module:function."
-        )
-    if not is_estimator(estimator):
-        raise InputError(
-            f"{name} contains an object of type {type(estimator).__name__}, not a classifier. Save a fitted classifier."
         )
     return EstimatorClassifier(estimator, name=name, fingerprint=fingerprint)
 

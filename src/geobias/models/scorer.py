@@ -6,7 +6,7 @@ A model of your own needs no base class, only three attributes:
         fingerprint, columns = None, ("log_likelihood",)
         def score(self, texts): return numpy.array([[my_function(text)] for text in texts])
 
-`own_objects.py` wraps such an object where it enters the package (`models.load`). From there on every scorer has the
+`kinds.py` wraps such an object where it enters the package. From there on every scorer has the
 whole interface of the base class, and nothing asks whether an attribute exists.
 """
 
