@@ -9,7 +9,7 @@ import pytest
 import torch
 import transformers
 
-from geobias.models.fast.attention import PACKED, find_packed_attention, packed_attention
+from geobias.models.fast.fast_path import PACKED, find_packed_attention, packed_attention
 from geobias.models.fast.head import Projection, log_sum_exp
 from geobias.models.load import load_masked, load_weights
 from geobias.models.model_files import use_attention

@@ -12,7 +12,7 @@ import torch
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from geobias.models.fast import kernels
-from geobias.models.fast.attention import PACKED
+from geobias.models.fast.fast_path import PACKED
 from geobias.models.load import load_classifier, load_masked, load_weights
 from geobias.texts.templates import Sentences, select_texts
 from tests.models.classifiers.test_huggingface import saved

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from geobias.errors import InputError
-from geobias.models.fast import PARTS, leave_out, template_tokens
-from geobias.models.fast.template_tokens import ComposedSentences, compose_template
+from geobias.models.fast import PARTS, leave_out, templates
+from geobias.models.fast.templates import ComposedSentences, compose_template
 from geobias.models.load import load_masked
 from geobias.texts.templates import Sentences, TextSelection, select_texts
 from tests.conftest import MASKED
@@ -123,7 +123,7 @@ def test_what_a_single_word_or_region_changes_is_noticed(
     changed: tuple[str, str], small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However few sentences are compared: each word and each region was tokenised in one."""
-    monkeypatch.setattr(template_tokens, "SAMPLE_SIZE", 0)
+    monkeypatch.setattr(templates, "SAMPLE_SIZE", 0)
     lm = load_masked(small_models["bert"])
 
     def tokenise(some: Any) -> Any:
@@ -145,7 +145,7 @@ def test_sentences_that_are_cut_off_are_not_composed(small_models: dict[str, Pat
 
 def test_a_sample_is_compared_and_not_all(small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     lm = load_masked(small_models["bert"])
-    monkeypatch.setattr(template_tokens, "SAMPLE_SIZE", 5)
+    monkeypatch.setattr(templates, "SAMPLE_SIZE", 5)
     seen: list[int] = []
 
     def tokenise(texts: Any) -> list[Any]:
