@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from geobias.texts.copies import copy_key, find_first_copies
 from geobias.texts.scenarios import load_scenarios
-from geobias.texts.user_texts import sample_texts
+from geobias.texts.user_texts import copy_key, find_first_copies, sample_texts
 
 COPIES = [
     ("I met Maria at work.", "I met Ahmed at work."),

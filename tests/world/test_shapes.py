@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from geobias.world.countries import load_countries, load_shapes, load_topology
 from geobias.world.regions import load_world
-from geobias.world.shapes import load_countries, load_shapes, load_topology
 
 
 def test_every_country_of_the_tree_is_known_with_its_continent() -> None:

@@ -83,7 +83,7 @@ class AnswerSet:
 YES_NO_ANSWERS = AnswerSet(YES_NO, ("yes", "no"), "Answer the question with yes or no.")
 NUMBER_ANSWERS = AnswerSet(NUMBER, tuple("123456789"), "Answer the question with one number from 1 to 9.")
 CHOICE_ANSWERS = AnswerSet(CHOICE, ("A", "B"), "Answer the question with A or B.")
-ANSWER_SETS = {answers.kind: answers for answers in (YES_NO_ANSWERS, NUMBER_ANSWERS, CHOICE_ANSWERS)}
+ANSWER_SETS = {YES_NO: YES_NO_ANSWERS, NUMBER: NUMBER_ANSWERS, CHOICE: CHOICE_ANSWERS}
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,8 @@ from geobias.errors import InputError
 from geobias.models.answers import Prompt, read_prompt_options
 from geobias.report.findings import LanguageDoubt
 from geobias.texts import DEFAULT_WORDINGS
-from geobias.texts.copies import find_first_copies
 from geobias.texts.templates import PrefixedTexts, check_prefix, make_control_prefix
-from geobias.texts.user_texts import Texts
+from geobias.texts.user_texts import Texts, find_first_copies
 from geobias.world.places import invent_places, put_place
 from geobias.world.regions import Region, RegionTree, load_world
 

@@ -32,10 +32,9 @@ from geobias.models.functions import function_name
 from geobias.models.kinds import read_model_object
 from geobias.models.scorer import Scorer
 from geobias.report.findings import LanguageDoubt
-from geobias.texts.copies import find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person, find_people
-from geobias.texts.user_texts import Spans, Texts
+from geobias.texts.user_texts import Spans, Texts, find_first_copies
 from geobias.world.gazetteer import Gazetteer, load_gazetteer, read_gazetteer
 
 

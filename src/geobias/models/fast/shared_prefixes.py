@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from geobias.models.batching import equal_length_batches, like_length_batches
-from geobias.models.fast import small_beside
+from geobias.models.fast.fast_path import small_beside
 from geobias.models.fast.templates import pad_rows
 from geobias.models.fast.token_tree import max_tree
 

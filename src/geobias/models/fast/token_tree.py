@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from geobias.models.fast import small_beside
+from geobias.models.fast.fast_path import small_beside
 from geobias.models.fast.templates import AllWordsReader, TemplateSentences, TemplateTokens
 
 if TYPE_CHECKING:
