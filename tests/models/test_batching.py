@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from geobias.models import batching
-from geobias.models.batching import Ragged, Tokens, equal_length_batches, prepared_ahead
 from geobias.models.load import load_masked
+from geobias.models.pretrained import Ragged, Tokens, equal_length_batches, prepared_ahead
 from tests.conftest import MASKED
 
 TEXTS = ["People in Chad are kind.", "", "hard-working", "Nigeria, Nigeria and Guinea", "loyal and loud"]

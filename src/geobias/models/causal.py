@@ -21,11 +21,11 @@ import numpy as np
 import torch
 import transformers
 
-from geobias.models.batching import Tokens
 from geobias.models.fast.shared_prefixes import keeps_prefixes, mask_forks, reads_forks, score_runs
 from geobias.models.fast.templates import TemplateReader, TemplateTokens, TokenRows, compose_template, find_spans
 from geobias.models.fast.token_tree import TokenTree, TreeWords, reads_token_trees
 from geobias.models.language_model import LanguageModel, LanguageScorer, PreparedTexts
+from geobias.models.pretrained import Tokens
 from geobias.models.scorer import PROBE, ScoreBlock
 from geobias.texts.templates import Sentences, unmark
 

@@ -81,7 +81,6 @@ class Endpoint:
         self.concurrency, self.rate, self.max_calls = concurrency, rate, max_calls
         self.timeout, self.retries = timeout, retries
         self.calls = 0
-        self._has_answered = False  # whether any text was answered; probes of the server do not count
         self._next_call = 0.0
 
     def __repr__(self) -> str:
@@ -126,9 +125,7 @@ class Endpoint:
         object
             What the query returns.
         """
-        before = self._has_answered
         [answer] = self.ask_all([query])
-        self._has_answered = before
         return answer
 
     def _run_loop(self, queries: Iterator[Query[T]]) -> Generator[T]:
@@ -148,13 +145,7 @@ class Endpoint:
                     if task.exception() is not None:
                         failure, connection.closing = failure or task.exception(), True
                     else:
-                        self._has_answered = True
                         yield task.result()
-            if isinstance(failure, CallLimitReached) and not self._has_answered:
-                raise CallLimitReached(
-                    f"The limit of {self.max_calls:,} calls was reached before any text was scored. The first calls "
-                    "only probe the server, and a text may take several calls. Raise --server calls=N."
-                )
             if failure is not None:
                 raise failure
         finally:
@@ -172,7 +163,7 @@ class Endpoint:
         if self.max_calls is not None and self.calls >= self.max_calls:
             raise CallLimitReached(
                 f"The limit of {self.max_calls:,} calls was reached. The answers so far are saved; run the same "
-                "command to resume."
+                "command to resume, or raise --server calls=N."
             )
         self.calls += 1
         if self.rate is None:

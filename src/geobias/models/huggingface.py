@@ -22,12 +22,11 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 
 from geobias.errors import InputError
 from geobias.models.answers import Prompt, require_prompt
-from geobias.models.batching import Ragged, Tokens, equal_length_batches, prepared_ahead
 from geobias.models.causal import CausalLM
 from geobias.models.language_model import LanguageModel
 from geobias.models.masked import MaskedLM
 from geobias.models.model_files import check_tokenizer, compute_fingerprint, read_config
-from geobias.models.pretrained import LoadedModel
+from geobias.models.pretrained import LoadedModel, Ragged, Tokens, equal_length_batches, prepared_ahead
 from geobias.models.prompted import PromptedClassifier
 from geobias.models.scorer import (
     EMBEDDED_CLASSIFIERS,
@@ -42,7 +41,7 @@ from geobias.models.scorer import (
 )
 from geobias.models.seq2seq import Seq2SeqLM
 
-CAUSAL_HEADS = ("ForCausalLM", "LMHeadModel", "ModelWithLMHead")  # the last is Reformer's
+CAUSAL_HEADS = ("ForCausalLM", "LMHeadModel")
 CLASSIFIER_HEAD = "ForSequenceClassification"
 MASKED_HEADS = ("ForMaskedLM", "WithLMHeadModel")  # XLM's and Flaubert's
 PRETRAINING_HEAD = "ForPreTraining"  # BERT's and ALBERT's, which holds that of a masked LM

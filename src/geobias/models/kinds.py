@@ -2,10 +2,17 @@
 
 `recognise` says which of these it is. What loads models, or says what one can be audited as, goes by its answer. A
 classifier from a saved wrapper is made by `models/load.py`: wrappers load what they wrap from here.
+
+**Classifiers of scikit-learn**: a fitted model or pipeline, or a file from `skops.io.dump(pipeline, "model.skops")`. A
+pickle is a program that runs when it is opened, so none ever is. A .skops file holds data. If it names a type that
+skops does not trust, it is refused, and nothing of it is built.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
@@ -13,7 +20,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.functions import Function, FunctionClassifier, FunctionLM, function_name, import_function
+from geobias.files import most_unpacked
+from geobias.models.functions import (
+    Function,
+    FunctionClassifier,
+    FunctionLM,
+    describe_error,
+    function_name,
+    import_function,
+)
 from geobias.models.scorer import PROBE, AnyLanguageModel, Classifier, Scorer, probability_columns
 from geobias.models.sources import MITIGATED, PICKLES, SKOPS, is_function_name, locate_weights
 
@@ -98,6 +113,87 @@ def _has_probabilities(model: Any) -> bool:
     """Whether the first columns are those of a classifier; others may follow."""
     expected = probability_columns(model.labels)
     return tuple(model.columns[: len(expected)]) == expected
+
+
+class EstimatorClassifier(FunctionClassifier):
+    """`predict_proba` as a function of texts. Its answers are checked like those of any other function."""
+
+    kind = "scikit-learn model"
+    failure_hint = " (it is called with a list of texts: give the whole pipeline, including the vectoriser)"
+
+    def __init__(self, estimator: Any, *, name: str | None = None, fingerprint: str | None = None) -> None:
+        name = name or type(estimator).__name__
+        super().__init__(_PredictProba(estimator, name), name=name)
+        self.has_digest = fingerprint is not None
+        self.fingerprint = None if fingerprint is None else f"{fingerprint}:function:{self.version}"
+
+
+class _PredictProba:
+    """A fitted classifier as a function, with the names of its classes as labels."""
+
+    def __init__(self, estimator: Any, name: str) -> None:
+        if not hasattr(estimator, "predict_proba"):
+            raise InputError(
+                f"{name} has no predict_proba. Use a classifier that has it, such as LogisticRegression, or LinearSVC "
+                "inside CalibratedClassifierCV. To audit labels without probabilities, pass its method predict."
+            )
+        classes = getattr(estimator, "classes_", None)
+        if classes is None:
+            raise InputError(f"{name} is not fitted (it has no classes_). Fit it first.")
+        if isinstance(classes, list):
+            raise InputError(f"{name} has {len(classes)} outputs. Use a classifier with one.")
+        self.estimator = estimator
+        self.labels = [str(label) for label in classes]
+
+    def __call__(self, texts: list[str]) -> np.ndarray:
+        return np.asarray(self.estimator.predict_proba(texts))
+
+
+def read_estimator(name: str) -> EstimatorClassifier:
+    """Read the classifier in a .skops file. A pickle is refused by its name, before the file is opened."""
+    path = Path(name).expanduser()
+    if path.suffix.lower() in PICKLES:
+        raise InputError(
+            f"{name} is a pickle. geobias does not load pickles, because they can run any code. Save the model with "
+            f"skops.io.dump(model, {path.stem + '.skops'!r}), or pass a function as package.module:function."
+        )
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"The file {name} cannot be read: {error.strerror}.") from None
+    fingerprint = compute_file_fingerprint(content)
+    import skops.io
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            unpacked, most = sum(entry.file_size for entry in archive.infolist()), most_unpacked(len(content))
+        if unpacked > most:
+            raise InputError(
+                f"{name} has {len(content):,} bytes and unpacks to {unpacked:,}; the limit for a file of its size is "
+                f"{most:,}. If you trust it, load it in your own function and pass that as package.module:function."
+            )
+        untrusted_types = skops.io.get_untrusted_types(data=content)
+        estimator = None if untrusted_types else skops.io.loads(content)
+    except InputError:
+        raise
+    except Exception as error:  # no zip file, no schema, another version's schema: a damaged file fails in many ways
+        raise InputError(f"{name} is damaged or not a skops file: {describe_error(error)}") from error
+    if untrusted_types:
+        raise InputError(
+            f"{name} has types that skops does not trust ({', '.join(untrusted_types)}). If you trust the file, load "
+            "it in your own function and pass that as package.module:function."
+        )
+    return EstimatorClassifier(estimator, name=name, fingerprint=fingerprint)
+
+
+def compute_file_fingerprint(content: bytes) -> str:
+    """Return a digest of a .skops file, with the version of scikit-learn that computes with it."""
+    try:
+        import skops.io  # noqa: F401
+        from sklearn import __version__
+    except ImportError:
+        raise InputError("A .skops file needs the package skops: pip install 'geobias[sklearn]'.") from None
+    return f"{hashlib.sha256(content).hexdigest()[:32]}:scikit-learn {__version__}"
 
 
 class Given(NamedTuple):
@@ -208,8 +304,6 @@ def make_classifier(
     if kind == FUNCTION:
         return FunctionClassifier(model, name=name, label_set=prompt.labels if prompt else None)
     if kind in (ESTIMATOR, FILE):
-        from geobias.models.scikit_learn import EstimatorClassifier, read_estimator
-
         return EstimatorClassifier(model) if name is None else read_estimator(name)
     if kind == WEIGHTS:
         from geobias.models.huggingface import load_pretrained_classifier

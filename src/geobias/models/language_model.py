@@ -17,7 +17,6 @@ import torch
 
 from geobias.checks import describe_choices
 from geobias.errors import InputError
-from geobias.models.batching import Tokens, equal_length_batches, prepared_ahead
 from geobias.models.fast.fast_path import MAX_COPY_BYTES
 from geobias.models.fast.head import PositionHead, find_head
 from geobias.models.fast.templates import (
@@ -27,7 +26,7 @@ from geobias.models.fast.templates import (
     TemplateTokens,
     compose_template,
 )
-from geobias.models.pretrained import LoadedModel
+from geobias.models.pretrained import LoadedModel, Tokens, equal_length_batches, prepared_ahead
 from geobias.models.scorer import LOG_LIKELIHOOD, PROBE, AnyLanguageModel, MethodScorer, ScoreBlock
 from geobias.texts.templates import Sentences, TextSelection
 

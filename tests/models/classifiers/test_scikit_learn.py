@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 import skops.io
-from scipy.sparse import coo_matrix, save_npz
 from sklearn import __version__
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -193,42 +192,15 @@ def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
         load_classifier(folder)
 
 
-def _save_bytes(save: Callable[..., None], value: Any) -> bytes:
-    file = io.BytesIO()
-    save(file, value)
-    return file.getvalue()
-
-
-ZEROS = _save_bytes(np.save, np.zeros(100_000))
-SPARSE = coo_matrix((np.zeros(400_000), (np.zeros(400_000, int),) * 2))
-
-
-@pytest.mark.parametrize(
-    ("schema", "entries"),
-    [
-        ({"file": "0.npy"}, {"0.npy": _save_bytes(np.save, np.zeros(2_000_000))}),
-        ([{"file": "0.npy"}] * 20, {"0.npy": ZEROS}),  # the same array twenty times
-        ({"file": "0.npz"}, {"0.npz": _save_bytes(save_npz, SPARSE)}),
-        ([[]] * 100_000, {}),  # of 400 kB of JSON, which Python needs 20 times as much for
-    ],
-    ids=["array", "mentions", "sparse", "schema"],
-)
-def test_a_small_file_that_grows_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schema: Any, entries: dict[str, bytes]
-) -> None:
+def test_a_small_file_that_grows_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("geobias.files.SMALL_UNPACKED", 4_000_000)
-    file = tmp_path / "model.skops"
+    file, zeros = tmp_path / "model.skops", io.BytesIO()
+    np.save(zeros, np.zeros(2_000_000))
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in entries.items():
-            archive.writestr(name, content)
-        archive.writestr("schema.json", json.dumps(schema))
-    size = file.stat().st_size
-    assert 100 * size < 4_000_000
-    with pytest.raises(
-        InputError, match=rf"has {size:,} bytes and unpacks to [\d,]+; the limit .* 4,000,000"
-    ) as caught:
+        archive.writestr("0.npy", zeros.getvalue())
+        archive.writestr("schema.json", json.dumps({"file": "0.npy"}))
+    with pytest.raises(InputError, match=r"unpacks to [\d,]+; the limit .* 4,000,000"):
         load_classifier(file)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_compressed_model_is_read(tmp_path: Path) -> None:

@@ -212,20 +212,6 @@ def test_no_more_calls_than_allowed() -> None:
         assert len(toy.calls) == 4 and len(heard) == 3  # the one tried again counts too
 
 
-def test_calls_that_answer_no_text_ask_for_more_of_them() -> None:
-    async def probing(line: Connection) -> None:
-        for _ in range(3):
-            await said("A fox")(line)
-
-    with served() as toy:
-        for allowed in (2, 3):  # not enough to find out what the server can, or just enough
-            limited = Endpoint(toy.url, "toy", max_calls=allowed)
-            with pytest.raises(InputError, match=f"limit of {allowed} calls .* only probe .* Raise --server calls"):
-                limited.ask(probing)
-                [*limited.ask_all([said("A fox")])]
-        assert len(toy.calls) == 5
-
-
 def test_no_faster_than_allowed(pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("geobias.models.endpoint.time.monotonic", lambda: 1000.0)
     with served() as toy:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from geobias.models.batching import equal_length_batches, like_length_batches
 from geobias.models.fast.fast_path import small_beside
 from geobias.models.fast.templates import pad_rows
 from geobias.models.fast.token_tree import max_tree
+from geobias.models.pretrained import equal_length_batches, like_length_batches
 
 if TYPE_CHECKING:
     from geobias.models.causal import CausalLM, CausalTexts

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from geobias.models.batching import Ragged, Tokens, equal_length_batches
+from geobias.models.pretrained import Ragged, Tokens, equal_length_batches
 from geobias.texts.templates import Sentences, unmark
 
 if TYPE_CHECKING:
