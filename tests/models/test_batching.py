@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geobias.models import batching
+from geobias.models import pretrained
 from geobias.models.load import load_masked
 from geobias.models.pretrained import Ragged, Tokens, equal_length_batches, prepared_ahead
 from tests.conftest import MASKED
@@ -39,7 +39,7 @@ def test_nothing_gives_no_batch() -> None:
 
 
 def test_shares_are_made_one_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "SHARE_TEXTS", 3)
+    monkeypatch.setattr(pretrained, "SHARE_TEXTS", 3)
     made: list[list[str]] = []
     second = threading.Event()
 
@@ -58,14 +58,14 @@ def test_shares_are_made_one_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_shares_of_long_texts_hold_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "SHARE_TEXTS", 3)
-    monkeypatch.setattr(batching, "SHARE_CHARACTERS", 5)
+    monkeypatch.setattr(pretrained, "SHARE_TEXTS", 3)
+    monkeypatch.setattr(pretrained, "SHARE_CHARACTERS", 5)
     shares = list(prepared_ahead(["a" * 9, "b", "c", "d", "ee", "fff", "g"], "".join))
     assert shares == [(0, "a" * 9), (1, "bcd"), (4, "eefff"), (6, "g")]
 
 
 def test_a_share_that_cannot_be_made_is_told_when_its_turn_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "SHARE_TEXTS", 1)
+    monkeypatch.setattr(pretrained, "SHARE_TEXTS", 1)
     shares = prepared_ahead(["1", "x"], lambda texts: int(texts[0]))
     assert next(shares) == (0, 1)
     with pytest.raises(ValueError, match="'x'"):

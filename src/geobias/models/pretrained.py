@@ -1,7 +1,7 @@
 """A Hugging Face model on a device, and the batches of texts that go through it.
 
-The tokens of many texts are in flat arrays, so that NumPy works on all of them at once. Batches are of equal, or nearly
-equal, length: padding costs work and can change a score in the last digits; equal lengths need neither padding nor mask.
+The tokens of many texts are in flat arrays, so that NumPy works on all of them at once. Batches are of equal or nearly
+equal length: padding costs work and can change a score in the last digits; equal lengths need neither.
 """
 
 from __future__ import annotations
@@ -45,9 +45,7 @@ class LoadedModel:
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         self.architecture = type(model).__name__
         if any(hasattr(module, "hash_seed") for module in model.modules()):
-            raise InputError(
-                f"{name} ({self.architecture}) hashes tokens at random, so no score is certain. Use another."
-            )
+            raise InputError(f"{name} ({self.architecture}) hashes tokens at random. Use another model.")
         self.enabled_parts = enabled_parts()
         self.lock, self.tokenizer_lock = ModelLock(), ModelLock()
         self._settle()
