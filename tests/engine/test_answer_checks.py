@@ -119,25 +119,6 @@ def test_answers_at_random_are_told_with_their_size_and_do_not_refuse_the_store(
             ask_all(kind(change=0.9, noise=0.4))
 
 
-def test_rounding_is_no_chance() -> None:
-    for _ in range(2):
-        assert ask_all(Changing(noise=0.01)) == []
-        assert len(ask_all(Float32(noise=0.01))) == 1
-
-
-def test_log_likelihoods_may_differ_in_proportion() -> None:
-    class Likely(Changing):
-        fingerprint = "likely"
-
-        def score(self, texts: Sequence[str]) -> np.ndarray:
-            return -100 * (1 + super().score(texts))
-
-    ask_all(Likely())
-    assert ask_all(Likely(0.005)) == []  # half a nat of a hundred
-    with pytest.raises(InputError, match="differ from stored ones"):
-        ask_all(Likely(0.1))
-
-
 @pytest.mark.slow
 def test_models_that_are_known_by_their_weights_are_not_asked_again(
     small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch

@@ -24,18 +24,9 @@ def test_batches_hold_one_length_within_the_budget_and_everything_once() -> None
     assert len(batches) < 500
 
 
-def test_a_sequence_longer_than_the_budget_goes_alone() -> None:
-    batches = list(equal_length_batches(np.array([50, 50]), np.array([50, 50]), lambda: 20))
-    assert [len(batch) for batch in batches] == [1, 1]
-
-
 def test_costs_may_differ_within_one_length() -> None:
     batches = list(equal_length_batches(np.full(5, 3), np.array([5, 5, 10, 11, 1]), lambda: 10))
     assert [list(batch) for batch in batches] == [[0, 1], [2], [3], [4]]
-
-
-def test_nothing_gives_no_batch() -> None:
-    assert list(equal_length_batches(np.array([], dtype=np.int64), np.array([], dtype=np.int64), lambda: 20)) == []
 
 
 def test_shares_are_made_one_ahead(monkeypatch: pytest.MonkeyPatch) -> None:

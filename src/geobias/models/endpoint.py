@@ -87,18 +87,7 @@ class Endpoint:
         return f"Endpoint({self.url!r}, {self.model!r})"
 
     def ask_all(self, queries: Iterable[Query[T]]) -> Iterator[T]:
-        """Yield the answers of queries as they arrive. If one fails, those that are running are finished first.
-
-        Parameters
-        ----------
-        queries : iterable of callable
-            Each takes a connection and returns a coroutine.
-
-        Yields
-        ------
-        object
-            What a query returns.
-        """
+        """Yield the answers of queries as they arrive. If one fails, those that are running are finished first."""
         answers = self._run_loop(iter(queries))
         try:
             asyncio.get_running_loop()
@@ -113,18 +102,7 @@ class Endpoint:
                 thread.submit(answers.close).result()
 
     def ask(self, query: Query[T]) -> T:
-        """Return the answer of a query that probes the server.
-
-        Parameters
-        ----------
-        query : callable
-            Takes a connection and returns a coroutine.
-
-        Returns
-        -------
-        object
-            What the query returns.
-        """
+        """Return the answer of a query that probes the server."""
         [answer] = self.ask_all([query])
         return answer
 
@@ -153,13 +131,7 @@ class Endpoint:
             loop.close()
 
     def take_turn(self) -> float | None:
-        """Count a call that is about to be made.
-
-        Returns
-        -------
-        float or None
-            Seconds to wait before it; None without a rate.
-        """
+        """Count a call that is about to be made; return how many seconds to wait before it, None without a rate."""
         if self.max_calls is not None and self.calls >= self.max_calls:
             raise CallLimitReached(
                 f"The limit of {self.max_calls:,} calls was reached. The answers so far are saved; run the same "

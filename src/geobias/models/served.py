@@ -233,15 +233,7 @@ class ServedClassifier(Classifier, ServedReader):
         return rows
 
     def check_scores(self, texts: Sequence[str], scores: np.ndarray) -> None:
-        """Raise an error if the model answered some texts with none of the labels.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            The texts.
-        scores : numpy.ndarray
-            A row for each text.
-        """
+        """Raise an error if the model answered some texts with none of the labels."""
         unlabelled = np.flatnonzero(~scores.any(axis=1))
         if len(unlabelled):
             text = texts[int(unlabelled[0])]

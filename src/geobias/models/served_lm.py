@@ -26,12 +26,7 @@ import numpy as np
 
 from geobias.checks import describe_choices
 from geobias.errors import GeobiasError, InputError
-from geobias.models.connection import (
-    UNREADABLE,
-    CallFailed,
-    Connection,
-    UnreadableAnswer,
-)
+from geobias.models.connection import UNREADABLE, CallFailed, Connection, UnreadableAnswer
 from geobias.models.endpoint import Endpoint
 from geobias.models.scorer import (
     LOG_LIKELIHOOD,
@@ -245,18 +240,7 @@ class ServedLM(AnyLanguageModel):
         )
 
     def known_fingerprints(self, method: str) -> list[str]:
-        """Return the fingerprints of the models that answered here before, the last one first. No call is made.
-
-        Parameters
-        ----------
-        method : str
-            One of `methods`.
-
-        Returns
-        -------
-        list of str
-            Fingerprints of scores in the store.
-        """
+        """Return the fingerprints of the models that answered here before, the last one first. No call is made."""
         return [make_fingerprint(digest, method) for digest in known_models(self._address)]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import pickle
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 import skops.io
 from sklearn import __version__
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import MultinomialNB
@@ -71,18 +70,11 @@ def test_what_can_be_called_is_a_function_first() -> None:
     assert load_classifier(pipeline().predict_proba).labels == ("0", "1")
 
 
-def test_labels_are_strings_whatever_the_classes_are() -> None:
-    assert load_classifier(pipeline(truth=[1, 0, 1, 0])).labels == ("0", "1")
-    assert load_classifier(pipeline(truth=[True, False, True, False])).labels == ("False", "True")
-
-
 @pytest.mark.parametrize(
     ("model", "message"),
     [
         (lambda: make_pipeline(TfidfVectorizer(), LogisticRegression()), r"^Pipeline is not fitted .*classes_"),
-        (lambda: LogisticRegression(), r"^LogisticRegression is not fitted"),
         (lambda: pipeline(LinearSVC()), r"^Pipeline has no predict_proba"),
-        (lambda: pipeline(LinearRegression(), [1, 2, 3, 4]), r"^Pipeline has no predict_proba"),
         (lambda: pipeline(MultiOutputClassifier(LogisticRegression()), TWO), r"^Pipeline has 2 outputs"),
         (lambda: pipeline(OneVsRestClassifier(LogisticRegression()), TWO), r"set multi_label = True on the function"),
         (
@@ -153,13 +145,6 @@ def test_types_that_skops_does_not_trust_are_listed_and_not_built(file: Path) ->
         load_classifier(file)
 
 
-def test_without_skops_it_says_what_to_install(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("skops", "skops.io"):
-        monkeypatch.setitem(sys.modules, module, None)  # as if it were not installed
-    with pytest.raises(InputError, match=r"pip install 'geobias\[sklearn\]'"):
-        load_classifier(file)
-
-
 class Trap:
     """A pickle of this makes a file when it is opened."""
 
@@ -201,11 +186,3 @@ def test_a_small_file_that_grows_is_refused(tmp_path: Path, monkeypatch: pytest.
         archive.writestr("schema.json", json.dumps({"file": "0.npy"}))
     with pytest.raises(InputError, match=r"unpacks to [\d,]+; the limit .* 4,000,000"):
         load_classifier(file)
-
-
-def test_a_compressed_model_is_read(tmp_path: Path) -> None:
-    """As skops compresses it: a vocabulary shrinks to a thirtieth."""
-    words = [f"word{n}" for n in range(4000)]
-    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit([" ".join(words), "none"], ["a", "b"])
-    skops.io.dump(model, tmp_path / "model.skops", compression=zipfile.ZIP_DEFLATED)
-    assert load_classifier(tmp_path / "model.skops").labels == ("a", "b")

@@ -84,10 +84,6 @@ def test_the_length_of_texts_is_bounded_by_what_a_gpu_has_room_for(
     assert gpu_kernels.attends(*texts(64, torch.float16)) and not gpu_kernels.attends(*texts(65, torch.float16))
 
 
-def test_without_a_gpu_there_are_none() -> None:
-    assert not kernels.ready(torch.zeros(1))
-
-
 def test_a_machine_on_which_they_do_not_compile_has_none(
     gpu_kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

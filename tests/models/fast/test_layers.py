@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -50,13 +49,6 @@ def test_it_is_in_use_only_while_texts_are_scored(small_models: dict[str, Path])
     with pytest.raises(ValueError, match="stop"), lm.fast.use():
         raise ValueError("stop")
     assert lm.fast.users == 0 and not any("forward" in vars(layer) for layer in lm.fast.packed.layers)
-
-
-def test_a_scorer_that_was_used_can_be_sent(small_models: dict[str, Path]) -> None:
-    scorer = load_weights(small_models["bert"]).scorer("aul")
-    here = scorer.score(TEXTS)
-    there = pickle.loads(pickle.dumps(scorer))
-    np.testing.assert_allclose(there.score(TEXTS), here, atol=1e-6)
 
 
 def test_no_copies_of_a_large_model(small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,15 +112,6 @@ def test_parts_left_out_one_by_one(small_models: dict[str, Path]) -> None:
             assert part not in load_weights(small_models["gpt2"]).fast_parts
 
 
-def test_a_long_text_fits_however_large_the_vocabulary(
-    small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(fast.VARIABLE, "0")
-    monkeypatch.setattr("geobias.models.language_model.PLAIN_LOGITS", 500)
-    lm = load_weights(small_models["bert"])
-    assert lm.token_budget < 10 and np.isfinite(lm.scorer("pll").score(TEXTS)[:, 0]).all()
-
-
 @pytest.mark.slow
 def test_the_variable_of_the_command_line(
     run: Run, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch

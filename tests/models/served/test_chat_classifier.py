@@ -121,12 +121,6 @@ def test_models_that_are_sure_of_the_same_answer_are_told_apart(monkeypatch: pyt
         assert classifier(toy).fingerprint != other
 
 
-def test_results_say_how_it_was_asked() -> None:
-    with served("chat") as toy:
-        about = classifier(toy).identity()
-    assert (about.endpoint, about.asked_by, about.begin) == (toy.url, "candidates of an answer", None)
-
-
 def test_a_server_without_log_probabilities_is_told_apart() -> None:
     with (
         served("no-logprobs") as toy,
