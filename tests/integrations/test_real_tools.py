@@ -76,7 +76,7 @@ def test_inspect_without_all_answers_gives_no_numbers(reviews: Path, tmp_path: P
 def test_an_answer_without_a_label() -> None:
     pytest.importorskip("inspect_ai")
     from geobias.integrations.inspect_tasks import find_label
-    from geobias.models.prompted import make_prompt
+    from geobias.models.answers import make_prompt
 
     prompt = make_prompt("negative=bad,positive=good")
     answers = {"Good.": "positive", "It is BAD, not good": "negative", "Goodness!": "other", "": "other"}

@@ -21,8 +21,8 @@ from geobias.audits.served_models import Served, Workload, agree, classification
 from geobias.engine.answer_checks import check_answers
 from geobias.engine.ask import compute_on
 from geobias.files import hash_file
+from geobias.models.answers import Prompt, require_prompt
 from geobias.models.load import load_classifier
-from geobias.models.prompted import Prompt, require_prompt
 from geobias.models.saved_wrappers import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier, ModelIdentity
 from geobias.report.results import SCHEMA_VERSION, AuditResult, to_json

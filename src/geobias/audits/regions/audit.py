@@ -27,12 +27,11 @@ from geobias.errors import InputError
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.random_regions import minimum_detectable_ratio
+from geobias.models.kinds import ScorerLike, read_model_object
 from geobias.models.load import find_default_score, load_scorer
-from geobias.models.own_objects import ScorerLike
 from geobias.models.scorer import EMBEDDED_LM, Scorer
 from geobias.models.served_lm import ServedLM
 from geobias.models.sources import is_function_name
-from geobias.models.transformers_pipelines import read_model_object
 from geobias.report.run_folder import RunFolder
 from geobias.texts import DEFAULT_TEMPLATE
 from geobias.texts.templates import Sentences
