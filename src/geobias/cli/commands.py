@@ -37,6 +37,7 @@ METAVARS = {
     "allow": "NAME",
     "server": "KEY=VALUE,...",
     "check": "BUNDLE",
+    "perplexity": "MODEL",
     "to": "FORMAT",
     "benchmark": "OWNER/NAME",
 } | dict.fromkeys(("texts", "gazetteer", "rules", "junit", "tree", "words", "scenarios", "train"), "FILE")
@@ -44,12 +45,19 @@ LANGUAGE_FILE = "[LANGUAGE=]FILE"  # of texts that a function also takes as a di
 MORE_HELP = {
     LANGUAGE_FILE: "; for several languages: --texts en=a.csv --texts eu=b.csv",
     "classifier": "; or a server's model as http://localhost:8000/v1#my-model",
+    "allow": "; repeat it for several",
 }
 DEFAULTS = {"classifier": "the four bundled classifiers"}
 OTHER_DEFAULTS = {"nothing is saved": "a new folder in runs/"}  # of a command, by what a docstring says of Python
 SHOW = ("full", "quiet", "json")
 SERVER = ("server", "yes")
-ADDED = {"find": ("plan",), "downstream": ("plan", *SERVER)}  # to the commands of single audits
+ADDED = {  # to the commands of single audits
+    "regions": ("plan", *SERVER),
+    "names": ("plan", "preview", *SERVER),
+    "downstream": ("plan", *SERVER),
+    "find": ("plan",),
+    "decide": ("plan", *SERVER),
+}
 FLAGS = {  # what only a command has
     "plan": "Show the number of texts, the time and the smallest detectable effect, then stop.",
     "full": "Print every table and note below the findings.",
@@ -61,8 +69,9 @@ FLAGS = {  # what only a command has
     "yes": "Send texts to the server without confirmation.",
     "open": "Open the page in the browser; the page of one run is not written again.",
     "check": "Compare this folder or .zip file with its manifest, write nothing.",
+    "preview": "Show N texts with their renamed versions, then stop.",
 }
-WITH_VALUE = {"server", "check"}  # of those
+FLAG_TYPES = {"preview": int, "server": str, "check": str}  # of those that are no switches
 INSTEAD = {"check"}  # of the arguments
 
 
@@ -138,9 +147,10 @@ def _flag(name: str) -> str:
 
 
 def _make_flag(name: str) -> inspect.Parameter:
-    metavar = METAVARS.get(name)
+    metavar = METAVARS.get(name, "N") if name in FLAG_TYPES else None
     option = typer.Option(_flag(name), help=FLAGS[name], metavar=metavar, rich_help_panel=PANEL_OF.get(name))
-    kind, default = (str | None, None) if name in WITH_VALUE else (bool, False)
+    kind: Any = FLAG_TYPES[name] | None if name in FLAG_TYPES else bool
+    default = None if name in FLAG_TYPES else False
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
 
 
@@ -186,7 +196,7 @@ def make_audit_command(audit: str, function: Function) -> Callable[..., None]:
 
 
 def run_audit(audit: str, function: Function, values: Values) -> None:
-    """Run an audit, save it and show it; with --plan only say what it would take."""
+    """Run an audit, save it and show it; --plan only says what it would take, --preview shows what is asked."""
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.served_models import find_served
     from geobias.audits.show_results import View, show_result
@@ -194,7 +204,8 @@ def run_audit(audit: str, function: Function, values: Values) -> None:
     from geobias.models.scorer import EMBEDDED_CLASSIFIERS
     from geobias.report.runs import new_folder, place_for
 
-    plan, view, out = values.pop("plan", False), View(*map(values.pop, SHOW)), values.pop("out", None)
+    view, out = View(*map(values.pop, SHOW)), values.pop("out", None)
+    plan, preview = values.pop("plan", False), values.pop("preview", None)
     parameter = next(iter(inspect.signature(function).parameters.values()))
     if "texts" in values:
         values["texts"] = parse_text_files(values["texts"])
@@ -207,6 +218,9 @@ def run_audit(audit: str, function: Function, values: Values) -> None:
             served = find_served(values.get(parameter.name), values.pop("server", None), values.pop("yes"))
             models = served or models
         values[parameter.name] = models
+    if preview is not None:
+        prepare(function, **values).preview(preview)
+        return
     if plan:
         prepare(function, **values).plan().show()
         return
