@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import geobias
-from geobias.audits.run_numbers import list_summary_numbers
+from geobias.audits.reports import list_summary_numbers
 from geobias.integrations.every_eval_ever import export_run
 from geobias.texts.user_texts import read_texts
 from tests.conftest import Run, build_small_model, sign_results

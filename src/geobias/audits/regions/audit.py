@@ -22,7 +22,7 @@ from geobias.audits.regions.design import (
 from geobias.audits.regions.measure import measure_regions
 from geobias.audits.regions.result import RegionsResult, RegionsSettings
 from geobias.audits.served_models import LETTERS_A_TOKEN, Served, Workload, agree, workload
-from geobias.audits.study import RunOptions, Study, collect_options
+from geobias.audits.study import RunOptions, Study, collect_options, execute
 from geobias.errors import InputError
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors
@@ -148,7 +148,7 @@ def audit_regions(
     >>> result = geobias.audit_regions("gpt2", score="conditional", placebo=True, out="runs/gpt2")  # doctest: +SKIP
     """
     design = design_regions(collect_options(RegionsOptions, locals()))
-    return RegionsStudy(design, model, score, RunOptions(device, dtype, ray, out, progress)).run()
+    return execute(RegionsStudy(design, model, score, RunOptions(device, dtype, ray, out, progress)))
 
 
 class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):
