@@ -20,10 +20,9 @@ from geobias.models.mitigated import PeopleReader
 from geobias.models.sources import PICKLES, SKOPS, is_function_name
 from geobias.models.wrappers import MOST_COPIES, PLACEHOLDER
 from geobias.report.findings import LanguageDoubt
-from geobias.texts.copies import copy_key, find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person, find_people
-from geobias.texts.user_texts import Texts
+from geobias.texts.user_texts import Texts, copy_key, find_first_copies
 from geobias.world.gazetteer import (
     FEWEST_NAMES,
     Gazetteer,

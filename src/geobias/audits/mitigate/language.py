@@ -154,11 +154,8 @@ class LanguageStudy(TrainingStudy[Scorer, list[LanguageAnswers]]):
     def settings(self) -> MitigateSettings:
         return self.design.settings_for(self.model)
 
-    def load(self, device: str, dtype: str) -> list[Scorer]:
-        """Nothing yet: each model is made when its turn comes, since all of them may not fit into memory."""
-        return []
-
     def ask(self, scorers: Sequence[Scorer]) -> list[LanguageAnswers]:
+        """Each model is made and loaded when its turn comes, since all of them may not fit into memory."""
         folders = [self._train(method) for method in self.design.methods]
         names = [ORIGINAL, *(method.subfolder for method in self.design.methods)]
         return [self._audit(model, name) for model, name in zip([self.model, *map(str, folders)], names, strict=True)]

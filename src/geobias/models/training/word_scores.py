@@ -18,11 +18,11 @@ import numpy as np
 import torch
 
 from geobias.errors import InputError
-from geobias.models.batching import Tokens
 from geobias.models.causal import CausalScorer, CausalTexts
 from geobias.models.language_model import LanguageModel
 from geobias.models.load import load_perplexity_scorer, load_weights
 from geobias.models.masked import MaskedLM
+from geobias.models.pretrained import Tokens
 from geobias.models.training.epochs import Batch, pad_batch
 from geobias.texts.templates import DESCRIPTION, REGION, Sentences, select_texts, unmark
 from geobias.world.countries import UN_STATES, load_geonames
