@@ -18,22 +18,33 @@ Values = dict[str, Any]
 Function = Callable[..., Any]
 
 PANELS = {  # of `geobias COMMAND --help`; options of other packages' audits that are in none stand with --help
-    "Input": "texts column spans label limit finder countries gazetteer",
-    "Statistics": "draws seed",
-    "Compute": "plan device dtype ray",
+    "Input": "texts column spans label scenarios domains origin limit finder countries gazetteer",
+    "Model": "system samples",
+    "Statistics": "draws paraphrases seed",
+    "Compute": "plan device dtype ray server yes",
     "Output": "out full quiet json debug",
 }
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names.split()}
 MODELS = {"model", "models", "classifier", "finder"}  # arguments that say what is audited
 PYTHON_ONLY = {"progress", "scripts"}
 REPEATED = {"texts"}  # options that may be given several times; other lists have commas in them
-METAVARS = {"texts": "[LANGUAGE=]FILE", "gazetteer": "FILE", "ray": "auto|local|ADDRESS", "out": "FOLDER"}
+METAVARS = {
+    "texts": "[LANGUAGE=]FILE",
+    "scenarios": "FILE",
+    "gazetteer": "FILE",
+    "ray": "auto|local|ADDRESS",
+    "server": "KEY=VALUE,...",
+    "out": "FOLDER",
+}
 MORE_HELP = {"texts": "; for several languages: --texts en=a.csv --texts eu=b.csv"}
 DEFAULTS = {"out": "a new folder in runs/"}
 SHOW = ("full", "quiet", "json")
-ADDED = {"find": ("plan",)}  # to the commands of single audits
+ADDED = {"find": ("plan",), "decide": ("plan", "server", "yes")}  # to the commands of single audits
 FLAGS = {  # what only a command has
     "plan": "Show the number of texts, the time and the smallest detectable effect, then stop.",
+    "server": "For a model behind a server: calls=N stops after N calls (the same command resumes), rate=R calls per "
+    "second, at-once=8 concurrent calls, begin=<s> the token to send before every text.",
+    "yes": "Send texts to the server without confirmation.",
     "full": "Print every table and note below the findings.",
     "quiet": "Print only the findings.",
     "json": "Print only the results, as JSON. Files are still written.",
@@ -95,8 +106,9 @@ def _flag(name: str) -> str:
 
 
 def _make_flag(name: str) -> inspect.Parameter:
-    option = typer.Option(_flag(name), help=FLAGS[name], rich_help_panel=PANEL_OF[name])
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
+    option = typer.Option(_flag(name), metavar=METAVARS.get(name), help=FLAGS[name], rich_help_panel=PANEL_OF[name])
+    kind, default = (str | None, None) if name in METAVARS else (bool, False)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
 
 
 def _make_argument(parameter: inspect.Parameter, type_text: str, help: str) -> inspect.Parameter:
@@ -141,6 +153,7 @@ def make_audit_command(audit: str, function: Function) -> Callable[..., None]:
 def run_audit(audit: str, function: Function, values: Values) -> None:
     """Run an audit, save it and show it; with --plan only say what it would take."""
     from geobias.audits.inputs import parse_text_files
+    from geobias.audits.served_models import find_served
     from geobias.audits.show_results import View, show_result
     from geobias.audits.study import prepare
     from geobias.report.runs import new_folder, place_for
@@ -150,6 +163,10 @@ def run_audit(audit: str, function: Function, values: Values) -> None:
         values["texts"] = parse_text_files(values["texts"])
     for name in MODELS & values.keys():
         values[name] = list(dict.fromkeys(values[name])) if isinstance(values[name], list) else values[name]
+    if "server" in ADDED.get(audit, ()):
+        models = next(iter(inspect.signature(function).parameters))
+        if served := find_served(values.get(models), values.pop("server", None), values.pop("yes")):
+            values[models] = served
     if plan:
         prepare(function, **values).plan().show()
         return
@@ -163,5 +180,5 @@ def _label(audit: str, function: Function, values: Values) -> str:
 
     name, parameter = next(iter(inspect.signature(function).parameters.items()))
     model = values.get(name, parameter.default)
-    several = [model] if isinstance(model, str) else model
-    return f"{audit}-{slug(several[0])}" if name in MODELS and several and len(several) == 1 else audit
+    several = model if isinstance(model, list) else [getattr(model, "model", model)]  # one behind a server has its name
+    return f"{audit}-{slug(several[0])}" if name in MODELS and several[0] and len(several) == 1 else audit
