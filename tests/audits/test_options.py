@@ -12,7 +12,6 @@ import pytest
 import typer
 
 import geobias
-from geobias.audits.decide.design import DecideOptions
 from geobias.audits.downstream.design import DownstreamOptions
 from geobias.audits.mitigate.design import MitigateOptions
 from geobias.audits.names.design import NamesOptions
@@ -26,7 +25,7 @@ from geobias.cli import make_app
 # From Python a server is an `Endpoint`, given as the model.
 COMMAND_ONLY = {"plan", "preview", "full", "quiet", "json", "debug"}
 SERVER = {"server", "yes"}
-HAS_SERVER = {"regions", "names", "downstream", "decide"}
+HAS_SERVER = {"regions", "names", "downstream"}
 PYTHON_ONLY = {"progress"}
 FOR_PAPERS = {"names": {"doubtful", "scripts", "perplexity_draws"}}
 # A command-line option that may be repeated has a singular name; the keyword that takes them all has a plural.
@@ -39,17 +38,16 @@ ARGUMENTS = {"regions": {"models": "model"}, "names": {"classifiers": "classifie
 OTHER_DEFAULTS = {
     ("names", "classifier"),
     ("downstream", "classifier"),
-    ("decide", "models"),
     ("regions", "templates"),
 }
 
-COMMANDS = ["audit", *(audit.name for audit in BUNDLED if audit.name != "find"), "gate", "reproduce"]
+GENERATED = ("find", "decide")  # from the signature: tests/cli/test_commands.py
+COMMANDS = ["audit", *(audit.name for audit in BUNDLED if audit.name not in GENERATED), "gate", "reproduce"]
 
 OPTIONS = {
     "regions": RegionsOptions,
     "names": NamesOptions,
     "downstream": DownstreamOptions,
-    "decide": DecideOptions,
     "mitigate": MitigateOptions,
     "audit": OverviewOptions,
 }
@@ -59,8 +57,6 @@ RUN = {field.name for field in fields(RunOptions)}
 
 
 def public_function(name: str) -> Callable[..., Any]:
-    if name in ("find", "decide"):
-        return geobias.audit_finders if name == "find" else geobias.audit_decisions
     function: Callable[..., Any] = getattr(geobias, f"audit_{name}", None) or getattr(geobias, name)
     return function
 

@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import geobias
-from geobias.audits.decide.design import DecideOptions, design_decisions
 from geobias.audits.pages import read_run
 from tests.audits.decide.deciders import decide_evenly, make_decider
 from tests.conftest import Run, spell
@@ -101,9 +100,7 @@ def test_own_scenarios_without_mirrors_are_cautioned(tmp_path: Path) -> None:
     few = geobias.audit_decisions(decide, rows[:5], countries="FR,TD,KE")
     assert few.findings[0].evidence == "not testable" and "5 cases are too few" in few.findings[0].sentence
     with pytest.raises(geobias.InputError, match="no yes/no scenario"):
-        design_decisions(
-            DecideOptions(scenarios=[{"text": "From 1 to 9, how much for {person}?", "favourable": "high"}])
-        )
+        geobias.audit_decisions(decide, [{"text": "From 1 to 9, how much for {person}?", "favourable": "high"}])
 
 
 @pytest.mark.slow

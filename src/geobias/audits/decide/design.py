@@ -42,34 +42,20 @@ BLAME = "A review of all documents speaks clearly against this person."
 COVARIATES = ("characters", "log of countries that list the name")
 
 
-@dataclass(frozen=True, kw_only=True)
-class DecideOptions:
-    """The options of `audit_decisions`, as the user gives them, without the models."""
-
-    scenarios: Any = None
-    domains: str | Sequence[str] = ()
-    origin: str | Sequence[str] = DEFAULT_ORIGIN
-    countries: str | Sequence[str] = ()
-    draws: int = 2
-    paraphrases: int = 1
-    seed: int = 0
-    system: str | None = None
-    limit: int | None = None
-    samples: int | None = None
-
-
 @dataclass(frozen=True)
 class DecideDesign:
     """What is the same for every model."""
 
     scenarios: tuple[Scenario, ...] = field(repr=False)
     countries: tuple[Origin, ...] = field(repr=False)
-    origin: tuple[str, ...]
     gazetteer: Gazetteer = field(repr=False)
-    system: str | None
     settings: DecideSettings = field(repr=False)  # without the models
-    countries_left_out: tuple[str, ...]
-    copies: int  # cases left out
+    counts: DecideCounts
+
+    @property
+    def ways(self) -> list[str]:
+        """How origin shows."""
+        return self.settings.origin
 
     def of_kind(self, kind: str) -> tuple[Scenario, ...]:
         return select_scenarios(self.scenarios, kind=kind)
@@ -102,7 +88,7 @@ class DecideDesign:
 
     @property
     def other_way(self) -> str:
-        return choose_other_way(self.origin)
+        return choose_other_way(self.ways)
 
     def number_texts(self) -> ScenarioTexts | None:
         scenarios = self.of_kind(NUMBER)
@@ -120,7 +106,7 @@ class DecideDesign:
 
     def list_questions(self) -> list[tuple[str, LazyTexts]]:
         """Every block of texts that a model is asked, with its kind of question."""
-        blocks: list[tuple[str, LazyTexts]] = [(YES_NO, self.texts(way)) for way in self.origin]
+        blocks: list[tuple[str, LazyTexts]] = [(YES_NO, self.texts(way)) for way in self.ways]
         blocks += [(YES_NO, texts) for texts in self.merit_texts()]
         numbers, choices = self.number_texts(), self.choice_texts()
         blocks += [] if numbers is None else [(NUMBER, numbers)]
@@ -172,27 +158,8 @@ class DecideDesign:
         return ScenarioTexts(scenarios, origins, way, **self._options())
 
     def _options(self) -> dict[str, Any]:
-        settings = self.settings
-        return {
-            "gazetteer": self.gazetteer,
-            "draws": settings.draws,
-            "seed": settings.seed,
-            "paraphrases": settings.paraphrases,
-        }
-
-    def count(self) -> DecideCounts:
-        yes_no = self.of_kind(YES_NO)
-        return DecideCounts(
-            scenarios=len(self.scenarios),
-            cases=len({scenario.case for scenario in yes_no}),
-            yes_helps=sum(scenario.sign > 0 for scenario in yes_no),
-            yes_harms=sum(scenario.sign < 0 for scenario in yes_no),
-            numbers=len(self.of_kind(NUMBER)),
-            choices=len(self.of_kind(CHOICE)),
-            countries=len(self.countries),
-            countries_left_out=list(self.countries_left_out),
-            copies=self.copies,
-        )
+        settings = {name: getattr(self.settings, name) for name in ("draws", "seed", "paraphrases")}
+        return {"gazetteer": self.gazetteer, **settings}
 
     def settings_for(self, models: Sequence[str]) -> DecideSettings:
         return replace(self.settings, models=list(models))
@@ -203,25 +170,39 @@ def choose_other_way(ways: Sequence[str]) -> str:
     return next((way for way in ways if way != SAID), DEFAULT_ORIGIN)
 
 
-def design_decisions(options: DecideOptions) -> DecideDesign:
+def design_decisions(
+    *,
+    scenarios: Any,
+    domains: str | Sequence[str],
+    origin: str | Sequence[str],
+    countries: str | Sequence[str],
+    draws: int,
+    paraphrases: int,
+    seed: int,
+    system: str | None,
+    limit: int | None,
+    samples: int | None,
+) -> DecideDesign:
     """Resolve the options into scenarios and countries; raise InputError for what is wrong, before any work."""
-    check_number("--draws", options.draws, 1, MOST_DRAWS)
-    check_number("--paraphrases", options.paraphrases, 1, MOST_PARAPHRASES)
-    if options.limit is not None:
-        check_number("--limit", options.limit, 1, MOST_ROWS)
-    if options.samples is not None:
-        check_number("--samples", options.samples, 2, MOST_SAMPLES)
-    if options.system is not None and not options.system.strip():
+    """Resolve the options into scenarios and countries; raise InputError for what is wrong, before any work."""
+    check_number("--draws", draws, 1, MOST_DRAWS)
+    check_number("--paraphrases", paraphrases, 1, MOST_PARAPHRASES)
+    if limit is not None:
+        check_number("--limit", limit, 1, MOST_ROWS)
+    if samples is not None:
+        check_number("--samples", samples, 2, MOST_SAMPLES)
+    if system is not None and not system.strip():
         raise InputError("--system is empty. Write a system prompt, or remove it.")
-    ways = tuple(dict.fromkeys(map(check_showing, split_list(options.origin, "--origin"))))
-    every = load_scenarios() if options.scenarios is None else read_scenarios(options.scenarios)
-    domains = split_list(options.domains, "--domains")
-    limited = _limit_cases(select_scenarios(every, domains=domains), options.limit)
-    kept_scenarios = _drop_copies(limited)
-    if not select_scenarios(kept_scenarios, kind=YES_NO):
+    ways = tuple(dict.fromkeys(map(check_showing, split_list(origin, "--origin"))))
+    every = load_scenarios() if scenarios is None else read_scenarios(scenarios)
+    kept_domains = split_list(domains, "--domains")
+    limited = _limit_cases(select_scenarios(every, domains=kept_domains), limit)
+    kept = _drop_copies(limited)
+    yes_no = select_scenarios(kept, kind=YES_NO)
+    if not yes_no:
         raise InputError("There is no yes/no scenario. Add at least one: the other kinds are measured besides.")
     gazetteer = load_gazetteer()
-    codes = [gazetteer.find(text) for text in split_list(options.countries, "--countries")] or list(gazetteer.codes)
+    codes = [gazetteer.find(text) for text in split_list(countries, "--countries")] or list(gazetteer.codes)
     codes = list(dict.fromkeys(codes))
     origins, left_out = _find_origins(gazetteer, codes, ways)
     if len(origins) < FEWEST_COUNTRIES:
@@ -230,22 +211,30 @@ def design_decisions(options: DecideOptions) -> DecideDesign:
             "two in --countries."
         )
     settings = DecideSettings(
-        scenarios=ScenariosSettings(
-            _name_source(options.scenarios), len(kept_scenarios), digest_scenarios(kept_scenarios)
-        ),
-        domains=list(domains) or "all",
+        scenarios=ScenariosSettings(_name_source(scenarios), len(kept), digest_scenarios(kept)),
+        domains=list(kept_domains) or "all",
         origin=list(ways),
-        countries=sorted(codes) if options.countries else "all",
+        countries=sorted(codes) if countries else "all",
         countries_digest=_digest([gazetteer.digest, *(str(country.code) for country in origins)]),
-        draws=options.draws,
-        paraphrases=options.paraphrases,
-        seed=options.seed,
-        system=options.system,
-        samples=options.samples,
+        draws=draws,
+        paraphrases=paraphrases,
+        seed=seed,
+        system=system,
+        samples=samples,
         models=[],
     )
-    copies = len({(each.kind, each.case) for each in limited} - {(each.kind, each.case) for each in kept_scenarios})
-    design = DecideDesign(kept_scenarios, origins, ways, gazetteer, options.system, settings, left_out, copies)
+    counts = DecideCounts(
+        scenarios=len(kept),
+        cases=len({scenario.case for scenario in yes_no}),
+        yes_helps=sum(scenario.sign > 0 for scenario in yes_no),
+        yes_harms=sum(scenario.sign < 0 for scenario in yes_no),
+        numbers=len(select_scenarios(kept, kind=NUMBER)),
+        choices=len(select_scenarios(kept, kind=CHOICE)),
+        countries=len(origins),
+        countries_left_out=list(left_out),
+        copies=len({(each.kind, each.case) for each in limited} - {(each.kind, each.case) for each in kept}),
+    )
+    design = DecideDesign(kept, origins, gazetteer, settings, counts)
     check_size(sum(len(design.texts(way)) for way in ways), "decisions", "Use fewer countries, scenarios or --draws")
     return design
 

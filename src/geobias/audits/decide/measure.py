@@ -63,7 +63,7 @@ def measure_decisions(design: DecideDesign, answers: tuple[ModelAnswers, ...]) -
     return DecideResult(
         settings=design.settings_for([model.model.name for model in answers]),
         models=[model.model for model in answers],
-        counts=design.count(),
+        counts=design.counts,
         decisions=[_measure_model(design, model) for model in answers],
         constant_answers=list_constant_answers({model.model.name: _split_answers(model) for model in answers}),
         work=dict(work),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +13,68 @@ import numpy as np
 from geobias.audits.decide.answers import NO_UNITS, ModelAnswers, OtherAnswers, WayAnswers
 from geobias.audits.decide.design import NAME, DecideDesign
 from geobias.audits.decide.measure import FEWEST_CASES, measure_decisions
-from geobias.audits.decide.question_runner import DecidingModel, QuestionRunner
 from geobias.audits.decide.result import DecideResult, DecideSettings
 from geobias.audits.plan import Plan, timed
 from geobias.audits.served_models import Served, Workload, agree, workload
 from geobias.audits.study import RunOptions, Study
 from geobias.engine.answer_checks import count_checks
+from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.measures.arrays import divide
 from geobias.measures.crossed_variance import CrossedVariance
 from geobias.measures.decisions import average_situations, smallest_effect, summarise_countries
-from geobias.models.answers import ANSWER_SETS, Decisions
+from geobias.models.answers import ANSWER_SETS, Decider, Decisions
 from geobias.models.load import load_decider, load_weights
+from geobias.models.scorer import ModelIdentity
 from geobias.models.served_decider import DEFAULT_SAMPLES
 from geobias.models.sources import is_function_name
 from geobias.texts.origins import ORDERS, ScenarioTexts
 from geobias.texts.scenarios import CHOICE, NUMBER, YES_NO
+from geobias.texts.templates import LazyTexts
 
 LARGEST_LOG_ODDS = 20.0  # of a model that answers with probability 0 or 1
 PILOT_COUNTRIES = 8
+
+
+@dataclass(frozen=True)
+class DecidingModel:
+    """A model with its deciders for each kind of question."""
+
+    deciders: dict[str, Decider]
+    notes: tuple[str, ...] = ()  # kinds of questions that it cannot answer
+
+    @property
+    def fast_parts(self) -> tuple[str, ...]:
+        return self.deciders[YES_NO].fast_parts
+
+    def identity(self) -> ModelIdentity:
+        return self.deciders[YES_NO].identity()
+
+
+@dataclass
+class QuestionRunner:
+    """Puts questions to one model, and counts them."""
+
+    model: DecidingModel
+    label: str
+    progress: bool | None
+    texts: int = 0
+    distinct: int = 0
+    cut: int = 0
+    scored: int = 0
+    sampled: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    def ask(self, kind: str, texts: LazyTexts) -> Decisions:
+        decider = self.model.deciders[kind]
+        answers = ask(decider, texts, label=self.label, progress=self.progress)
+        self.texts += len(texts)
+        self.distinct += answers.distinct
+        self.cut += answers.cut
+        self.scored += answers.scored
+        decisions = Decisions(decider.answers, answers.scores)
+        self.sampled |= bool((decisions.samples > 1).any())
+        return decisions
 
 
 class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
@@ -86,7 +130,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
                     deciders[kind] = load_decider(
                         model,
                         answers,
-                        system=self.design.system,
+                        system=self.design.settings.system,
                         samples=self.design.settings.samples,
                         begin=begin,
                         device=device,
@@ -101,7 +145,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
     def _ask_model(self, model: DecidingModel) -> ModelAnswers:
         design, identity = self.design, model.identity()
         runner = QuestionRunner(model, identity.name, self.options.progress)
-        ways = tuple(self._ask_way(runner, way) for way in design.origin)
+        ways = tuple(self._ask_way(runner, way) for way in design.ways)
         merit = self._ask_merit(runner)
         numbers = self._ask_numbers(runner)
         choices, order = self._ask_choices(runner)
@@ -196,7 +240,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         if served:
             return Plan.of_served(self.workload(served[0]))
         models = self.load(self.options.device, self.options.dtype)
-        design, blocks = self.design, [self.design.texts(way) for way in self.design.origin]
+        design, blocks = self.design, [self.design.texts(way) for way in self.design.ways]
         others = sum(len(texts) for _, texts in self.design.list_questions()) - sum(map(len, blocks))
         others += sum(map(len, blocks[1:]))
         steps = []
@@ -204,17 +248,17 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
             checks = sum(count_checks(each, others) for kind, each in model.deciders.items() if kind != YES_NO)
             name, decider = model.identity().name, model.deciders[YES_NO]
             steps.append(timed(name, decider, blocks[0], besides=others + checks))
-        counts = design.count()
+        counts = design.counts
         about = (
             f"{counts.cases:,} cases with {counts.yes_helps + counts.yes_harms:,} yes/no questions, {counts.numbers:,} "
             f"numbers and {counts.choices:,} choices, x {counts.countries:,} countries; origin: "
-            f"{', '.join(design.origin)}."
+            f"{', '.join(design.ways)}."
         )
         return Plan(about, steps, [self._say_smallest_effect(model) for model in models])
 
     def _say_smallest_effect(self, model: DecidingModel) -> str:
         """From a pilot of all cases and a few countries: how much a country's effect differs from case to case."""
-        name, texts = model.identity().name, self.design.texts(self.design.origin[0])
+        name, texts = model.identity().name, self.design.texts(self.design.ways[0])
         size = len(self.design.countries)
         rows = np.unique(np.linspace(0, size - 1, PILOT_COUNTRIES).astype(int))
         pilot = ScenarioTexts(
@@ -241,7 +285,7 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
 
     def workload(self, served: Served) -> Workload:
         """What would be sent to a server, at most: samples of each answer, or every spelling to be scored."""
-        total, system = Workload(0, 0), len(self.design.system or "")
+        total, system = Workload(0, 0), len(self.design.settings.system or "")
         for kind, texts in self.design.list_questions():
             answers = ANSWER_SETS[kind]
             part = workload(texts, answers.columns, [], name=served.model, each=len(answers.message) + system)
