@@ -82,8 +82,8 @@ def audit_decisions(
     Returns
     -------
     DecideResult
-        `findings` has the conclusions, `to_frame()` a row for each country and measure, and `open()` opens the page of
-        a saved run.
+        `findings` has the conclusions, `effects` a row for each country, `to_frame()` one for each country and measure,
+        and `open()` opens the page of a saved run.
 
     Raises
     ------
@@ -98,8 +98,8 @@ def audit_decisions(
     >>> def decide(prompts):
     ...     return [0.3 if "Chad" in prompt else 0.6 for prompt in prompts]
     >>> result = geobias.audit_decisions(decide, countries=["FR", "TD", "KE"], domains="hiring")
-    >>> result.decisions[0].countries[0].country
-    'France'
+    >>> [row.place for row in result.effects]
+    ['France', 'Chad', 'Kenya']
 
     >>> result = geobias.audit_decisions("my-org/my-model", origin=["stated", "name"], out="runs/d")  # doctest: +SKIP
     """

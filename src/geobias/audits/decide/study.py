@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from geobias.audits.decide.answers import NO_UNITS, ModelAnswers, OtherAnswers, WayAnswers
-from geobias.audits.decide.design import NAME, DecideDesign
-from geobias.audits.decide.measure import FEWEST_CASES, measure_decisions
+from geobias.audits.decide.design import FEWEST_CASES, NAME, DecideDesign
+from geobias.audits.decide.measure import measure_decisions
 from geobias.audits.decide.result import DecideResult, DecideSettings
 from geobias.audits.plan import Plan, timed
 from geobias.audits.served_models import Served, Workload, agree, workload
@@ -21,17 +21,19 @@ from geobias.engine.answer_checks import count_checks
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.measures.arrays import divide
-from geobias.measures.crossed_variance import CrossedVariance
+from geobias.measures.crossed_variance import FEWEST_DRAWS, CrossedVariance
 from geobias.measures.decisions import average_situations, smallest_effect, summarise_countries
 from geobias.models.answers import ANSWER_SETS, Decider, Decisions
 from geobias.models.load import load_decider, load_weights
 from geobias.models.scorer import ModelIdentity
 from geobias.models.served_decider import DEFAULT_SAMPLES
 from geobias.models.sources import is_function_name
+from geobias.texts.counterfactuals import GENDERS
 from geobias.texts.origins import ORDERS, ScenarioTexts
 from geobias.texts.scenarios import CHOICE, NUMBER, YES_NO
 from geobias.texts.templates import LazyTexts
 
+Put = Callable[[str, LazyTexts], Decisions]
 LARGEST_LOG_ODDS = 20.0  # of a model that answers with probability 0 or 1
 PILOT_COUNTRIES = 8
 
@@ -49,32 +51,6 @@ class DecidingModel:
 
     def identity(self) -> ModelIdentity:
         return self.deciders[YES_NO].identity()
-
-
-@dataclass
-class QuestionRunner:
-    """Puts questions to one model, and counts them."""
-
-    model: DecidingModel
-    label: str
-    progress: bool | None
-    texts: int = 0
-    distinct: int = 0
-    cut: int = 0
-    scored: int = 0
-    sampled: bool = False
-    notes: list[str] = field(default_factory=list)
-
-    def ask(self, kind: str, texts: LazyTexts) -> Decisions:
-        decider = self.model.deciders[kind]
-        answers = ask(decider, texts, label=self.label, progress=self.progress)
-        self.texts += len(texts)
-        self.distinct += answers.distinct
-        self.cut += answers.cut
-        self.scored += answers.scored
-        decisions = Decisions(decider.answers, answers.scores)
-        self.sampled |= bool((decisions.samples > 1).any())
-        return decisions
 
 
 class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
@@ -143,96 +119,91 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
         return DecidingModel(deciders, tuple(notes))
 
     def _ask_model(self, model: DecidingModel) -> ModelAnswers:
-        design, identity = self.design, model.identity()
-        runner = QuestionRunner(model, identity.name, self.options.progress)
-        ways = tuple(self._ask_way(runner, way) for way in design.ways)
-        merit = self._ask_merit(runner)
-        numbers = self._ask_numbers(runner)
-        choices, order = self._ask_choices(runner)
+        identity, counts = model.identity(), list[list[int]]()
+
+        def put(kind: str, texts: LazyTexts) -> Decisions:
+            answers = ask(model.deciders[kind], texts, label=identity.name, progress=self.options.progress)
+            decisions = Decisions(model.deciders[kind].answers, answers.scores)
+            is_sampled = bool((decisions.samples > 1).any())
+            counts.append([len(texts), answers.distinct, answers.cut, answers.scored, is_sampled])
+            return decisions
+
+        ways = tuple(self._ask_way(put, way) for way in self.design.ways)
+        praised, blamed = (self._ask_without_origin(put, texts) for texts in self.design.merit_texts())
+        kinds = {scenario.kind for scenario in self.design.scenarios} & model.deciders.keys()
+        numbers = self._ask_numbers(put) if NUMBER in kinds else None
+        choices, order = self._ask_choices(put) if CHOICE in kinds else (None, None)
+        decisions, distinct, cut, scored, sampled = map(sum, zip(*counts, strict=True))
         return ModelAnswers(
             model=identity,
             ways=ways,
-            merit=merit,
+            merit=praised - blamed,
             numbers=numbers,
             choices=choices,
             order=order,
-            decisions=runner.texts,
-            distinct=runner.distinct,
-            cut=runner.cut,
-            work={"decisions_scored": runner.scored},
-            sampled=runner.sampled,
-            notes=(*model.notes, *runner.notes),
+            decisions=decisions,
+            distinct=distinct,
+            cut=cut,
+            work={"decisions_scored": scored},
+            sampled=bool(sampled),
+            notes=(*model.notes, *_note_missing_numbers(numbers), *self._note_few_draws()),
         )
 
-    def _ask_way(self, runner: QuestionRunner, way: str) -> WayAnswers:
-        design = self.design
-        texts = design.texts(way)
-        layout, decisions = design.layout(texts), runner.ask(YES_NO, texts)
-        yes = layout.arrange(read_log_odds(decisions).reshape(texts.shape))
-        answered = layout.arrange(decisions.answered.reshape(texts.shape))
-        refusals = decisions.refusals / np.maximum(decisions.samples, 1)
-        real = len(design.countries)
-        invented = yes[:, real:-1] if yes.shape[1] > real + 1 else None
-        names, genders, covariates = design.names(texts) if way == NAME else (None, None, None)
+    def _note_few_draws(self) -> list[str]:
+        fewest = FEWEST_DRAWS * len(GENDERS)
+        is_few = NAME in self.design.ways and self.design.settings.draws < fewest
+        return [f"Intervals by gender need at least two draws of each: --draws {fewest}."] if is_few else []
+
+    def _ask_way(self, put: Put, way: str) -> WayAnswers:
+        """Yes/no questions about people of every country, and the controls."""
+        texts, real = self.design.texts(way), len(self.design.countries)
+        layout, decisions = self.design.layout(texts), put(YES_NO, texts)
+
+        def arrange(values: np.ndarray) -> np.ndarray:
+            return layout.arrange(values.reshape(texts.shape))
+
+        yes = arrange(read_log_odds(decisions))
+        refusals = arrange(decisions.refusals / np.maximum(decisions.samples, 1))
+        names, genders, covariates = self.design.names(texts) if way == NAME else (None, None, None)
         return WayAnswers(
             origin=way,
             layout=layout,
             yes=yes[:, :real],
-            shares=layout.arrange(decisions.shares[:, 0].reshape(texts.shape))[:, :real],
-            answered=answered[:, :real],
-            refusals=layout.arrange(refusals.reshape(texts.shape))[:, :real] if (decisions.samples > 0).any() else None,
-            invented=invented,
+            shares=arrange(decisions.shares[:, 0])[:, :real],
+            answered=arrange(decisions.answered)[:, :real],
+            refusals=refusals[:, :real] if (decisions.samples > 0).any() else None,
+            invented=yes[:, real:-1] if yes.shape[1] > real + 1 else None,
             no_origin=yes[:, -1:],
             names=names,
             genders=genders,
             covariates=covariates,
         )
 
-    def _ask_merit(self, runner: QuestionRunner) -> np.ndarray:
-        """Of each case: the favourable log-odds with praise, minus those with blame."""
-        parts = []
-        for texts in self.design.merit_texts():
-            layout = self.design.layout(texts)
-            yes = layout.arrange(read_log_odds(runner.ask(YES_NO, texts)).reshape(texts.shape))
-            favourable = yes * layout.favours[:, None]
-            parts.append(average_situations(favourable, layout.favours, layout.counted)[:, 0])
-        return np.asarray(parts[0] - parts[1])
+    def _ask_without_origin(self, put: Put, texts: ScenarioTexts) -> np.ndarray:
+        """Of each case: the favourable log-odds of yes/no questions about a person without an origin."""
+        layout = self.design.layout(texts)
+        yes = layout.arrange(read_log_odds(put(YES_NO, texts)).reshape(texts.shape))
+        return average_situations(yes * layout.favours[:, None], layout.favours, layout.counted)[:, 0]
 
-    def _ask_numbers(self, runner: QuestionRunner) -> OtherAnswers | None:
+    def _ask_numbers(self, put: Put) -> OtherAnswers:
         texts = self.design.number_texts()
-        if texts is None or NUMBER not in runner.model.deciders:
-            return None
-        numbers = runner.ask(NUMBER, texts).expected_number.reshape(texts.shape)
-        layout, names, genders = self.design.layout(texts), *self._list_names(texts)
-        is_missing = np.isnan(numbers).any(axis=(1, 2))
-        if is_missing.any():
-            cases = np.unique(layout.case_of_cell[is_missing])
-            runner.notes.append(
-                f"It answered {len(cases):,} of {len(layout.cases):,} questions for a number with no number for some "
-                "people; these answers are left out."
-            )
-        return OtherAnswers(layout, layout.arrange(numbers) * layout.favours[:, None], names=names, genders=genders)
+        return self._make_others(texts, put(NUMBER, texts).expected_number.reshape(texts.shape))
 
-    def _list_names(self, texts: ScenarioTexts) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """The names of numbers or choices, and their genders; None if they show origin in another way."""
-        return self.design.names(texts)[:2] if self.design.other_way == NAME else (None, None)
-
-    def _ask_choices(self, runner: QuestionRunner) -> tuple[OtherAnswers | None, np.ndarray | None]:
+    def _ask_choices(self, put: Put) -> tuple[OtherAnswers, np.ndarray]:
         """The log-odds of being chosen in both orders; and, of each case, those of the first of two equal people."""
-        pair = self.design.choice_texts()
-        if pair is None or CHOICE not in runner.model.deciders:
-            return None, None
-        against, same = pair
-        in_order = read_log_odds(runner.ask(CHOICE, against)).reshape(*against.shape[:2], -1, ORDERS)
-        layout = self.design.layout(against)
-        preference = layout.arrange((in_order[..., 0] - in_order[..., 1]) / 2) * layout.favours[:, None]
-        layout_of_same = self.design.layout(same)
-        first = layout_of_same.arrange(
-            read_log_odds(runner.ask(CHOICE, same)).reshape(*same.shape[:2], -1, ORDERS)[..., 0]
+        against, same = self.design.choice_texts()
+        in_order, first = (
+            read_log_odds(put(CHOICE, texts)).reshape(*texts.shape[:2], -1, ORDERS) for texts in (against, same)
         )
-        names, genders = self._list_names(against)
+        first = self.design.layout(same).arrange(first[..., 0])
         order = divide(np.nansum(first, axis=(1, 2)), (~np.isnan(first)).sum(axis=(1, 2)))
-        return OtherAnswers(layout, preference, names=names, genders=genders), order
+        return self._make_others(against, (in_order[..., 0] - in_order[..., 1]) / 2), order
+
+    def _make_others(self, texts: ScenarioTexts, values: np.ndarray) -> OtherAnswers:
+        """Numbers or choices with the names that they show, signed so that higher is better for the person."""
+        layout = self.design.layout(texts)
+        names, genders = self.design.names(texts)[:2] if texts.showing == NAME else (None, None)
+        return OtherAnswers(layout, layout.arrange(values) * layout.favours[:, None], names=names, genders=genders)
 
     def plan(self) -> Plan:
         """How long the study takes, and how small an effect it can find; for a served model, what would be sent."""
@@ -292,6 +263,17 @@ class DecideStudy(Study[DecidingModel, tuple[ModelAnswers, ...], DecideResult]):
             calls = max(self._samples, sum(len(answers.spellings(word)) for word in answers.words))
             total += part.add_checks(calls)
         return total
+
+
+def _note_missing_numbers(numbers: OtherAnswers | None) -> Iterator[str]:
+    if numbers is None:
+        return
+    cases = numbers.layout.counted[:, None] & np.isnan(numbers.values)
+    if count := int(cases.any(axis=(1, 2)).sum()):
+        yield (
+            f"It answered {count:,} of {len(cases):,} questions for a number with no number for some people; these "
+            "answers are left out."
+        )
 
 
 def read_log_odds(decisions: Decisions) -> np.ndarray:
