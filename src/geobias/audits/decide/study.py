@@ -26,7 +26,7 @@ from geobias.measures.decisions import average_situations, smallest_effect, summ
 from geobias.models.answers import ANSWER_SETS, Decider, Decisions
 from geobias.models.load import load_decider, load_weights
 from geobias.models.scorer import ModelIdentity
-from geobias.models.served_decider import DEFAULT_SAMPLES
+from geobias.models.served import DEFAULT_SAMPLES
 from geobias.models.sources import is_function_name
 from geobias.texts.counterfactuals import GENDERS
 from geobias.texts.origins import ORDERS, ScenarioTexts
