@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 from geobias.world.countries import load_country_names
-from geobias.world.words import OWN_REGION_IS_NORTH_AMERICA, KnownStereotype, load_known_stereotypes
+from geobias.world.known_stereotypes import OWN_REGION_IS_NORTH_AMERICA, KnownStereotype, load_known_stereotypes
 
 
 def count_votes(pair: KnownStereotype) -> tuple[int, int, int, int]:

@@ -71,9 +71,7 @@ class LanguageAnswers:
 
 def describe_language_model(answers: LanguageAnswers) -> LanguageModelMeasures:
     root = answers.audit.regions[0]
-    score = Interval(root.c_w.balanced, None, None)
-    if root.inference is not None:
-        score = Interval(root.c_w.balanced, root.inference.c_w.balanced.low, root.inference.c_w.balanced.high)
+    score = Interval(root.c_w_balanced.value, root.c_w_balanced.low, root.c_w_balanced.high)
     variance = float(answers.word_scores.mean(axis=0).var())
     return LanguageModelMeasures(score, answers.likelihoods.perplexity, 100 * answers.capitals.share, variance)
 

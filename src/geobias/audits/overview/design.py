@@ -15,10 +15,10 @@ from geobias.audits.downstream.design import DownstreamOptions, design_downstrea
 from geobias.audits.inputs import describe_copies
 from geobias.audits.names.design import NamesDesign, NamesOptions, design_names
 from geobias.audits.names.study import NamesStudy
-from geobias.audits.regions.audit import RegionsStudy
-from geobias.audits.regions.design import RegionsOptions, design_regions
+from geobias.audits.regions.audit import audit_regions
+from geobias.audits.regions.study import RegionsStudy
 from geobias.audits.renaming import NobodyNamedError
-from geobias.audits.study import RunOptions
+from geobias.audits.study import RunOptions, prepare
 from geobias.errors import InputError
 from geobias.models.kinds import Task, find_tasks
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM
@@ -66,7 +66,7 @@ def design_overview(options: OverviewOptions, run_options: RunOptions) -> Overvi
     studies: dict[str, AnyStudy] = {}
     scope = []
     if language_models:
-        design = design_regions(RegionsOptions(**REGIONS))
+        design = prepare(audit_regions, **REGIONS).design
         paths = _choose_paths("regions", [str(getattr(model, "name", model)) for model in language_models])
         for path, model in zip(paths, language_models, strict=True):
             studies[path] = RegionsStudy(design, model, None, run_options)

@@ -88,15 +88,27 @@ def regions(
     Scores every sentence "People in REGION are WORD." A region's bias score is how much its sub-regions differ. The
     result describes the model, not people.
     """
-    from geobias.audits.regions.design import RegionsOptions, design_regions
-    from geobias.audits.regions.several_models import list_studies, plan_studies, run_studies, show_runs
+    from geobias.audits.regions.audit import audit_regions
+    from geobias.audits.regions.study import list_studies, plan_studies, run_studies, show_runs
     from geobias.audits.served_models import find_served
     from geobias.audits.show_results import View
-    from geobias.audits.study import RunOptions, output_folder, parse_options
+    from geobias.audits.study import RunOptions, output_folder, prepare
     from geobias.models.scorer import EMBEDDED_LM
 
     served = find_served(models, server, yes)
-    design = design_regions(parse_options(RegionsOptions, locals(), templates=template))
+    given = {"continents": continents, "countries": countries, "templates": template}
+    design = prepare(
+        audit_regions,
+        cities=cities,
+        tree=tree,
+        words=words,
+        placebo=placebo,
+        paraphrases=paraphrases,
+        subject=subject,
+        known=known,
+        show_offensive=show_offensive,
+        **{name: value for name, value in given.items() if value},
+    ).design
     audited = served or list(dict.fromkeys(models or [EMBEDDED_LM]))
     scores = [name.strip() for text in score or [] for name in text.split(",")]
     studies = list_studies(design, audited, scores, RunOptions(device, dtype, ray))

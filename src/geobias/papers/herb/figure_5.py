@@ -116,9 +116,9 @@ def choose_sentences(result: RegionsResult, top: int) -> Iterator[tuple[str, lis
     assert result.answers is not None  # of a new run
     rows = [row for row, region in enumerate(result.regions) if region.level == "country"]
     sentences = Sentences(
-        [DEFAULT_TEMPLATE], [result.regions[row].name for row in rows], [w.word for w in result.words]
+        [DEFAULT_TEMPLATE], [result.regions[row].name for row in rows], [w.word for w in result.scored_words]
     )
-    for k in range(len(result.words)):
+    for k in range(len(result.scored_words)):
         for position in np.argsort(-result.answers.likelihoods[0, rows, k], kind="stable")[:top]:
             yield sentences.at(0, int(position), k), sentences.region_spans(0, int(position), k)
 
