@@ -17,7 +17,6 @@ from geobias.audits.downstream.design import DownstreamOptions
 from geobias.audits.mitigate.design import MitigateOptions
 from geobias.audits.names.design import NamesOptions
 from geobias.audits.overview.design import OverviewOptions
-from geobias.audits.regions.design import RegionsOptions
 from geobias.audits.registry import BUNDLED, get_audit
 from geobias.audits.study import RunOptions
 from geobias.cli import make_app
@@ -46,7 +45,6 @@ OTHER_DEFAULTS = {
 COMMANDS = ["audit", *(audit.name for audit in BUNDLED if audit.name != "find"), "gate", "reproduce"]
 
 OPTIONS = {
-    "regions": RegionsOptions,
     "names": NamesOptions,
     "downstream": DownstreamOptions,
     "decide": DecideOptions,

@@ -143,7 +143,7 @@ def test_audit_regions_asks_it() -> None:
     assert result.model.name == "tests.models.test_functions_as_language_models:likely"
     assert result.settings.score == "log_likelihood"
     france = [region.name for region in result.regions].index("France")
-    sentences = [f"People in France are {word.word}." for word in result.words]
+    sentences = [f"People in France are {word.word}." for word in result.scored_words]
     np.testing.assert_allclose(result.likelihoods[0, france], likely(sentences))
 
 

@@ -97,7 +97,7 @@ def _list_blocks(result: RegionsResult) -> Iterator[ReportBlock]:
         yield list_quantities(result, association)
     is_doubted = is_artefact(result)
     yield from draw_continents(result, is_artefact=is_doubted)
-    yield list_scores(result)
+    yield from list_scores(result)
     if association is None and world and not is_doubted:
         yield world
     yield from list_name_correlations(result)

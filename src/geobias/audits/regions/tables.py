@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from geobias.audits.regions.association_answer import list_clear, measure_departure, name_controls
 from geobias.audits.regions.charts import plural
+from geobias.audits.regions.details import compare_with_random
 from geobias.audits.regions.known import NORTH_AMERICAN_VIEW, REGION_VIEW
 from geobias.audits.regions.result import RegionsResult, pluralise
 from geobias.audits.regions.rows import Association, KnownStereotypes, RegionScores, WordAssociation
@@ -73,8 +74,8 @@ def list_words(result: RegionsResult, association: Association) -> Iterator[Tabl
             )
 
 
-def list_scores(result: RegionsResult) -> Table:
-    """HERB's scores of the regions directly below the root, from high to low."""
+def list_scores(result: RegionsResult) -> Iterator[Table]:
+    """HERB's scores of the regions directly below the root, from high to low; few of them differ most from random."""
     top, *below = result.top_regions or [result.regions[0]]
     positions = {id(region): row for row, region in enumerate(result.regions)}
 
@@ -85,33 +86,33 @@ def list_scores(result: RegionsResult) -> Table:
     def say_words(region: RegionScores) -> str:
         return ", ".join(result.differing_words(positions[id(region)], DIFFERING_WORDS_SHOWN))
 
-    return Table(
-        "scores",
-        f"How differently {result.model.name} describes sub-regions (balanced C_w by {result.model.score}); * differs "
-        "from random sets",
-        "",
-        sorted(below or [top], key=lambda region: -(region.c_w_balanced.value or 0)),
-        [
-            Column("region", "name", is_text=True),
-            Column("rank", say_rank, on={FULL}, keep=2),
-            Column("sub-\nregions", "children", ","),
-            Column("C_w", lambda region: digits(region.c_w_balanced.value)),
-            Column("95 % interval", lambda region: format_bounds(region.c_w_balanced)),
-            Column("× random", _say_ratio),
-            *(
-                [Column("± over\ntemplates", lambda region: digits(region.c_w_balanced_spread), on={FULL})]
-                if len(result.settings.templates) > 1
-                else []
-            ),
-            Column("C_z", lambda region: digits(region.c_z_balanced.value), on={FULL}, keep=2),
-            Column("flat", lambda region: digits(region.flat and region.flat.value), on={FULL}, keep=2),
-            Column("C_w of\nassociations", lambda region: digits(region.association_score), on={FULL}, keep=2),
-            Column("paper's\nC_w×1000", lambda region: digits(region.c_w_paper.value, 1000), on={FULL}, keep=3),
-            *([Column("words that\ndiffer most", say_words, on={FULL}, keep=3)] if result.by_template else []),
-        ],
-        first=[top] if below else [],
-        on={TERMINAL, FULL},
-    )
+    columns = [
+        Column("region", "name", is_text=True),
+        Column("rank", say_rank, on={FULL}, keep=2),
+        Column("sub-regions", "children", ","),
+        Column("C_w", lambda region: digits(region.c_w_balanced.value)),
+        Column("95 % interval", lambda region: format_bounds(region.c_w_balanced)),
+        Column("× random", _say_ratio),
+        Column("C_z", lambda region: digits(region.c_z_balanced.value), on={FULL}, keep=2),
+        Column("flat", lambda region: digits(region.flat and region.flat.value), on={FULL}, keep=2),
+        Column("C_w of\nassociations", lambda region: digits(region.association_score), on={FULL}, keep=2),
+        Column("paper's\nC_w×1000", lambda region: digits(region.c_w_paper.value, 1000), on={FULL}, keep=3),
+    ]
+    if len(result.settings.templates) > 1:
+        columns.append(Column("± over\ntemplates", lambda region: digits(region.c_w_balanced_spread), on={FULL}))
+    if result.by_template:
+        columns.append(Column("words that\ndiffer most", say_words, on={FULL}, keep=3))
+    most_different = sorted(below or [top], key=lambda region: -compare_with_random(region))[:SUMMARY_REGIONS]
+    for regions, first, place in ((most_different, [], TERMINAL), (below or [top], [top] if below else [], FULL)):
+        yield Table(
+            "scores",
+            "Balanced C_w of sub-regions; * differs from random",
+            "",
+            sorted(regions, key=lambda region: -(region.c_w_balanced.value or 0)),
+            columns,
+            first=first,
+            on={place},
+        )
 
 
 def _say_ratio(region: RegionScores) -> str:
@@ -258,13 +259,13 @@ def list_known(result: RegionsResult, known: KnownStereotypes) -> Iterator[Table
     if result.known_offensive:
         yield Table(
             "known-offensive",
-            "Offensive attributes that the model associates most with a country",
-            f"{WARNING} Single pairs have no interval: of many, the largest are partly chance.",
+            f"Offensive attributes that the model associates most with a country. {WARNING}",
+            "Single pairs have no interval: of many, the largest are partly chance.",
             result.known_offensive,
             [
                 Column("country", "name", is_text=True),
                 Column("attribute", "attribute", is_text=True),
-                Column("times as likely as of the average country, relative to others", "times", ".2f"),
+                Column("times as likely as\nof the average country,\nrelative to others", "times", ".2f"),
                 Column(
                     "called a stereotype by most annotators",
                     lambda row: "yes" if row.is_stereotype else "no",
