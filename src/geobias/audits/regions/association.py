@@ -117,6 +117,8 @@ def measure_association(design: RegionsDesign, answers: RegionsAnswers) -> Assoc
         names_p += [benjamini_hochberg(tones[1]).min()] if tones else []
         names_p += [_adjust_together([p for _, p in contrasts.values()]).min()] if contrasts else []
         signal, p_regions = _measure_signal(places, controls, names_p, has_tokens=answers.name_tokens is not None)
+    parents = np.array([region.parent for region in regions])
+    siblings = [np.flatnonzero(parents == parent) for parent in dict.fromkeys(parents)]
     once = list({word.word: k for k, word in enumerate(words)}.values())  # a word may be in two topics
     ratio = None if invented_mean is None else compare_size_with_invented(value, invented_mean).at()
     whole = Association(
@@ -125,11 +127,11 @@ def measure_association(design: RegionsDesign, answers: RegionsAnswers) -> Assoc
         paraphrases=len(scored.totals),
         variance=split_variance(scored.totals[:, compared]),
         ratio=None if ratio is None or ratio.value is None else ratio,
-        permuted=compare_with_permuted_words(value, _group_siblings(tree, level)),
+        permuted=compare_with_permuted_words(value, siblings),
         agreement=measure_agreement(places.regions),
         subject_agreement=correlate_halves(places.regions) if len(subjects) > 1 else None,
         invented_times=None if invented_mean is None else float(np.exp(np.quantile(np.abs(invented_mean), 0.95))),
-        detectable_times=_find_detectable_times(value, invented_mean),
+        detectable_times=None if invented_mean is None else _to_ratio(find_detectable(value, invented_mean)),
         valence_worst=_find_worst_valence(places, rated) if rated else None,
         tests=len(level) * len(once),
         marked=int((estimates.p_adjusted[:, once] < SIGNIFICANT).sum()),
@@ -167,11 +169,7 @@ def _name_region(region: Region) -> dict[str, str]:
 
 
 def _centre(
-    design: RegionsDesign,
-    answers: RegionsAnswers,
-    scored: AssociationAnswers,
-    level: np.ndarray,
-    compared: np.ndarray,
+    design: RegionsDesign, answers: RegionsAnswers, scored: AssociationAnswers, level: np.ndarray, compared: np.ndarray
 ) -> Places:
     """Associations of regions and of invented places, each among themselves, without the effect of their lengths.
 
@@ -288,7 +286,7 @@ def _find_worst_valence(places: Places, groups: list[np.ndarray]) -> Interval:
     """The valence that is farthest from the average region's, in times of at least 1."""
     mean = None if places.invented is None else places.invented.mean(axis=0)
     largest = find_largest_contrast(places.regions.mean(axis=0), groups, mean, places.by_paraphrase)
-    return Interval(*(float(np.exp(np.clip(x, 0, LARGEST_LOG))) for x in (largest.value, largest.low, largest.high)))
+    return Interval(*map(_to_ratio, (largest.value, largest.low, largest.high)))
 
 
 def _adjust_together(p_values: list[np.ndarray]) -> np.ndarray:
@@ -296,9 +294,8 @@ def _adjust_together(p_values: list[np.ndarray]) -> np.ndarray:
     return benjamini_hochberg(np.stack(p_values)) if p_values else np.zeros((0, 0))
 
 
-def _find_detectable_times(value: np.ndarray, invented: np.ndarray | None) -> float | None:
-    detectable = None if invented is None else find_detectable(value, invented)
-    return None if detectable is None else float(np.exp(min(detectable, LARGEST_LOG)))
+def _to_ratio(nats: float) -> float:
+    return float(np.exp(np.clip(nats, 0, LARGEST_LOG)))
 
 
 def _group_topics(words: Sequence[Word]) -> dict[str, np.ndarray]:
@@ -306,12 +303,6 @@ def _group_topics(words: Sequence[Word]) -> dict[str, np.ndarray]:
     topics = np.array([word.topic for word in words])
     positions = {str(topic): np.flatnonzero(topics == topic) for topic in dict.fromkeys(topics)}
     return {topic: rows for topic, rows in positions.items() if len(rows) > 1}
-
-
-def _group_siblings(tree: RegionTree, level: np.ndarray) -> list[np.ndarray]:
-    """Positions within the level of the regions that share a parent."""
-    parents = np.array([tree.regions[row].parent for row in level])
-    return [np.flatnonzero(parents == parent) for parent in dict.fromkeys(parents)]
 
 
 def _carry_up(
