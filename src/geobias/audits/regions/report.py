@@ -134,15 +134,8 @@ def _list_notes(result: RegionsResult) -> Iterator[str]:
 
 
 def _list_full_notes(result: RegionsResult) -> Iterator[str]:
-    """What random regions of the root, invented places and the templates say."""
-    root, placebo = result.regions[0], result.placebo
-    if root.random_mean is not None:
-        above, below = list(dict.fromkeys(region.level for region in result.regions))[1:3]
-        yield (
-            f"{root.name}, with the level {below} randomly reassigned to the level {above}: balanced C_w "
-            f"{digits(root.random_mean)} on average, observed {digits(root.c_w_balanced.value)} (p "
-            f"{say_p(root.c_w_balanced.p)})."
-        )
+    """What invented places and the templates say, also where it is no caution."""
+    placebo = result.placebo
     if placebo is not None and placebo.ratio is not None:
         yield (
             f"Placebo: {len(placebo.names)} invented places lie {digits(placebo.invented.value)} apart, "
@@ -153,9 +146,8 @@ def _list_full_notes(result: RegionsResult) -> Iterator[str]:
         if agreement.w is not None:
             measure = "C_w" if agreement.by == "c_w" else "distance from their siblings"
             yield (
-                f"Agreement of the templates on the order of the {agreement.regions:,} regions at the level "
-                f"{agreement.level} by {measure}: Kendall's W {agreement.w:.2f} (p {say_p(agreement.p)}; 1: the same "
-                "order, 0: no agreement)."
+                f"Kendall's W of the templates over {agreement.regions:,} regions at the level {agreement.level} by "
+                f"{measure}: {agreement.w:.2f} (p {say_p(agreement.p)})."
             )
 
 

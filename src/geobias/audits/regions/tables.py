@@ -11,7 +11,6 @@ from geobias.audits.regions.details import compare_with_random
 from geobias.audits.regions.known import NORTH_AMERICAN_VIEW, REGION_VIEW
 from geobias.audits.regions.result import RegionsResult, pluralise
 from geobias.audits.regions.rows import Association, KnownStereotypes, RegionScores, WordAssociation
-from geobias.measures.estimates import Estimate
 from geobias.report.declarations import CARD, FULL, PAGE, TABLES, TERMINAL, Column, Table
 from geobias.report.findings import format_p
 from geobias.report.results import HasInterval
@@ -91,7 +90,7 @@ def list_scores(result: RegionsResult) -> Iterator[Table]:
         Column("rank", say_rank, on={FULL}, keep=2),
         Column("sub-regions", "children", ","),
         Column("C_w", lambda region: digits(region.c_w_balanced.value)),
-        Column("95 % interval", lambda region: format_bounds(region.c_w_balanced)),
+        Column("95 % interval", lambda region: format_interval(region.c_w_balanced, ".3g")),
         Column("× random", _say_ratio),
         Column("C_z", lambda region: digits(region.c_z_balanced.value), on={FULL}, keep=2),
         Column("flat", lambda region: digits(region.flat and region.flat.value), on={FULL}, keep=2),
@@ -117,15 +116,6 @@ def list_scores(result: RegionsResult) -> Iterator[Table]:
 
 def _say_ratio(region: RegionScores) -> str:
     return f"{NOTHING} " if region.ratio is None else f"{region.ratio:.2f}{'*' if region.stands_out else ' '}"
-
-
-def format_bounds(estimate: Estimate) -> str:
-    """Three digits are enough for bounds, and the table fits a narrow terminal; what is small keeps more."""
-    if estimate.low is None or estimate.high is None:
-        return NOTHING
-    if estimate.low >= 0.01:
-        return f"{estimate.low:.3f}–{estimate.high:.3f}"
-    return f"{digits(estimate.low)}–{digits(estimate.high)}"
 
 
 def list_name_correlations(result: RegionsResult) -> Iterator[Table]:
