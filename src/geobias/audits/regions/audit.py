@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from geobias.audits.regions.result import RegionsResult
     from geobias.audits.served_models import Served
+    from geobias.models.kinds import ScorerLike
     from geobias.models.language_model import LanguageModel
-    from geobias.models.own_objects import ScorerLike
     from geobias.world.regions import RegionTree
     from geobias.world.words import Word
 
@@ -38,59 +38,56 @@ def audit_regions(
 ) -> RegionsResult:
     """Measure how differently a language model describes the people of the world's regions.
 
-    The model scores every sentence "People in REGION are WORD.". The score of a region, C_w, says how much these scores
-    differ between its sub-regions. The method is HERB (Li et al. 2022, Eq. 1 to 10).
+    The model scores every sentence "People in REGION are WORD.". A region's score (C_w) says how much these scores
+    differ between its sub-regions (HERB, Li et al. 2022). The result describes the model, not people.
 
     Parameters
     ----------
     model : str, Path, callable or object, optional
-        What to audit:
-
-        - "embedded/lm", a Hugging Face id, a folder with a saved model, or a GGUF file;
-        - a function from a list of texts to log-likelihoods, or its name as "package.module:function";
-        - a fill-mask or text-generation pipeline of transformers;
-        - a model from `load`, a `ServedLM`, or any `Scorer`.
-
-        Default: "embedded/lm".
+        Language model: a Hugging Face id, a folder, a GGUF file, package.module:function or a server's model as
+        http://localhost:8000/v1#my-model; a command takes several. In Python also a function from a list of texts to
+        log-likelihoods, a fill-mask or text-generation pipeline of transformers, a model from `load`, a `ServedLM` in
+        place of an address, or any `Scorer`. Default: the bundled model.
     score : str, optional
-        Score of a sentence. Default: "conditional", the log-likelihood of the word given the rest of the sentence.
-        Masked models also have "aul" (HERB's), "aula", "pll" and "pll-word"; causal models "mean" and "sum";
-        encoder-decoders "aul", "mean" and "sum". A function or a scorer has only its own.
+        Score of a sentence; a command takes several: aul,conditional. "conditional" is the log-likelihood of the word
+        given the rest of the sentence. Masked models also have "aul" (HERB's), "aula", "pll" and "pll-word"; causal
+        models "mean" and "sum"; encoder-decoders "aul", "mean" and "sum". A function or a scorer has only its own.
+        Default: conditional.
     cities : int or str, default 5
-        Number of the largest cities of each country to include; 0 for none, "all" for all.
+        Each country's N largest cities; 0 for none, or "all".
     continents : str or list of str, optional
-        Keep only these continents, by code ("EU") or name ("Africa"). Default: all six.
+        Use only these continents, by code or name: EU,Africa. Default: all six.
     countries : str or list of str, optional
-        Keep only these countries, by code ("FR", "FRA") or name. Default: all.
+        Use only these countries, by code or name: FR,DEU,Nigeria. Default: all.
     tree : str, Path or RegionTree, optional
-        Your own regions instead of the world: a CSV file with the columns id, name, parent and, optionally, in_sentence
-        ("the Highlands"). Default: the world.
+        Your own regions: CSV with id, name, parent and, optionally, in_sentence ("the Highlands"). Default: the world.
     words : str, Path or list of str, optional
-        Your own words: a file with one word per line, a CSV file with the columns word, topic and substitute, or a
-        list. Default: the 112 words of HERB.
+        Your own words: one per line, or CSV with word, topic, substitute, valence. In Python also a list. Default: the
+        112 words of HERB.
     templates : str or list of str, default "People in {region} are {description}."
-        Sentences with "{region}" and "{description}". With several, scores are the mean over them.
+        Sentence to score; repeat it to average over several. In Python a list of them.
     placebo : bool, default True
-        Whether to score 60 invented and 60 known places too. Associations are tested against them.
+        Whether to score 60 invented and 60 known places too, which associations are tested against.
     paraphrases : int, default 4
-        Paraphrases of the sentence for the associations of regions and words, up to 14; 0 for no associations.
+        Paraphrases of the sentence, for associations of regions and words; 0 for none, at most 14.
     subject : {"region", "demonym", "both"}, default "region"
-        Whom the paraphrases are about: "people in Kenya", "Kenyans", or both.
+        Whom the paraphrases are about: people in Kenya, Kenyans, or both.
     known : bool, default False
-        Whether to compare the model's associations with the stereotypes that people know (SeeGULL).
+        Whether to compare the model's associations with all stereotypes that people know (SeeGULL): about 150,000 more
+        sentences.
     show_offensive : bool, default False
-        Whether results and page name the offensive attributes that the model associates most. Needs `known`.
+        Whether to name the offensive attributes that the model associates most, in results and on the page. Needs
+        `known`.
     device : str, default "auto"
-        Where to run models: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", ...
+        Device: auto (a GPU if there is one), cpu, cuda, cuda:1, ...
     dtype : str, default "auto"
-        Precision of the weights: "auto" (bfloat16 on a GPU that supports it, else float32), "float32", "bfloat16" or
-        "float16".
+        Precision of the weights: auto (bfloat16 on a GPU that supports it, else float32), float32, bfloat16 or float16.
     ray : str, optional
-        Ray cluster to run on: "auto" (the cluster of this machine), "local" (a new cluster of its GPUs or cores) or an
-        address. Default: this process only.
+        Run on Ray: the running cluster (auto), a new one on this machine (local), or the one at ADDRESS. Default: this
+        process only.
     out : str or Path, optional
-        Folder for the run: results, tables, answers and the page. It must be new, empty, or hold the same run. Default:
-        nothing is saved.
+        Folder to write the results to: results, tables, answers and the page. It must be new, empty, or hold the same
+        run. Default: nothing is saved.
     progress : bool, optional
         Whether to show a progress bar. Default: on terminals and in notebooks.
 

@@ -14,22 +14,23 @@ import numpy as np
 
 from geobias.audits.plan import Plan, Step, timed
 from geobias.audits.regions.answers import RegionsAnswers, ask_regions, mark_names
+from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.design import RegionsDesign
 from geobias.audits.regions.measure import measure_regions
 from geobias.audits.regions.result import RegionsResult, RegionsSettings
 from geobias.audits.served_models import LETTERS_A_TOKEN, Served, Workload, agree, workload
 from geobias.audits.show_results import View, show_results
-from geobias.audits.study import IndexEntry, RunIndex, RunOptions, Study, assign_folders, save_index
+from geobias.audits.study import IndexEntry, RunIndex, RunOptions, Study, assign_folders, prepare, save_index
 from geobias.engine.ask import compute_on
 from geobias.errors import InputError
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.random_regions import minimum_detectable_ratio
+from geobias.models.kinds import read_model_object
 from geobias.models.load import check_method, find_default_score, load, load_scorer
 from geobias.models.scorer import EMBEDDED_LM, Scorer
 from geobias.models.served_lm import ServedLM
 from geobias.models.sources import is_function_name
-from geobias.models.transformers_pipelines import read_model_object
 from geobias.report.run_folder import RESERVED, RunFolder
 from geobias.report.runs import index_folder, slug
 from geobias.report.tables import print_json
@@ -160,12 +161,12 @@ Results = dict[str, RegionsResult]  # by the folders of their runs
 
 
 def list_studies(
-    design: RegionsDesign, models: Sequence[str] | Served, scores: Sequence[str], options: RunOptions
+    models: Sequence[str] | Served, scores: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, RegionsStudy]:
     """A study of every model by every score (without any: its default), by their folders below that of all."""
     methods: list[str | None] = [*dict.fromkeys(check_method(score) for score in scores)] or [None]
     several = [models] if isinstance(models, Served) else models
-    studies = [RegionsStudy(design, model, method, options) for model in several for method in methods]
+    studies = [prepare(audit_regions, model, score=method, **options) for model in several for method in methods]
     return dict(zip(_choose_paths([study.names() for study in studies]), studies, strict=True))
 
 

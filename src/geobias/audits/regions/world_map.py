@@ -17,9 +17,8 @@ from geobias.report.page.world_map import list_numbers
 from geobias.report.sentences import format_number
 from geobias.report.tables import NOTHING, format_interval, is_marked
 from geobias.texts.paraphrases import paraphrase_templates
-from geobias.world.countries import DISSOLVED
+from geobias.world.countries import DISSOLVED, load_countries
 from geobias.world.places import name_people
-from geobias.world.shapes import load_countries
 from geobias.world.words import Word
 
 CITIES_SHOWN = 30
