@@ -13,7 +13,6 @@ import typer
 
 import geobias
 from geobias.audits.names.design import NamesOptions
-from geobias.audits.regions.design import RegionsOptions
 from geobias.audits.registry import BUNDLED, get_audit
 from geobias.audits.study import RunOptions
 from geobias.cli import make_app
@@ -40,7 +39,6 @@ BY_HAND = [audit.name for audit in BUNDLED if audit.find("command", audit.name)]
 COMMANDS = [*BY_HAND, "reproduce"]
 
 OPTIONS = {
-    "regions": RegionsOptions,
     "names": NamesOptions,
 }
 # What a public function takes besides the options of its design: what is audited, and how the run goes.

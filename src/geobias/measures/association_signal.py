@@ -9,10 +9,14 @@ more paraphrases make it surer and not smaller. For each place,
 Places of two kinds are compared by a regression of s on the kind and on the log length of a name, so that like is
 compared with like. Places are random (robust errors, HC3), and so are paraphrases (jackknife).
 
-Below: how strong associations are as a whole, against invented places and against permuted words.
+Below: associations without what goes with fame (`control_fame`); how strong associations are as a whole, against
+invented places and against permuted words.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
@@ -28,6 +32,9 @@ from geobias.measures.estimates import (
 FEWEST_PARAPHRASES = 3  # for an error over them
 LARGEST_LEVERAGE = 0.9  # of a single place, whose robust error would have no bound
 TAIL = 4  # the upper quarter
+RANGE = (0.05, 0.95)  # quantiles of known places between which a region is as well known
+LEAST_OVERLAP = 0.5  # share of regions within the range: with fewer, fame and country cannot be told apart
+LARGEST_LOG = 700.0  # exp of more is infinite; a function may return anything
 
 
 def shared_squares(associations: np.ndarray) -> np.ndarray:
@@ -114,6 +121,51 @@ def share_of_fame(associations: np.ndarray, without_fame: np.ndarray) -> float |
     if whole <= 0:
         return None
     return float(np.clip(1 - shared_squares(without_fame).mean() / whole, 0, 1))
+
+
+@dataclass(frozen=True)
+class FameControls:
+    """Associations of regions and of known places (paraphrases x places x words), both without what goes with fame."""
+
+    regions: np.ndarray
+    known: np.ndarray
+    length: np.ndarray  # of names
+    known_length: np.ndarray
+    is_known: np.ndarray  # of each region, whether it is as well known as known places
+    fame_share: float | None
+    proxies: list[str]
+
+    @property
+    def overlap(self) -> float:
+        return float(self.is_known.mean())
+
+    @property
+    def comparable(self) -> float:
+        """Share of regions whose names are as long as those of known places."""
+        return float(find_comparable(self.length, self.known_length).mean())
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether regions and known places are alike enough in fame."""
+        return self.overlap >= LEAST_OVERLAP
+
+
+def control_fame(
+    associations: tuple[np.ndarray, np.ndarray],
+    lengths: tuple[np.ndarray, np.ndarray],
+    proxies: Mapping[str, tuple[np.ndarray, np.ndarray]],
+) -> FameControls:
+    """Hold fame fixed: each pair is of the regions and of known places. By the first proxy, places are alike or not."""
+    regions, known = (np.column_stack([pair[side] for pair in proxies.values()]) for side in (0, 1))
+    without = remove_fame(associations[0], regions, associations[1], known)
+    low, high = np.quantile(known[:, 0], RANGE)
+    is_known = (low <= regions[:, 0]) & (regions[:, 0] <= high)
+    return FameControls(*without, *lengths, is_known, share_of_fame(associations[0], without[0]), list(proxies))
+
+
+def find_comparable(length: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Whether each length lies within the range of the others; what is beyond it would be extrapolated."""
+    return np.asarray((length >= others.min()) & (length <= others.max()))
 
 
 def _mean_square(first: np.ndarray, second: np.ndarray) -> float:
@@ -227,3 +279,16 @@ def _leave_one_out(values: np.ndarray, axis: int) -> np.ndarray:
     """The means without each column (axis 0: summed over rows) or without each row (axis 1)."""
     sums = values.sum(axis=axis)
     return np.asarray((sums.sum() - sums) / (len(sums) - 1) / values.shape[axis])
+
+
+def correlate_halves(associations: np.ndarray) -> float | None:
+    """The correlation over regions and words of both halves of the paraphrases; None where one does not vary."""
+    halves = [half.mean(axis=0).ravel() for half in np.split(associations, 2)]
+    return None if any(half.std() == 0 for half in halves) else float(stats.pearsonr(*halves)[0])
+
+
+def to_times(estimates: Estimates) -> Estimates:
+    """exp of values and bounds: differences of log-likelihoods as ratios, which stay finite."""
+    logs = (estimates.value, estimates.low, estimates.high)
+    value, low, high = (np.exp(np.clip(numbers, -LARGEST_LOG, LARGEST_LOG)) for numbers in logs)
+    return Estimates(value, low, high, estimates.p, estimates.p_adjusted)
