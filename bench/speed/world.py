@@ -18,6 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from geobias.audits.regions.files import write_files
+
 from bench.speed import work
 from bench.speed.__main__ import command_line, machine, versions
 from bench.speed.measure import matrix_rate, operations_for
@@ -25,7 +27,6 @@ from bench.speed.models import folder_of
 from bench.speed.worker import wall
 from geobias.audits.regions.answers import ask_regions
 from geobias.audits.regions.design import RegionsOptions, design_regions
-from geobias.audits.regions.files import write_files
 from geobias.audits.regions.measure import measure_regions
 from geobias.models.load import load_weights
 from geobias.report.run_folder import write_json

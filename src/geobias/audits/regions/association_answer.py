@@ -159,9 +159,10 @@ def _say_answer(result: RegionsResult, association: Association, signal: Associa
     if kind == "regions":
         names = [row.name for row in list_standing_out(result)]
         count, subject = len(names), f"{len(names):,} of {regions} ({list_first(names)})"
-        if not names:
+        if count < MOST_NAMED:
             farthest = sorted(result.region_associations, key=lambda row: row.p_adjusted or 0.0)[:MOST_NAMED]
-            most = f"most of all {listed([row.name for row in farthest])}, though none clearly by itself"
+            alone = f"{listed(names)} also" if names else "none clearly"
+            most = f"most of all {listed([row.name for row in farthest])} ({alone} by itself)"
             return f"Taken together, the {regions} stand out from {others} ({format_p(p)}), {most}{end}"
     elif kind == "pairs":
         count, subject = marked, f"{pairs} of {level} and word"
@@ -179,8 +180,8 @@ def _say_name_only(association: Association, signal: AssociationSignal) -> str:
             f"Some words go with single {pluralise(association.level)} more than with invented places "
             f"({format_p(signal.p_names)}; all together {_format_nats(signal.beyond_names)})"
         )
-    missed = association.detectable_times
-    power = f" A pair under {format_number(missed)} times would probably be missed." if missed else ""
+    # No number: a pair of a country whose whole row moved must be much larger than `detectable_times`.
+    power = f" A few {pluralise(association.level)} with words of their own may be missed."
     if not signal.can_tell or signal.beyond_fame is None:
         return f"{start}: more than a name, but cannot tell whether {association.noun} or fame.{power}"
     known = _format_nats(signal.beyond_fame)
