@@ -19,15 +19,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from scipy import stats
 
-import geobias
 from bench.dose_response import tabulate
 from bench.planted_training import Pair, measure_loss
-from geobias.audits.regions.known import is_called_stereotype
+from geobias.audits.regions.answers import ask_known
+from geobias.audits.regions.design import design_known_subset
+from geobias.audits.regions.known import measure_known
+from geobias.measures.association import associate_with_panels
 from geobias.measures.ranks import compare_within
 from geobias.models.fast import PARTS, leave_out
 from geobias.models.load import load
@@ -35,18 +38,22 @@ from geobias.models.masked import MaskedLM
 from geobias.texts.paraphrases import NEUTRAL_TEMPLATES
 from geobias.world.countries import load_country_names
 from geobias.world.known_stereotypes import KnownStereotype
+from geobias.world.regions import load_world
 
 FRAMES = [NEUTRAL_TEMPLATES[k] for k in (1, 2, 4)]  # the audit has the other two
 DOSES, SEEDS = (0.0, 0.1, 0.25, 0.5), 3
 STEPS, BATCH, LEARNING_RATE = 150, 32, 5e-5
-WORDS = ("good", "bad", "old")  # of HERB's part of a run, which nothing here reads
 
 
 def audit(lm: MaskedLM) -> tuple[list[KnownStereotype], np.ndarray, float, float]:
     """The pairs of the subset, their associations, and the AUC of the audit with its p-value."""
-    known = geobias.audit_regions(lm, cities=0, words=WORDS, progress=False).known
-    assert known is not None and known.associations is not None and known.auc.value is not None
-    return list(known.stereotype_pairs), known.associations, known.auc.value, known.auc.p or 0.0
+    design = design_known_subset(load_world(cities=0))
+    assert design is not None
+    answers = ask_known(design, lm.scorer("conditional"), lm.name, progress=False)
+    values = associate_with_panels(answers.totals.mean(axis=0), design.panel_rows, design.panel_columns)
+    known = measure_known(design, answers, with_attributes=False).whole
+    assert known is not None and known.auc.value is not None and known.auc.p is not None
+    return list(design.pairs), values[design.pair_rows, design.pair_columns], known.auc.value, known.auc.p
 
 
 def train(lm: MaskedLM, planted: list[Pair], countries: list[str], words: list[str], dose: float, seed: int) -> None:
@@ -66,10 +73,10 @@ def train(lm: MaskedLM, planted: list[Pair], countries: list[str], words: list[s
         optimizer.step()
 
 
-def measure(pairs: list[KnownStereotype], *, reverse: bool) -> Iterator[dict[str, object]]:
+def measure(pairs: list[KnownStereotype], *, reverse: bool) -> Iterator[dict[str, Any]]:
     """Every dose and seed of one kind of training; `pairs` are those of the subset."""
     names = load_country_names()
-    is_stereotype = np.array([is_called_stereotype(pair) for pair in pairs])
+    is_stereotype = np.array([pair.is_called_stereotype for pair in pairs])
     codes = np.array([pair.code for pair in pairs])
     strata = np.unique(codes, return_inverse=True)[1]
     countries = sorted({names[code] for code in codes.tolist()})
@@ -87,7 +94,7 @@ def measure(pairs: list[KnownStereotype], *, reverse: bool) -> Iterator[dict[str
             train(lm, planted, countries, words, dose, seed)
             trained = MaskedLM(lm.name, lm.model, lm.tokenizer, fingerprint=f"known-{reverse}-{dose}-{seed}")
             _, values, auc, p = audit(trained)
-            row: dict[str, object] = {"planted": "no stereotypes" if reverse else "stereotypes", "dose": dose}
+            row: dict[str, Any] = {"planted": "no stereotypes" if reverse else "stereotypes", "dose": dose}
             row |= {"seed": seed, "all": auc, "p of all": p}
             if not reverse:
                 for name, cases in (("planted half", half), ("other half", is_stereotype & ~half)):
@@ -97,7 +104,7 @@ def measure(pairs: list[KnownStereotype], *, reverse: bool) -> Iterator[dict[str
             yield row
 
 
-def describe(rows: list[dict[str, object]], columns: list[str]) -> str:
+def describe(rows: list[dict[str, Any]], columns: list[str]) -> str:
     doses = [row["dose"] for row in rows]
     parts = [f"{name} {stats.spearmanr(doses, [row[name] for row in rows])[0]:+.2f}" for name in columns]
     return f"Spearman with the dose, {len(rows)} runs: {', '.join(parts)}."

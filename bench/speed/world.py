@@ -18,8 +18,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from geobias.audits.regions.files import write_files
-
 from bench.speed import work
 from bench.speed.__main__ import command_line, machine, versions
 from bench.speed.measure import matrix_rate, operations_for

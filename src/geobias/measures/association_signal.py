@@ -241,7 +241,8 @@ def _combine(p: np.ndarray) -> np.ndarray:
     """Berk and Jones's statistic of each row of p-values."""
     count = p.shape[1]
     ranks = np.arange(1, max(count // 2, 1) + 1)
-    return np.asarray(stats.beta.cdf(np.sort(p, axis=1)[:, : len(ranks)], ranks, count - ranks + 1).min(axis=1))
+    tails = np.asarray(stats.beta.cdf(np.sort(p, axis=1)[:, : len(ranks)], ranks, count - ranks + 1))
+    return np.asarray(tails.min(axis=1))
 
 
 def compare_strength_with_invented(value: np.ndarray, invented: np.ndarray) -> Estimates:
