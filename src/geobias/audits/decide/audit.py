@@ -45,8 +45,8 @@ def audit_decisions(
         address. Default: the bundled model, which decides near chance.
     scenarios : str, Path, list or frame, optional
         Your own scenarios: CSV, TSV, JSON lines or Parquet with the columns text (with {person}) and favourable (yes or
-        no), optionally domain, mirror_of, paraphrase_of, kind, role and id. In Python also a list of dicts. Default: 80 bundled
-        scenarios.
+        no), optionally domain, mirror_of, paraphrase_of, kind, role and id. In Python also a list of dicts. Default: 80
+        bundled scenarios.
     domains : str or list of str, optional
         Use only scenarios of these domains: hiring,lending,visas. Default: all.
     origin : str or list of str, default "stated"
