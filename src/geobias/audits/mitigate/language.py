@@ -27,7 +27,6 @@ from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.result import RegionsResult
 from geobias.audits.study import RunOptions
 from geobias.errors import InputError
-from geobias.measures.estimates import NO_ESTIMATE
 from geobias.measures.mitigation import bootstrap_interval
 from geobias.models.kinds import find_tasks
 from geobias.models.scorer import Scorer
@@ -214,12 +213,11 @@ class LanguageStudy(TrainingStudy[Scorer, list[LanguageAnswers]]):
 
 
 def describe_language_model(method: str, answers: LanguageAnswers) -> LanguageModelMeasures:
-    root = answers.audit.regions[0]
-    bounds = NO_ESTIMATE if root.inference is None else root.inference.c_w.balanced
+    score = answers.audit.regions[0].c_w_balanced
     return LanguageModelMeasures(
         method=method,
         model=answers.audit.model.name,
-        score=Interval(root.c_w.balanced, bounds.low, bounds.high),
+        score=Interval(score.value, score.low, score.high),
         perplexity=answers.likelihoods.perplexity,
         capitals=100 * answers.capitals.share,
     )
