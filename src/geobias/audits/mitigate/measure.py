@@ -9,7 +9,7 @@ import numpy as np
 
 from geobias.audits.constant_answers import list_constant_answers
 from geobias.audits.find.design import FindDesign
-from geobias.audits.find.measure_shares import RenamedShares
+from geobias.audits.find.measure import RenamedShares
 from geobias.audits.mitigate.answers import MethodAnswers, MitigateAnswers, ModelAnswers
 from geobias.audits.mitigate.design import MitigateDesign
 from geobias.audits.mitigate.result import (
