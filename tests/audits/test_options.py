@@ -43,7 +43,7 @@ OTHER_DEFAULTS = {
     ("regions", "templates"),
 }
 
-COMMANDS = ["audit", *(audit.name for audit in BUNDLED if audit.name != "find"), "gate", "reproduce"]
+COMMANDS = ["audit", *(audit.name for audit in BUNDLED if audit.name not in ("find", "compare")), "gate", "reproduce"]
 
 OPTIONS = {
     "regions": RegionsOptions,

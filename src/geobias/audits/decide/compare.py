@@ -6,8 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from geobias.audits.compare.measure_words import ANSWERED, PREFERENCE, SPREAD
-from geobias.audits.compare.result import Comparison, Difference, list_differences, pair_classifiers
+from geobias.audits.compare.result import (
+    ANSWERED,
+    PREFERENCE,
+    SPREAD,
+    Comparison,
+    Difference,
+    list_differences,
+    pair_classifiers,
+)
 from geobias.audits.decide.design import NAME
 from geobias.audits.decide.files import StoredAnswers, read_decisions
 from geobias.audits.decide.measure import FEWEST_CASES
