@@ -184,7 +184,7 @@ def _list_countries(result: FindResult, family: Shares) -> Table:
 
     return Table(
         "table",
-        f"{family.model.short_name}: recall by country of the names, %; * stands out",
+        f"{family.model.short_name}: recall, %; * stands out",
         "Recall, and its difference from the mean of countries in percentage points, with a 95 % interval over texts "
         "and names; p-values are adjusted for all countries. Partial: marked as a person with other ends. Wrong type: "
         "marked as something else only. Missed: not marked at all.",
