@@ -22,12 +22,11 @@ from geobias.audits.decide.audit import audit_decisions
 from geobias.audits.decide.design import DEFAULT_ORIGIN, MOST_SAMPLES, DecideOptions, design_decisions
 from geobias.audits.names.audit import audit_names
 from geobias.audits.names.design import NamesOptions, design_names
-from geobias.audits.run_numbers import list_summary_numbers
+from geobias.audits.reports import list_summary_numbers
 from geobias.checks import check_number
 from geobias.integrations.recorded_answers import RecordedClassifier, make_recorded_model
-from geobias.models.answers import ANSWER_SETS, count_answers
+from geobias.models.answers import ANSWER_SETS, TEXT, Prompt, count_answers, make_prompt
 from geobias.models.functions import ONLY_LABELS
-from geobias.models.prompted import TEXT, Prompt, make_prompt
 from geobias.report.results import AuditResult
 
 OTHER = "other"  # the label of answers that have none of the words

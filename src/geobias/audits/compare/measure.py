@@ -41,9 +41,6 @@ class CompareStudy(Study[Scorer, Runs, CompareResult]):
     def settings(self) -> CompareSettings:
         return CompareSettings(self.runs[0].result.audit, [str(run.folder) for run in self.runs])
 
-    def load(self, device: str, dtype: str) -> list[Scorer]:
-        return []
-
     def ask(self, scorers: Sequence[Scorer]) -> Runs:
         return self.runs
 

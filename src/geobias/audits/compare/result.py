@@ -118,10 +118,6 @@ class CompareResult(AuditResult):
     """Classifiers that only one of two runs has."""
 
     @property
-    def model_identities(self) -> list[ModelIdentity]:
-        return self.models
-
-    @property
     def comparisons(self) -> list[Comparison]:
         """The same by pairs of runs."""
         first, *others = self.settings.runs

@@ -30,10 +30,9 @@ from geobias.models.finders import (
     load_entity_finder,
 )
 from geobias.progress import progress_bar
-from geobias.texts.copies import find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Mention, find_people
-from geobias.texts.user_texts import Texts
+from geobias.texts.user_texts import Texts, find_first_copies
 from geobias.world.gazetteer import FEWEST_NAMES, Gazetteer, load_gazetteer, read_gazetteer, select_unseen
 
 TRAINING_PART = "btc.train"  # ids of the bundled tweets that the bundled finder learned from begin so
@@ -210,8 +209,8 @@ class FindStudy(Study[EntityFinder, tuple[FinderAnswers, ...], FindResult]):
     audit = "find"
 
     def __init__(self, design: FindDesign, finders: Sequence[str | EntityFinder], options: RunOptions) -> None:
-        super().__init__(options)
-        self.design, self.finders = design, finders
+        super().__init__(options, design)
+        self.finders = finders
 
     def settings(self) -> FindSettings:
         return self.design.settings_for([finder if isinstance(finder, str) else finder.name for finder in self.finders])

@@ -36,7 +36,7 @@ from geobias.report.page.country_blocks import Difference, title_differences
 from geobias.report.page.effect_blocks import make_effect_map
 from geobias.report.results import Interval
 from geobias.report.tables import NOTHING, listed, signed
-from geobias.world.shapes import load_countries
+from geobias.world.countries import load_countries
 
 MOST_ROWS, ENDS_SHOWN = 40, 15  # of the chart; with more countries it shows both ends
 MEANING = (

@@ -189,10 +189,6 @@ class FindResult(AuditResult):
     """What became of every mention. Not saved."""
 
     @property
-    def model_identities(self) -> list[ModelIdentity]:
-        return self.models
-
-    @property
     def has_enough_texts(self) -> bool:
         """Whether at least five texts name somebody: numbers of fewer are not shown."""
         return self.counts.texts_with_names >= FEWEST_TEXTS_SHOWN
