@@ -15,7 +15,6 @@ import geobias
 from geobias.audits.decide.design import DecideOptions
 from geobias.audits.downstream.design import DownstreamOptions
 from geobias.audits.mitigate.design import MitigateOptions
-from geobias.audits.names.design import NamesOptions
 from geobias.audits.overview.design import OverviewOptions
 from geobias.audits.regions.design import RegionsOptions
 from geobias.audits.registry import BUNDLED, get_audit
@@ -32,8 +31,7 @@ FOR_PAPERS = {"names": {"doubtful", "scripts", "perplexity_draws"}}
 # A command-line option that may be repeated has a singular name; the keyword that takes them all has a plural.
 SEVERAL = {"subset": "subsets", "template": "templates"}
 # Several models or classifiers on the command line, one or a list of them in Python.
-ARGUMENTS = {"regions": {"models": "model"}, "names": {"classifiers": "classifier"},
-             "downstream": {"classifiers": "classifier"}}  # fmt: skip
+ARGUMENTS = {"regions": {"models": "model"}, "downstream": {"classifiers": "classifier"}}  # fmt: skip
 # Without a classifier the command audits all bundled ones, the function the first of them. An option that may be
 # repeated has no default that it could show.
 OTHER_DEFAULTS = {
@@ -47,7 +45,6 @@ COMMANDS = ["audit", *(audit.name for audit in BUNDLED if audit.name != "find"),
 
 OPTIONS = {
     "regions": RegionsOptions,
-    "names": NamesOptions,
     "downstream": DownstreamOptions,
     "decide": DecideOptions,
     "mitigate": MitigateOptions,

@@ -18,26 +18,38 @@ Values = dict[str, Any]
 Function = Callable[..., Any]
 
 PANELS = {  # of `geobias COMMAND --help`; options of other packages' audits that are in none stand with --help
-    "Input": "texts column spans label limit finder countries gazetteer",
-    "Statistics": "draws seed",
-    "Compute": "plan device dtype ray",
-    "Output": "out full quiet json debug",
+    "Input": "texts column spans label subsets limit finder countries gazetteer positive negative",
+    "Model": "labels prompt calibrate perplexity allow",
+    "Statistics": "draws seed names threshold",
+    "Compute": "plan device dtype ray server yes",
+    "Output": "out preview full quiet json debug",
 }
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names.split()}
 MODELS = {"model", "models", "classifier", "finder"}  # arguments that say what is audited
-PYTHON_ONLY = {"progress", "scripts"}
-REPEATED = {"texts"}  # options that may be given several times; other lists have commas in them
-METAVARS = {"texts": "[LANGUAGE=]FILE", "gazetteer": "FILE", "ray": "auto|local|ADDRESS", "out": "FOLDER"}
-MORE_HELP = {"texts": "; for several languages: --texts en=a.csv --texts eu=b.csv"}
-DEFAULTS = {"out": "a new folder in runs/"}
+PYTHON_ONLY = {"progress", "scripts", "doubtful", "perplexity_draws"}
+REPEATED = {"texts", "subsets", "allow"}  # options that may be given several times; other lists have commas in them
+SINGULAR = {"subsets": "subset"}  # the flag of one of them
+METAVARS = {"texts": "[LANGUAGE=]FILE", "gazetteer": "FILE", "ray": "auto|local|ADDRESS", "out": "FOLDER",
+            "allow": "NAME", "server": "KEY=VALUE,...", "perplexity": "MODEL"}  # fmt: skip
+MORE_HELP = {
+    "texts": "; for several languages: --texts en=a.csv --texts eu=b.csv",
+    "classifier": "; or a model behind a server: http://localhost:8000/v1#my-model",
+}
+DEFAULTS = {"out": "a new folder in runs/", "classifier": "the four bundled classifiers"}
 SHOW = ("full", "quiet", "json")
-ADDED = {"find": ("plan",)}  # to the commands of single audits
+SERVER = ("server", "yes")
+ADDED = {"find": ("plan",), "names": ("plan", "preview", *SERVER)}  # to the commands of single audits
+FLAG_TYPES = {"preview": int, "server": str}  # of those that are no switches
 FLAGS = {  # what only a command has
     "plan": "Show the number of texts, the time and the smallest detectable effect, then stop.",
     "full": "Print every table and note below the findings.",
     "quiet": "Print only the findings.",
     "json": "Print only the results, as JSON. Files are still written.",
     "debug": "Show the full traceback on failure.",
+    "preview": "Show N texts with their renamed versions, then stop.",
+    "server": "For a model behind a server: calls=N stops after N calls (the same command resumes), rate=R calls per "
+    "second, at-once=8 concurrent calls, begin=<s> the token to send before every text.",
+    "yes": "Send texts to the server without confirmation.",
 }
 
 
@@ -91,12 +103,15 @@ def _write_help(parameter: inspect.Parameter, description: str, known: set[str])
 
 
 def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return f"--{SINGULAR.get(name, name).replace('_', '-')}"
 
 
 def _make_flag(name: str) -> inspect.Parameter:
-    option = typer.Option(_flag(name), help=FLAGS[name], rich_help_panel=PANEL_OF[name])
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
+    kind: Any = FLAG_TYPES.get(name, bool)
+    metavar = METAVARS.get(name, "N") if name in FLAG_TYPES else None
+    option = typer.Option(_flag(name), metavar=metavar, help=FLAGS[name], rich_help_panel=PANEL_OF[name])
+    default, kind = (None, kind | None) if name in FLAG_TYPES else (False, bool)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
 
 
 def _make_argument(parameter: inspect.Parameter, type_text: str, help: str) -> inspect.Parameter:
@@ -116,7 +131,7 @@ def _make_option(parameter: inspect.Parameter, type_text: str, help: str) -> ins
     choices = "|".join(re.findall(r'"(.+?)"', (re.match(r"\{.+\}", type_text) or [""])[0]))
     plain = {str: "TEXT,..." if _takes_list(parameter, type_text) else "TEXT", int: "N", float: "X"}
     metavar = METAVARS.get(name) or choices or plain.get(kind)
-    flags = [_flag(name)] if default is False else []
+    flags = [_flag(name)] if default is False or name in SINGULAR else []
     option = typer.Option(*flags, metavar=metavar, help=help, show_default=False, rich_help_panel=PANEL_OF.get(name))
     kind = list[str] if name in REPEATED else kind
     kind = kind | None if default is None else kind
@@ -139,17 +154,23 @@ def make_audit_command(audit: str, function: Function) -> Callable[..., None]:
 
 
 def run_audit(audit: str, function: Function, values: Values) -> None:
-    """Run an audit, save it and show it; with --plan only say what it would take."""
+    """Run an audit, save it and show it; with --plan only say what it would take, with --preview show what is asked."""
     from geobias.audits.inputs import parse_text_files
     from geobias.audits.show_results import View, show_result
     from geobias.audits.study import prepare
     from geobias.report.runs import new_folder, place_for
 
-    plan, view, out = values.pop("plan", False), View(*map(values.pop, SHOW)), values.pop("out", None)
+    view, out = View(*map(values.pop, SHOW)), values.pop("out", None)
+    plan, preview = values.pop("plan", False), values.pop("preview", None)
     if "texts" in values:
         values["texts"] = parse_text_files(values["texts"])
     for name in MODELS & values.keys():
         values[name] = list(dict.fromkeys(values[name])) if isinstance(values[name], list) else values[name]
+    if "server" in ADDED.get(audit, ()):
+        values["classifier"] = _choose_classifiers(values)
+    if preview is not None:
+        prepare(function, **values).preview(preview)
+        return
     if plan:
         prepare(function, **values).plan().show()
         return
@@ -163,5 +184,16 @@ def _label(audit: str, function: Function, values: Values) -> str:
 
     name, parameter = next(iter(inspect.signature(function).parameters.items()))
     model = values.get(name, parameter.default)
+    model = getattr(model, "model", model)  # behind a server
     several = [model] if isinstance(model, str) else model
     return f"{audit}-{slug(several[0])}" if name in MODELS and several and len(several) == 1 else audit
+
+
+def _choose_classifiers(values: Values) -> Any:
+    """Those that the command names, or the model behind a server; the bundled ones where it names none."""
+    from geobias.audits.served_models import find_served
+    from geobias.models.scorer import EMBEDDED_CLASSIFIERS
+
+    names = values.get("classifier")
+    served = find_served(names, values.pop("server", None), values.pop("yes", False))
+    return served or names or list(EMBEDDED_CLASSIFIERS)

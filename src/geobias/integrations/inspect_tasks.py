@@ -21,8 +21,8 @@ from inspect_ai.solver import TaskState, generate
 from geobias.audits.decide.audit import audit_decisions
 from geobias.audits.decide.design import DEFAULT_ORIGIN, MOST_SAMPLES, DecideOptions, design_decisions
 from geobias.audits.names.audit import audit_names
-from geobias.audits.names.design import NamesOptions, design_names
 from geobias.audits.run_numbers import list_summary_numbers
+from geobias.audits.study import prepare
 from geobias.checks import check_number
 from geobias.integrations.recorded_answers import RecordedClassifier, make_recorded_model
 from geobias.models.answers import ANSWER_SETS, count_answers
@@ -78,7 +78,7 @@ def names(
         **{"texts": texts, "column": column, "labels": labels, "prompt": prompt, "limit": limit},
         **{"countries": countries or (), "draws": draws, "seed": seed},
     }
-    design = design_names(NamesOptions(**options))
+    design = prepare(audit_names, **options).design
     template = make_prompt(labels, prompt).template
     distinct_texts = dict.fromkeys([*design.texts.texts, *design.counterfactuals])
     samples = [

@@ -11,9 +11,8 @@ import pytest
 import spacy
 
 import geobias
-from geobias.audits.names.finder_spans import FinderSpans, count_spans, describe_spans
-from geobias.audits.names.page import section
-from geobias.audits.names.result import NamesResult
+from geobias.audits.names.report import count_spans, describe_spans, make_report
+from geobias.audits.names.result import FinderSpans, NamesResult
 from geobias.audits.pages import read_run
 from geobias.errors import InputError
 from geobias.models.finders import EMBEDDED_FINDER
@@ -64,7 +63,7 @@ def test_doubtful_spans_are_counted_and_dropped(finder: str) -> None:
     assert (result.counts.mentions, result.counts.texts_with_names) == (4, 4)
     assert result.counterfactuals is not None
     assert all(text.startswith(("Stupidly", "God")) for text in list(result.counterfactuals)[2 * 9 :])
-    assert result.classifiers[0].subsets == []
+    assert result.list_subsets() == []
 
 
 def test_kept_ones_are_renamed(finder: str) -> None:
@@ -83,7 +82,7 @@ def test_spans_of_the_user_are_never_dropped(doubtful: str) -> None:
     result = audit(None, texts=frame, spans="spans", doubtful=doubtful)
     assert result.counts.mentions == 2
     assert result.counts.finder_spans is None and result.settings.doubtful is None
-    assert result.classifiers[0].subsets == []
+    assert result.list_subsets() == []
 
 
 def test_texts_with_doubtful_spans_only(finder: str) -> None:
@@ -131,7 +130,7 @@ def test_the_command(run: Run, finder: str, tmp_path: Path) -> None:
     assert "Finder: 7 names, 3 doubtful and not renamed: an interjection" in " ".join(out.split())
     results = json.loads((tmp_path / "dropped/results.json").read_text(encoding="utf-8"))
     assert results["counts"]["finder_spans"]["doubtful_by_reason"] == {INTERJECTION: 2, COMMON_WORD: 1}
-    assert any("3 are doubtful" in note for note in section(read_run(tmp_path / "dropped"), "names").notes)
+    assert any("3 are doubtful" in note for note in make_report(read_run(tmp_path / "dropped").result).notes)
 
     code, out, err = run(*command, "--preview", "2")
     assert code == 0, err

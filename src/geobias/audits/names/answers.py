@@ -1,12 +1,34 @@
-"""What the models of a names audit answer, as arrays."""
+"""What the models of a names audit answer, as arrays; and counterfactuals.parquet, where a run keeps every text.
+
+The file has a row for every text, original (without a country) or renamed: who became whom, and its scores.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from geobias.measures.crossed_variance import NameUnits
+from geobias.measures.paired_differences import NamesAnswers
 from geobias.models.scorer import ModelIdentity
+from geobias.report.runs import FinishedRun
+from geobias.report.tables import column_values, damaged, read_columns
+from geobias.texts.counterfactuals import Counterfactuals
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow
+
+    from geobias.audits.names.result import ClassifierReading, NamesResult
+
+COUNTERFACTUALS = "counterfactuals.parquet"
+TEXTS_AT_ONCE = 20  # texts whose renamed versions are held while the file is written
+
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -55,3 +77,127 @@ class ClassifierAnswers:
     perplexities: Perplexities | None = None
     own_scripts: np.ndarray | None = field(default=None, repr=False)  # texts with names x countries x draws x labels
     name_tokens: np.ndarray | None = None  # new names x cases: tokens by the classifier's own tokenizer, if it has one
+
+    @property
+    def has_delta(self) -> bool:
+        return bool(self.positive and self.negative)
+
+
+def write_answers(folder: Path, result: NamesResult) -> None:
+    """A row for every original text (without a country) and for every renamed one: who became whom, and its scores."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    texts, named, counterfactuals = result.texts, result.named, result.counterfactuals
+    assert texts is not None and named is not None and counterfactuals is not None  # a result that was just measured
+    names = pa.list_(pa.string())
+    schema = pa.schema(
+        [
+            ("text_id", pa.string()),
+            ("country", pa.string()),
+            ("draw", pa.int32()),
+            ("person", names),
+            ("first_name", names),
+            ("last_name", names),
+            ("first_name_kind", names),
+            ("text", pa.string()),
+            *((column, pa.float64()) for column in _score_columns(result.answers, "original", 0)),
+        ]
+    )
+    positions = {int(row): i for i, row in enumerate(named)}
+    with pq.ParquetWriter(folder / COUNTERFACTUALS, schema, compression="zstd") as writer:
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            blocks = []
+            for row in range(start, min(start + TEXTS_AT_ONCE, len(texts))):
+                original = {"text_id": [texts.ids[row]], "text": [texts.texts[row]]}
+                blocks.append(original | _score_columns(result.answers, "original", row))
+                if row in positions:
+                    i = positions[row]
+                    scores = _score_columns(result.answers, "renamed", i, counterfactuals.draws)
+                    blocks.append(_renamed_block(counterfactuals, i, texts.ids[row]) | scores)
+            # An original text has no country, draw or names.
+            columns = {name: [cell for block in blocks for cell in block.get(name, [None])] for name in schema.names}
+            writer.write_table(pa.table(columns, schema=schema))
+
+
+def _renamed_block(counterfactuals: Counterfactuals, i: int, text_id: str) -> Row:
+    """All versions of one text, country by country and draw by draw."""
+    _, countries, draws = counterfactuals.shape
+    versions = [(c, draw) for c in range(countries) for draw in range(draws)]
+    people = [person.text for person in counterfactuals.people[i]]
+    new_names = [[names[draw] for names in counterfactuals.new_names(i, c)] for c, draw in versions]
+    kinds_by_draw = [list(kinds) for kinds in zip(*counterfactuals.first_kinds(i), strict=True)]
+    return {
+        "text_id": [text_id] * len(versions),
+        "country": [counterfactuals.countries[c] for c, _ in versions],
+        "draw": [draw + 1 for _, draw in versions],
+        "person": [people] * len(versions),
+        "first_name": [[name.first or None for name in names] for names in new_names],
+        "last_name": [[name.last or None for name in names] for names in new_names],
+        "first_name_kind": kinds_by_draw * countries,
+        "text": [counterfactuals.at(i, c, draw) for c, draw in versions],
+    }
+
+
+def _score_columns(
+    answers: Sequence[ClassifierAnswers], kind: Literal["original", "renamed"], position: int, draws: int = 1
+) -> Row:
+    """A column for every label of every classifier, and for every language model's log-perplexity.
+
+    Draws whose perplexity was not scored have none.
+    """
+    columns: Row = {}
+    for classifier in answers:
+        scores = getattr(classifier, kind)[position].reshape(-1, len(classifier.labels))
+        columns |= {f"{classifier.model.name}/{label}": scores[:, k] for k, label in enumerate(classifier.labels)}
+        if classifier.perplexities is not None:
+            scored = np.atleast_2d(getattr(classifier.perplexities, kind)[position])
+            values = np.pad(scored, ((0, 0), (0, draws - scored.shape[1])), constant_values=np.nan).ravel()
+            name = f"perplexity/{classifier.perplexities.model.name}"
+            columns[name] = [None if np.isnan(value) else float(value) for value in values]
+    return columns
+
+
+def read_renamed(run: FinishedRun[NamesResult], entry: ClassifierReading, labels: Sequence[str]) -> NamesAnswers:
+    """The probabilities of one classifier for the texts that name somebody, and for their renamed versions."""
+    columns, counts = [f"{entry.model}/{label}" for label in labels], run.result.counts
+    table, is_original = _read_run(run, columns)
+    values = column_values(table, columns)
+    has_versions = is_original & ~np.append(is_original[1:], True)  # they follow their original
+    renamed = values[~is_original].reshape(-1, counts.countries, counts.draws, len(labels))
+    return NamesAnswers(values[has_versions], renamed)
+
+
+def read_name_units(run: FinishedRun[NamesResult]) -> NameUnits:
+    """Which renamed texts show which male, female and last names."""
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table, is_original = _read_run(run, ["first_name", "last_name", "first_name_kind"])
+    versions = table.filter(pa.array(~is_original))
+
+    def flatten(column: str) -> pd.Series:
+        return pc.list_flatten(versions[column].combine_chunks()).to_pandas()
+
+    rows = pc.list_parent_indices(versions["first_name"].combine_chunks()).to_numpy()
+    first_names = {"row": rows, "kind": flatten("first_name_kind"), "name": flatten("first_name")}
+    last_names = {"row": rows, "kind": "last", "name": flatten("last_name")}
+    shown = pd.concat([pd.DataFrame(first_names), pd.DataFrame(last_names)]).dropna()
+    units = shown.groupby(["kind", "name"])
+    kinds = pd.factorize(np.array([kind for (kind, _), _ in units]))[0]
+    return NameUnits(shown["row"].to_numpy(), units.ngroup().to_numpy(), kinds)
+
+
+def _read_run(run: FinishedRun[NamesResult], columns: Sequence[str]) -> tuple[pyarrow.Table, np.ndarray]:
+    """Columns of a run's file, and which rows are originals; refuses a file that holds another number of versions."""
+    counts, path = run.result.counts, run.folder / COUNTERFACTUALS
+    table = read_columns(path, ["country", *columns])
+    is_original = _is_original(table)
+    if (~is_original).sum() != counts.texts_with_names * counts.countries * counts.draws:
+        raise damaged(path)
+    return table, is_original
+
+
+def _is_original(table: pyarrow.Table) -> np.ndarray:
+    return np.asarray(table["country"].is_null().to_numpy())

@@ -13,12 +13,13 @@ from typing import Any
 from geobias.audits.downstream.audit import DownstreamStudy
 from geobias.audits.downstream.design import DownstreamOptions, design_downstream
 from geobias.audits.inputs import describe_copies
-from geobias.audits.names.design import NamesDesign, NamesOptions, design_names
+from geobias.audits.names.audit import audit_names
+from geobias.audits.names.design import NamesDesign
 from geobias.audits.names.study import NamesStudy
 from geobias.audits.regions.audit import RegionsStudy
 from geobias.audits.regions.design import RegionsOptions, design_regions
 from geobias.audits.renaming import NobodyNamedError
-from geobias.audits.study import RunOptions
+from geobias.audits.study import RunOptions, prepare
 from geobias.errors import InputError
 from geobias.models.kinds import Task, find_tasks
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, EMBEDDED_LM
@@ -73,9 +74,9 @@ def design_overview(options: OverviewOptions, run_options: RunOptions) -> Overvi
         scope.append(f"Regions: {len(design.tree) - 1:,} regions (without cities), {len(design.words)} words.")
     if classifiers:
         try:
-            names = _design_names(options, run_options.device)
-            studies["names"] = NamesStudy(names, classifiers, run_options)
-            scope.append(_describe_names(names))
+            names = _prepare_names(options, classifiers, run_options)
+            studies["names"] = names
+            scope.append(_describe_names(names.design))
         except NobodyNamedError as error:
             scope.append(f"Names: skipped. {error}")
         placed = design_downstream(
@@ -126,19 +127,20 @@ def _list_names(models: Sequence[Any]) -> str:
     return ", ".join(str(getattr(model, "name", model)) for model in models)
 
 
-def _design_names(options: OverviewOptions, device: str) -> NamesDesign:
+def _prepare_names(options: OverviewOptions, classifiers: Sequence[Any], run_options: RunOptions) -> NamesStudy:
     """Of the user's texts the first that name somebody, wherever they stand; of the bundled tweets the first."""
 
-    def design(limit: int) -> NamesDesign:
-        names_options = NamesOptions(
-            texts=options.texts, column=options.column, labels=options.labels, limit=limit, **NAMES
-        )
-        return design_names(names_options, device)
+    def prepare_first(limit: int) -> NamesStudy:
+        more: dict[str, Any] = {**NAMES, **vars(run_options)}
+        texts = {"texts": options.texts, "column": options.column, "labels": options.labels, "limit": limit}
+        study: NamesStudy = prepare(audit_names, classifiers, **texts, **more)
+        return study
 
     if options.texts is None:
-        return design(NAMED_TWEETS)
-    names = design(TEXTS_READ)
-    return names if len(names.named) <= NAMED_TEXTS else design(names.rows[names.named[NAMED_TEXTS - 1]] + 1)
+        return prepare_first(NAMED_TWEETS)
+    study = prepare_first(TEXTS_READ)
+    rows, named = study.design.rows, study.design.named
+    return study if len(named) <= NAMED_TEXTS else prepare_first(rows[named[NAMED_TEXTS - 1]] + 1)
 
 
 def _describe_names(names: NamesDesign) -> str:
