@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import geobias
-from geobias.audits.names.charts import draw_alike_chart
+from geobias.audits.names.blocks import draw_alike_chart
 from geobias.audits.names.names_alike import (
     INSEPARABLE,
     NO_COUNT,
@@ -19,11 +19,11 @@ from geobias.audits.names.names_alike import (
     describe_covariates,
     list_covariates,
 )
+from geobias.audits.names.report import make_report
 from geobias.audits.pages import read_run
 from geobias.audits.study import prepare
 from geobias.measures.crossed_variance import NameUnits
 from geobias.world.gazetteer import KINDS, load_name_counts
-from tests.conftest import Run
 
 COUNTRIES = ("Aland", "Bland", "Cland", "Dland")
 WHAT, WHEN = ("sang", "left", "won", "fell", "came", "slept"), ("at noon", "at dusk", "by night", "once")
@@ -213,29 +213,12 @@ def test_the_files_and_the_page(gazetteer: Path, tmp_path: Path) -> None:
     assert list(table["place"]) == list(COUNTRIES)
     assert list(table["adjusted"]) == pytest.approx(values(result, "adjusted"))
     assert pd.read_csv(tmp_path / "run/tables/name_lists.csv")["shared"].tolist() == [0, 0, 24, 24]
-    saved = read_run(tmp_path / "run").result
+    saved: Any = read_run(tmp_path / "run").result
     assert saved.to_dict() == result.to_dict()
     chart = draw_alike_chart("a", saved, saved.classifiers[0])
     assert chart is not None and len(chart.rows) == 8
     assert "frequency held fixed: 0" in chart.alt
     assert chart.title.endswith("stand out as measured, 0 with length, spelling and frequency of names held fixed")
     assert "stand out as measured, 0" in (tmp_path / "run/report.html").read_text()
-
-
-def test_the_command_shows_both_numbers(run: Run, gazetteer: Path, tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(
-        "def judge(texts):\n"
-        "    bad = [0.3 + 0.02 * text.count('x') for text in texts]\n"
-        "    return [{'negative': p, 'positive': 1 - p} for p in bad]\n"
-    )
-    pd.DataFrame({"text": TEXTS, "spans": ["[[0, 4]]"] * len(TEXTS)}).to_csv(tmp_path / "texts.csv", index=False)
-    options = ["--texts", "texts.csv", "--spans", "spans", "--gazetteer", gazetteer, "--draws", "4"]
-    code, out, error = run("names", "model:judge", *options, "--full", "--out", "run")
-    assert code == 0, error
-    words = " ".join(out.split())
-    assert "A possible difference, to be confirmed." in words and "but names' length explains it" in words
-    findings = read_run(tmp_path / "run").result.findings
-    assert [finding.evidence for finding in findings if finding.role == "overall"] == ["suggestive"]
-    assert findings[0].subject is None and {finding.role for finding in findings} == {"overall", "caution"}
-    assert "country or name? Held fixed: characters, 4 draws of 24 texts; without tokens" in words
-    assert "alike" in words
+    notes = " ".join(make_report(saved).full_notes)
+    assert "Held fixed: characters, 8 draws of 24 texts; without tokens" in notes

@@ -12,9 +12,9 @@ from typing import Any, Final, Literal, TypeVar
 
 from geobias.audits.inputs import describe_copies
 from geobias.audits.limits_and_sources import BUNDLED_TEXTS
+from geobias.audits.names.blocks import choose_examples
 from geobias.audits.names.cautions import list_cautions, tell_genders, tell_scripts
 from geobias.audits.names.design import explain_missing_data
-from geobias.audits.names.examples import choose_examples
 from geobias.audits.names.names_alike import ALIKE, Explanation, explain
 from geobias.audits.names.phrases import (
     advise_more_data,

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.constant_answers import list_constant_answers
-from geobias.audits.names.answers import ClassifierAnswers
+from geobias.audits.names.answers import ClassifierAnswers, count_perplexities, measure_correlations
+from geobias.audits.names.blocks import list_changed_texts
 from geobias.audits.names.design import NamesDesign
-from geobias.audits.names.examples import list_changed_texts
 from geobias.audits.names.inference import (
     MEN,
     WOMEN,
@@ -39,7 +39,6 @@ from geobias.audits.names.names_alike import (
     list_covariates,
     list_names,
 )
-from geobias.audits.names.perplexity import count_perplexities, measure_correlations
 from geobias.audits.names.result import ClassifierReading, NamesResult
 from geobias.audits.names.rows import DELTA, ClassEffect, DeltaEffect, GenderGap, NameList
 from geobias.files import read_block

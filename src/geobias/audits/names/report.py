@@ -7,9 +7,8 @@ from typing import Final
 
 from geobias.audits.inputs import describe_copies, list_copies
 from geobias.audits.names import tables
+from geobias.audits.names.blocks import draw_alike_chart, draw_correlation_chart, draw_heat_map, show_examples
 from geobias.audits.names.cautions import describe_held_fixed
-from geobias.audits.names.charts import draw_alike_chart, draw_correlation_chart, draw_heat_map
-from geobias.audits.names.examples import show_examples
 from geobias.audits.names.result import ClassifierReading, FinderSpans, NamesResult, make_delta_family, make_families
 from geobias.audits.side_by_side import NamedRun, distinct_names, overlay_chart
 from geobias.measures.correlation import FEWEST_DRAWS
@@ -76,7 +75,7 @@ def make_report(result: NamesResult) -> Report:
             *_list_omissions(result),
         ],
         full_notes=list(_list_full_notes(result)),
-        summary_note=count_spans(counts.finder_spans, settings.finder, settings.doubtful or ""),
+        summary_note=describe_spans(counts.finder_spans, settings.finder, settings.doubtful, is_short=True),
         meaning=MEANING,
     )
 
@@ -134,7 +133,7 @@ def _list_omissions(result: NamesResult) -> Iterator[str]:
     """What was doubtful, left out, cut or read by a guess."""
     counts, settings = result.counts, result.settings
     if counts.finder_spans:
-        yield describe_spans(counts.finder_spans, settings.finder, settings.doubtful or "")
+        yield describe_spans(counts.finder_spans, settings.finder, settings.doubtful)
     if counts.rows_without_text:
         yield f"Rows without a text in the files, left out: {counts.rows_without_text:,}."
     yield from list_copies(counts.copies)
@@ -149,37 +148,23 @@ def _list_omissions(result: NamesResult) -> Iterator[str]:
         yield from (f"{entry.model}: {note}" for note in entry.notes)
 
 
-def count_spans(spans: FinderSpans | None, finder: str, treatment: str) -> str:
-    """How many names were marked, and how many are doubtful and why, in a short line."""
+def describe_spans(spans: FinderSpans | None, finder: str, treatment: str | None, *, is_short: bool = False) -> str:
+    """How many names were marked, how many of them are doubtful, and why; in a short line without examples."""
     if spans is None:
         return ""
-    others_wrong = f" About {1 - EMBEDDED_PRECISION:.0%} of the others are no people either."
-    remark = others_wrong if finder == EMBEDDED_FINDER and treatment == "drop" else ""
+    is_measured = finder == EMBEDDED_FINDER and treatment == "drop"
+    remark = f" About {1 - EMBEDDED_PRECISION:.0%} of the others are no people either." if is_measured else ""
     if not spans.doubtful:
         return f"Finder: {spans.total:,} names, none doubtful.{remark}"
     by_reason = sorted(spans.doubtful_by_reason.items(), key=lambda item: -item[1])
-    reasons = [f"{reason} {count:,}" for reason, count in by_reason[:REASONS_COUNTED]]
-    others = spans.doubtful - sum(count for _, count in by_reason[:REASONS_COUNTED])
+    shown = by_reason[: REASONS_COUNTED if is_short else None]
+    reasons = [f"{reason} {count:,}{'' if is_short else _list_names(spans, reason)}" for reason, count in shown]
+    others = spans.doubtful - sum(count for _, count in shown)
     reasons += [f"other reasons {others:,}"] if others else []
-    consequence = {"drop": "not renamed", "keep": "renamed"}[treatment]
+    consequence = "renamed" if treatment == "keep" else "not renamed"
     return (
         f"Finder: {spans.total:,} names, {spans.doubtful:,} doubtful and {consequence}: {'; '.join(reasons)}.{remark}"
     )
-
-
-def describe_spans(spans: FinderSpans, finder: str, treatment: str) -> str:
-    """How many names were marked, and what became of the doubtful ones, in one line."""
-    if not spans.doubtful:
-        line = f"The finder marked {spans.total:,} names, none of them doubtful."
-    else:
-        by_reason = sorted(spans.doubtful_by_reason.items(), key=lambda item: -item[1])
-        reasons = "; ".join(f"{reason} {count:,}{_list_names(spans, reason)}" for reason, count in by_reason)
-        consequence = {"drop": "were not renamed", "keep": "were renamed"}[treatment]
-        line = f"The finder marked {spans.total:,} names; {spans.doubtful:,} are doubtful and {consequence}: {reasons}."
-    if finder == EMBEDDED_FINDER and treatment == "drop":
-        share = f"{100 * EMBEDDED_PRECISION:.0f} %"
-        line += f" In reviews, editorials and tweets marked by hand, {share} of the others are people."
-    return line
 
 
 def _list_names(spans: FinderSpans, reason: str) -> str:

@@ -25,6 +25,7 @@ from geobias.audits.names.rows import (
     NameList,
     NamesAlike,
     PerplexityCorrelation,
+    PerplexityCounts,
     ScriptGap,
     SmallestEffect,
 )
@@ -147,20 +148,6 @@ class ClassifierReading:
     def has_emotions(self) -> bool:
         """Whether delta is of emotions, which are neither better nor worse for the people in a text."""
         return any(map(is_emotion, (*self.positive, *self.negative)))
-
-
-@dataclass(frozen=True)
-class PerplexityCounts:
-    """The language model of the perplexities, and what it read."""
-
-    lm: str
-    draws: int
-    texts: int
-    texts_cut: int
-    unknown_tokens: dict[str, float]
-    """For each language of the texts, the share of tokens that the language model does not know."""
-    languages_refused: list[str]
-    """Languages with too many such tokens."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -287,6 +287,20 @@ class NameList:
         return min(self.male, self.female, self.last)
 
 
+@dataclass(frozen=True)
+class PerplexityCounts:
+    """The language model of the perplexities, and what it read."""
+
+    lm: str
+    draws: int
+    texts: int
+    texts_cut: int
+    unknown_tokens: dict[str, float]
+    """For each language of the texts, the share of tokens that the language model does not know."""
+    languages_refused: list[str]
+    """Languages with too many such tokens."""
+
+
 Over = Literal["originals", "within", "pooled", "pooled, length fixed"]
 
 

@@ -10,11 +10,10 @@ import numpy as np
 
 from geobias.audits.labels import find_label_tones, read_true_labels
 from geobias.audits.languages import count_other_languages
-from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts
+from geobias.audits.names.answers import ClassifierAnswers, RenamedTextCounts, score_perplexities
 from geobias.audits.names.design import NamesDesign, explain_missing_data
 from geobias.audits.names.measure import measure_names
 from geobias.audits.names.names_alike import count_name_tokens
-from geobias.audits.names.perplexity import score_perplexities
 from geobias.audits.names.report import describe_spans
 from geobias.audits.names.result import NamesResult, NamesSettings
 from geobias.audits.plan import PILOT_DRAWS, PILOT_TEXTS, Plan, timed

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from geobias.audits.names.charts import OVER
+from geobias.audits.names.blocks import OVER
 from geobias.audits.names.findings import rank
 from geobias.audits.names.result import (
     ClassifierReading,
@@ -170,28 +170,15 @@ def list_classifiers(result: NamesResult) -> Table:
         for entry in result.classifiers
     }
 
-    def get_first(entry: ClassifierReading) -> CountryEffect | None:
-        return next(iter(ranked[entry.model]), None)
+    def show_first(show: Callable[[CountryEffect], str], entry: ClassifierReading) -> str:
+        return show(ranked[entry.model][0]) if ranked[entry.model] else NOTHING
 
-    def say_gap(entry: ClassifierReading) -> str:
-        row = get_first(entry)
-        return NOTHING if row is None else signed(row.value, 1) + (f" % {row.label}" if row.of_class else "")
-
-    def say_bounds_of_first(entry: ClassifierReading) -> str:
-        row = get_first(entry)
-        return NOTHING if row is None else interval(row.estimate, 1)
-
-    def name_country(entry: ClassifierReading) -> str:
-        row = get_first(entry)
-        return NOTHING if row is None else row.place
-
-    def say_test(entry: ClassifierReading) -> str:
-        row = get_first(entry)
-        return "not testable" if row is None else say_p(row.p_adjusted)
+    def show_gap(row: CountryEffect) -> str:
+        return signed(row.value, 1) + (f" % {row.label}" if row.of_class else "")
 
     def count(entry: ClassifierReading) -> str:
         effects = ranked[entry.model]
-        return f"{sum(each.stands_out for each in effects)} of {len(effects)}" if effects else NOTHING
+        return f"{sum(each.stands_out for each in effects)} of {len(effects)}" if effects else "not testable"
 
     unit = ", points" if all(entry.has_delta for entry in result.classifiers) else ""
     return Table(
@@ -201,10 +188,10 @@ def list_classifiers(result: NamesResult) -> Table:
         result.classifiers,
         [
             Column("classifier", "short_name", is_text=True),
-            Column("gap", say_gap),
-            Column("country", name_country, is_text=True),
-            Column("95 %", say_bounds_of_first, keep=2),
-            Column("adj. p", say_test),
+            Column("gap", partial(show_first, show_gap)),
+            Column("country", partial(show_first, lambda row: row.place), is_text=True),
+            Column("95 %", partial(show_first, lambda row: interval(row.estimate, 1)), keep=2),
+            Column("adj. p", partial(show_first, lambda row: say_p(row.p_adjusted))),
             Column("stand out", count, keep=3),
         ],
         on={TERMINAL},
