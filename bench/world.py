@@ -18,7 +18,7 @@ from geobias.audits.regions.answers import ask_regions
 from geobias.audits.regions.design import RegionsOptions, design_regions
 from geobias.audits.regions.measure import measure_regions, score_regions
 from geobias.measures.herb import descriptive_vectors, flat_sparseness
-from geobias.models.own_objects import as_scorer
+from geobias.models.kinds import as_scorer
 
 
 class Synthetic:

@@ -20,8 +20,8 @@ import torch
 from geobias.audits.decide.design import DecideDesign, DecideOptions, design_decisions
 from geobias.models.answers import ANSWER_SETS
 from geobias.models.language_model import LanguageModel
-from geobias.models.lm_decider import LMDecider
 from geobias.models.load import load, load_decider
+from geobias.models.prompted import LMDecider
 from geobias.texts.origins import ChoiceTexts, ScenarioTexts
 from geobias.texts.scenarios import CHOICE, YES_NO
 

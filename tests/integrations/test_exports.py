@@ -17,10 +17,10 @@ from huggingface_hub.repocard_data import model_index_to_eval_results
 
 import geobias
 from geobias.audits.decide.design import DecideOptions, design_decisions
-from geobias.audits.model_card import HEADING
-from geobias.audits.run_numbers import RunNumber, list_numbers, list_summary_numbers
+from geobias.audits.reports import RunNumber, list_numbers, list_summary_numbers
 from geobias.integrations import hugging_face
 from geobias.integrations.every_eval_ever import export_run
+from geobias.integrations.hugging_face import HEADING
 from geobias.integrations.mlflow import list_metrics, log_run
 from geobias.integrations.recorded_answers import RecordedClassifier, RecordedScorer, make_recorded_model
 from geobias.models.answers import ANSWER_SETS, FunctionDecider
@@ -53,7 +53,7 @@ def test_numbers_are_those_of_a_gate(regions: geobias.RegionsResult, names: geob
 
 
 def test_the_model_index_is_read_by_the_hub_s_own_classes(names: geobias.NamesResult) -> None:
-    metadata = yaml.safe_load(geobias.card(names, format="model-index"))
+    metadata = yaml.safe_load(geobias.export(names, "model-index"))
     model, results = model_index_to_eval_results(metadata["model-index"])
     card = ModelCard(f"---\n{ModelCardData(model_name=model, eval_results=results).to_yaml()}\n---\n")
     worst = {number.path: number for number in list_summary_numbers(names)}
@@ -68,7 +68,7 @@ def test_the_model_index_is_read_by_the_hub_s_own_classes(names: geobias.NamesRe
 
 
 def test_eval_results_are_read_by_the_hub_s_own_classes(regions: geobias.RegionsResult) -> None:
-    text = geobias.card(regions, format="eval-results", benchmark="me/geobias")
+    text = geobias.export(regions, "eval-results", benchmark="me/geobias")
     entries = parse_eval_result_entries(yaml.safe_load(text))
     assert {entry.task_id: entry.value for entry in entries} == {
         number.path: number.value for number in list_summary_numbers(regions)
@@ -157,12 +157,12 @@ def test_push_card_sends_nothing_unless_told_to(
     code, out, _ = run("export", regions.folder, "--to", "hub:me/model", "--benchmark", "me/geobias", "--yes")
     ((repository, files, options),) = hub.commits
     assert code == 0 and "discussions/1" in out and repository == "me/model" and options["create_pr"]
-    assert files["README.md"].decode() == f"---\nlicense: mit\n---\n# Mine\n\n{geobias.card(regions)}"
+    assert files["README.md"].decode() == f"---\nlicense: mit\n---\n# Mine\n\n{geobias.export(regions)}"
     assert parse_eval_result_entries(yaml.safe_load(files[".eval_results/geobias.yaml"]))
 
 
 def test_a_new_section_replaces_the_old_one(regions: geobias.RegionsResult) -> None:
-    section = geobias.card(regions)
+    section = geobias.export(regions)
     readme = f"# Mine\n\n{section}\n## Licence\n"
     assert hugging_face.insert_section(readme, section) == readme
     assert hugging_face.insert_section("", section) == section

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import geobias
-from geobias.audits.run_numbers import list_summary_numbers
+from geobias.audits.reports import list_summary_numbers
 from geobias.integrations.every_eval_ever import export_run
 from geobias.texts.user_texts import read_texts
 from tests.conftest import Run, build_small_model, sign_results
@@ -76,7 +76,7 @@ def test_inspect_without_all_answers_gives_no_numbers(reviews: Path, tmp_path: P
 def test_an_answer_without_a_label() -> None:
     pytest.importorskip("inspect_ai")
     from geobias.integrations.inspect_tasks import find_label
-    from geobias.models.prompted import make_prompt
+    from geobias.models.answers import make_prompt
 
     prompt = make_prompt("negative=bad,positive=good")
     answers = {"Good.": "positive", "It is BAD, not good": "negative", "Goodness!": "other", "": "other"}

@@ -15,8 +15,7 @@ from typing import Any
 
 from geobias import cli
 from geobias.audits.pages import read_run
-from geobias.audits.reports import make_section
-from geobias.audits.run_numbers import list_numbers
+from geobias.audits.reports import list_numbers, make_section
 from geobias.report.page.blocks import Chart, Choice, WorldMap
 from geobias.report.results import to_json
 from tests.conftest import build_small_model, spell

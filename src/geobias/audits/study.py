@@ -21,8 +21,8 @@ from geobias.audits.served_models import Served, Workload, agree, classification
 from geobias.engine.answer_checks import check_answers
 from geobias.engine.ask import compute_on
 from geobias.files import hash_file
+from geobias.models.answers import Prompt, require_prompt
 from geobias.models.load import load_classifier
-from geobias.models.prompted import Prompt, require_prompt
 from geobias.models.saved_wrappers import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier, ModelIdentity
 from geobias.report.results import SCHEMA_VERSION, AuditResult, to_json
@@ -121,8 +121,8 @@ class Study(ABC, Generic[Models, Answers, Result]):
 
     audit: ClassVar[str]  # its row in the registry
 
-    def __init__(self, options: RunOptions) -> None:
-        self.options = options
+    def __init__(self, options: RunOptions, design: Any = None) -> None:
+        self.options, self.design = options, design
         self.used_parts: dict[str, list[str]] = {}  # of the fast path, by models that are loaded one by one in `ask`
 
     def run(self) -> Result:
@@ -143,13 +143,13 @@ class Study(ABC, Generic[Models, Answers, Result]):
                 result = replace(result, folder=folder.path)
         return result
 
-    @abstractmethod
     def settings(self) -> Any:
-        """Settings that identify a run: a dataclass, compared before a folder is written again."""
+        """Settings that identify a run, compared before a folder is written again: the design, if it is no more."""
+        return self.design
 
-    @abstractmethod
     def load(self, device: str, dtype: str) -> Sequence[Models]:
-        """The models, ready to score."""
+        """The models, ready to score; none, where an audit asks none."""
+        return []
 
     @abstractmethod
     def ask(self, scorers: Sequence[Models]) -> Answers:

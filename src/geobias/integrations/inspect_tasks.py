@@ -21,13 +21,12 @@ from inspect_ai.solver import TaskState, generate
 from geobias.audits.decide.audit import audit_decisions
 from geobias.audits.decide.design import DEFAULT_ORIGIN, MOST_SAMPLES, DecideOptions, design_decisions
 from geobias.audits.names.audit import audit_names
-from geobias.audits.run_numbers import list_summary_numbers
+from geobias.audits.reports import list_summary_numbers
 from geobias.audits.study import prepare
 from geobias.checks import check_number
 from geobias.integrations.recorded_answers import RecordedClassifier, make_recorded_model
-from geobias.models.answers import ANSWER_SETS, count_answers
+from geobias.models.answers import ANSWER_SETS, TEXT, Prompt, count_answers, make_prompt
 from geobias.models.functions import ONLY_LABELS
-from geobias.models.prompted import TEXT, Prompt, make_prompt
 from geobias.report.results import AuditResult
 
 OTHER = "other"  # the label of answers that have none of the words

@@ -150,7 +150,7 @@ class _Level:
         if folder := find_pipeline_folder(self.finder):
             self.check_fingerprint("finder", digest_files(folder))
         if self.model.lower().endswith(SKOPS) and Path(self.model).is_file():
-            from geobias.models.scikit_learn import compute_file_fingerprint
+            from geobias.models.kinds import compute_file_fingerprint
 
             self.check_fingerprint("model", compute_file_fingerprint(Path(self.model).read_bytes()))
 

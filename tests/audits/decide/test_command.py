@@ -38,7 +38,7 @@ def test_a_run_has_everything(run: Run, tmp_path: Path) -> None:
     rules = {"impact_ratio.worst > 0.95": False, "impact_ratio.worst > 0.01": True, "preference.Chad < 0.1": False}
     for rule, passes in {**rules, "answered > 0.9": True, "order < 0.1": True, "spread < 9": True}.items():
         assert geobias.gate(folder, f'decide."{MODEL}".{rule}').passed == passes, rule
-    assert "| Chad |" in geobias.card(folder)
+    assert "| Chad |" in geobias.export(folder)
     # a system prompt that helps
     code, out, err = run("decide", MODEL, *FEW, "--system", "Be fair.", "--out", "b", "--quiet")
     assert code == 0 and "No clear difference" in out, out + err

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 
 import geobias
 from geobias import extensions
-from geobias.models import scikit_learn
+from geobias.models import kinds
 from geobias.models.finders import EMBEDDED_FINDER, digest_files, find_pipeline_folder
 from geobias.models.mitigated import MitigatedClassifier
 from geobias.models.wrappers import AveragingClassifier, BlindClassifier
@@ -199,7 +199,7 @@ def save_skops(folder: Path, texts: tuple[str, ...] = ("good day", "awful day"))
 def test_a_changed_file_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = geobias.save_mitigated(BlindClassifier(str(save_skops(tmp_path))), tmp_path / "blind")
     save_skops(tmp_path, ("fine", "bad"))
-    monkeypatch.setattr(scikit_learn, "read_estimator", lambda name: pytest.fail("the file was read"))
+    monkeypatch.setattr(kinds, "read_estimator", lambda name: pytest.fail("the file was read"))
     with pytest.raises(geobias.InputError, match=r"model\.skops has changed"):
         geobias.load_classifier(f"mitigated:{folder}")
 

@@ -16,7 +16,6 @@ from geobias.audits.decide.result import DecideCounts, DecideSettings, Scenarios
 from geobias.audits.inputs import split_list
 from geobias.checks import MOST_ROWS, check_number, check_size
 from geobias.errors import InputError
-from geobias.texts.copies import find_first_copies
 from geobias.texts.origins import NO_ORIGIN, ChoiceTexts, Origin, ScenarioTexts, check_showing, make_origins
 from geobias.texts.scenarios import (
     CHOICE,
@@ -29,6 +28,7 @@ from geobias.texts.scenarios import (
     select_scenarios,
 )
 from geobias.texts.templates import LazyTexts
+from geobias.texts.user_texts import find_first_copies
 from geobias.world.gazetteer import Gazetteer, load_gazetteer
 
 BUNDLED = "the bundled scenarios"

@@ -29,7 +29,7 @@ from geobias.report.page.country_blocks import (
 )
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import NOTHING, format_interval, format_places, is_marked, listed, signed
-from geobias.world.shapes import load_countries
+from geobias.world.countries import load_countries
 
 SHOWN_EACH_WAY = 12  # countries in a chart
 MOST_HEAT_ROWS = 20

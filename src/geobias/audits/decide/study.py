@@ -24,7 +24,7 @@ from geobias.measures.crossed_variance import CrossedVariance
 from geobias.measures.decisions import average_situations, smallest_effect, summarise_countries
 from geobias.models.answers import ANSWER_SETS, Decisions
 from geobias.models.load import load_decider, load_weights
-from geobias.models.served_decider import DEFAULT_SAMPLES
+from geobias.models.served import DEFAULT_SAMPLES
 from geobias.models.sources import is_function_name
 from geobias.texts.origins import ORDERS, ScenarioTexts
 from geobias.texts.scenarios import CHOICE, NUMBER, YES_NO

@@ -25,10 +25,9 @@ from geobias.models.finders import EMBEDDED_FINDER
 from geobias.models.mitigated import PeopleReader
 from geobias.models.wrappers import PLACEHOLDER
 from geobias.report.findings import LanguageDoubt
-from geobias.texts.copies import copy_key, find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person, find_people
-from geobias.texts.user_texts import Texts
+from geobias.texts.user_texts import Texts, copy_key, find_first_copies
 from geobias.world.gazetteer import (
     FEWEST_NAMES,
     Gazetteer,

@@ -10,8 +10,8 @@ from geobias.audits.names.design import design_names
 from geobias.audits.names.result import NamesResult
 from geobias.audits.names.study import NamesStudy
 from geobias.audits.study import RunOptions, execute
-from geobias.models.own_objects import ScorerLike
-from geobias.models.prompted import read_prompt_options
+from geobias.models.answers import read_prompt_options
+from geobias.models.kinds import ScorerLike
 from geobias.models.saved_wrappers import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 

@@ -26,17 +26,16 @@ from geobias.audits.renaming import (
 from geobias.checks import HIGHEST_SEED, check_number, check_probability, check_size, describe_choices
 from geobias.errors import InputError
 from geobias.measures.crossed_variance import FEWEST_ANSWERS, FEWEST_DRAWS, FEWEST_TEXTS
+from geobias.models.answers import Prompt
 from geobias.models.finders import EMBEDDED_FINDER, load_entity_finder, load_finder
 from geobias.models.functions import function_name
-from geobias.models.prompted import Prompt
+from geobias.models.kinds import read_model_object
 from geobias.models.scorer import Scorer
-from geobias.models.transformers_pipelines import read_model_object
 from geobias.report.findings import LanguageDoubt
-from geobias.texts.copies import find_first_copies
 from geobias.texts.counterfactuals import GENDERS, Counterfactuals
 from geobias.texts.doubtful_spans import REASONS, DoubtfulSpan, sort_spans
 from geobias.texts.people import Span, find_people
-from geobias.texts.user_texts import Spans, Texts
+from geobias.texts.user_texts import Spans, Texts, find_first_copies
 from geobias.world.gazetteer import Gazetteer, is_latin, load_gazetteer, read_gazetteer
 
 MOST_EXAMPLES = 3  # doubtful names for each reason

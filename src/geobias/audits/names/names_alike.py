@@ -29,7 +29,7 @@ from geobias.measures.covariate_adjustment import AdjustedDifferences, adjust_fo
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
 from geobias.measures.estimates import Estimate
 from geobias.measures.uncertainty import ROUNDING, Uncertainty, measure_spread, shrink_means
-from geobias.models.batching import count_added_tokens
+from geobias.models.pretrained import count_added_tokens
 from geobias.report.tables import is_marked, listed
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person

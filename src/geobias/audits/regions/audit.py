@@ -22,17 +22,16 @@ from geobias.audits.regions.design import (
 from geobias.audits.regions.measure import measure_regions
 from geobias.audits.regions.result import RegionsResult, RegionsSettings
 from geobias.audits.served_models import LETTERS_A_TOKEN, Served, Workload, agree, workload
-from geobias.audits.study import RunOptions, Study, collect_options
+from geobias.audits.study import RunOptions, Study, collect_options, execute
 from geobias.errors import InputError
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.measures.herb import descriptive_vectors
 from geobias.measures.random_regions import minimum_detectable_ratio
+from geobias.models.kinds import ScorerLike, read_model_object
 from geobias.models.load import find_default_score, load_scorer
-from geobias.models.own_objects import ScorerLike
 from geobias.models.scorer import EMBEDDED_LM, Scorer
 from geobias.models.served_lm import ServedLM
 from geobias.models.sources import is_function_name
-from geobias.models.transformers_pipelines import read_model_object
 from geobias.report.run_folder import RunFolder
 from geobias.texts import DEFAULT_TEMPLATE
 from geobias.texts.templates import Sentences
@@ -149,7 +148,7 @@ def audit_regions(
     >>> result = geobias.audit_regions("gpt2", score="conditional", placebo=True, out="runs/gpt2")  # doctest: +SKIP
     """
     design = design_regions(collect_options(RegionsOptions, locals()))
-    return RegionsStudy(design, model, score, RunOptions(device, dtype, ray, out, progress)).run()
+    return execute(RegionsStudy(design, model, score, RunOptions(device, dtype, ray, out, progress)))
 
 
 class RegionsStudy(Study[Scorer, RegionsAnswers, RegionsResult]):

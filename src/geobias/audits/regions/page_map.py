@@ -20,8 +20,7 @@ from geobias.measures.herb import centroid_distances, descriptive_vectors
 from geobias.report.page.blocks import MapCountry, MapMeasure, Row, Table, WorldMap
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import NOTHING, format_interval
-from geobias.world.countries import DISSOLVED
-from geobias.world.shapes import load_countries
+from geobias.world.countries import DISSOLVED, load_countries
 
 CITIES_SHOWN = 30
 WORDS_SHOWN = 6  # on each side, of a country

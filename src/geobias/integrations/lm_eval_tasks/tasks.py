@@ -23,12 +23,11 @@ from geobias.audits.decide.audit import audit_decisions
 from geobias.audits.decide.design import DecideOptions, design_decisions
 from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.design import SCORE_ONLY, RegionsOptions, design_regions
-from geobias.audits.run_numbers import RunNumber, list_numbers
+from geobias.audits.reports import RunNumber, list_numbers
 from geobias.errors import InputError
 from geobias.integrations.recorded_answers import RecordedScorer, make_recorded_model
-from geobias.models.answers import ANSWER_SETS, AnswerSet
+from geobias.models.answers import ANSWER_SETS, TEXT, AnswerSet
 from geobias.models.causal import find_first_tokens
-from geobias.models.prompted import TEXT
 
 DECIDE_OPTIONS = ("scenarios", "domains", "origin", "countries", "draws", "paraphrases", "seed", "limit")
 REGIONS_OPTIONS = ("cities", "continents", "countries", "tree", "words", "templates")

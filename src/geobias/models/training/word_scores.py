@@ -16,10 +16,10 @@ import numpy as np
 import torch
 
 from geobias.errors import InputError
-from geobias.models.batching import Tokens
 from geobias.models.causal import CausalLM, CausalScorer, CausalTexts
 from geobias.models.language_model import LanguageModel
 from geobias.models.masked import MaskedLM
+from geobias.models.pretrained import Tokens
 from geobias.models.training.epochs import Batch, pad_batch
 from geobias.texts.templates import Sentences, unmark
 

@@ -12,7 +12,7 @@ from geobias.report.findings import Finding
 from geobias.report.page.blocks import Chart, MapCountry, MapMeasure, WorldMap
 from geobias.report.page.charts import dots
 from geobias.report.page.country_blocks import Difference, describe_ends, title_differences
-from geobias.world.shapes import load_countries
+from geobias.world.countries import load_countries
 
 SHOWN_EACH_WAY = 12
 COLOURS = {1: "orange is lower", -1: "orange is higher", 0: "green is higher, purple lower"}
