@@ -108,7 +108,7 @@ def audit_names(world: World, rows: list[dict[str, Any]], names: Path) -> tuple[
         gazetteer=names,
         progress=False,
     )
-    return result, [country.inference.against_mean.delta for country in result.classifiers[0].countries]
+    return result, [effect.against_mean for effect in result.effects]
 
 
 def audit_finders(world: World, rows: list[dict[str, Any]], names: Path) -> tuple[Any, list[Estimate]]:

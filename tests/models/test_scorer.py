@@ -85,9 +85,8 @@ def test_bare_objects_work_in_every_audit() -> None:
     assert regions.model.name == "BareModel"
     assert audit_regions(MarkedModel(), **COUNTRIES, paraphrases=1).model.name == "marked model"
     names = audit_names(BareClassifier(), TWEETS, perplexity=BareModel(), countries=["FR", "DE"], draws=3)
-    assert names.classifiers[0].model.name == "bare classifier"
-    correlations = names.classifiers[0].correlations
-    assert correlations is not None and correlations.lm == "BareModel"
+    assert names.classifiers[0].model == "bare classifier"
+    assert names.perplexity is not None and names.perplexity.lm == "BareModel"
     audit_downstream(BareClassifier(), TWEETS, **{**COUNTRIES, "cities": None})
 
 

@@ -120,7 +120,7 @@ def test_audits_take_pipelines(sentiment: Any, small_models: dict[str, Path], tm
     countries = ["FR", "MA"]
     names = geobias.audit_names(sentiment, texts, countries=countries, draws=2, perplexity=lm, out=tmp_path / "names")
     assert names.settings.perplexity == str(small_models["bert"])
-    assert names.classifiers[0].model.name.endswith("sentiment")
+    assert names.classifiers[0].model.endswith("sentiment")
     regions = geobias.audit_regions(
         lm, cities=0, countries=["FR", "DE", "NG", "KE"], paraphrases=1, out=tmp_path / "regions"
     )

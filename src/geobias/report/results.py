@@ -17,7 +17,6 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol, TypeVar
 
-import numpy as np
 from pydantic import Field, GetPydanticSchema, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
@@ -307,8 +306,3 @@ def number(value: Any) -> Number:
     """A NumPy number as one that JSON has: None for NaN, counts as whole numbers."""
     plain: float | int = value.item()
     return None if isnan(plain) else plain
-
-
-def by_label(labels: Sequence[str], values: np.ndarray) -> dict[str, Number]:
-    """A number for each label."""
-    return {label: number(value) for label, value in zip(labels, values, strict=True)}
