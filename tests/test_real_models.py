@@ -21,9 +21,9 @@ import pytest
 import geobias
 from geobias.models.answers import ANSWER_SETS, Decisions
 from geobias.models.causal import BETWEEN_TEXTS, CausalLM
-from geobias.models.lm_decider import LMDecider
 from geobias.models.load import load_decider
-from geobias.models.served_decider import ServedDecider
+from geobias.models.prompted import LMDecider
+from geobias.models.served import ServedDecider
 from geobias.models.sources import installed_file
 from geobias.texts.origins import ChoiceTexts, ScenarioTexts, make_origins
 from geobias.texts.scenarios import load_scenarios, select_scenarios
@@ -139,7 +139,7 @@ def test_regions_of_smollm2(run: Run) -> None:
     code, out, err = run("regions", "smollm2", "--countries", "FR,DE,NG,KE", "--cities", "0", "--json", *SCORE_ONLY)
     assert code == 0, err
     found = json.loads(out)
-    assert found["model"]["architecture"] == "LlamaForCausalLM" and found["regions"][0]["c_w"]["balanced"] > 0
+    assert found["model"]["architecture"] == "LlamaForCausalLM" and found["regions"][0]["c_w_balanced"]["value"] > 0
 
 
 def test_a_server_whose_echo_is_off_by_one_is_refused(run: Run, server: str) -> None:
@@ -147,7 +147,7 @@ def test_a_server_whose_echo_is_off_by_one_is_refused(run: Run, server: str) -> 
     assert code == 2 and "do not stand at their own tokens. Load the model's folder or GGUF file" in err
 
 
-def score_decisions(smollm2: CausalLM, url: str, kind: str) -> tuple[Decisions, Decisions, Decisions]:
+def score_decisions(smollm2: CausalLM, url: str, kind: str) -> tuple[Decisions, ...]:
     """Of the local model, of the local model by spellings of one token alone, and of the served one."""
     gazetteer, answers = load_gazetteer(), ANSWER_SETS[kind]
     scenarios = select_scenarios(load_scenarios(), kind=kind)
@@ -158,12 +158,10 @@ def score_decisions(smollm2: CausalLM, url: str, kind: str) -> tuple[Decisions, 
     served = load_decider(geobias.Endpoint(url, "smollm2", concurrency=1, timeout=300), answers)
     assert isinstance(local, LMDecider) and isinstance(served, ServedDecider)
     one_token = {spelling for group in local.spellings for spelling, tokens in group if len(tokens) == 1}
-    is_shown = np.array([spelling in one_token for spelling in local.continuations])
-    rows = np.zeros((len(texts), len(local.columns)))
-    for positions, log_p, _ in local.read(texts):
-        for k in range(len(answers.words)):
-            rows[positions, 2 + k] = np.logaddexp.reduce(log_p[:, is_shown & (local.owners == k)], axis=1)
-    return Decisions(answers, local.score(texts)), Decisions(answers, rows), Decisions(answers, served.score(texts))
+    all_spellings = local.score(texts)
+    pairs = zip(local.owners, local.continuations, strict=True)
+    local.owners = [owner if spelling in one_token else -1 for owner, spelling in pairs]
+    return tuple(Decisions(answers, rows) for rows in (all_spellings, local.score(texts), served.score(texts)))
 
 
 @pytest.mark.parametrize("kind", ["yes_no", "number", "choice"])

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from geobias.models.fast.layers import can_pack, pack
+from geobias.models.fast.fast_path import can_pack, pack
 from geobias.texts.templates import unmark
 
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from geobias.audits.regions.result import RegionsResult
     from geobias.errors import GeobiasError, InputError
     from geobias.integrations import export
-    from geobias.models.chat_classifier import ServedClassifier
     from geobias.models.endpoint import Endpoint
     from geobias.models.load import load, load_classifier
     from geobias.models.saved_wrappers import save_mitigated
     from geobias.models.scorer import Scorer
+    from geobias.models.served import ServedClassifier
     from geobias.models.served_lm import ServedLM
     from geobias.models.wrappers import AveragingClassifier, BlindClassifier
     from geobias.papers.reproduce import reproduce
@@ -59,7 +59,7 @@ _MODULES = {  # where each public name is defined
     "RegionsResult": "geobias.audits.regions.result",
     "Reproduction": "geobias.papers.tables",
     "Scorer": "geobias.models.scorer",
-    "ServedClassifier": "geobias.models.chat_classifier",
+    "ServedClassifier": "geobias.models.served",
     "ServedLM": "geobias.models.served_lm",
     "audit": "geobias.audits.overview.audit",
     "audit_decisions": "geobias.audits.decide.audit",

@@ -15,13 +15,13 @@ import geobias
 from geobias.engine.answer_checks import CHECKED_TEXTS, check_answers
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models.answers import AnswerSet
+from geobias.models.answers import AnswerSet, make_prompt
 from geobias.models.endpoint import Endpoint
 from geobias.models.huggingface import HuggingFaceClassifier
 from geobias.models.load import load_weights
-from geobias.models.prompted import PromptedClassifier, make_prompt
+from geobias.models.prompted import PromptedClassifier
 from geobias.models.scorer import ModelIdentity, Scorer
-from geobias.models.served_decider import ServedDecider
+from geobias.models.served import ServedDecider
 from geobias.models.served_lm import ServedLM
 from geobias.models.wrappers import BlindClassifier
 from tests.servers import Toy, served
@@ -117,25 +117,6 @@ def test_answers_at_random_are_told_with_their_size_and_do_not_refuse_the_store(
     if kind is Changing:
         with pytest.raises(InputError, match="differ from stored ones"):  # more than by chance
             ask_all(kind(change=0.9, noise=0.4))
-
-
-def test_rounding_is_no_chance() -> None:
-    for _ in range(2):
-        assert ask_all(Changing(noise=0.01)) == []
-        assert len(ask_all(Float32(noise=0.01))) == 1
-
-
-def test_log_likelihoods_may_differ_in_proportion() -> None:
-    class Likely(Changing):
-        fingerprint = "likely"
-
-        def score(self, texts: Sequence[str]) -> np.ndarray:
-            return -100 * (1 + super().score(texts))
-
-    ask_all(Likely())
-    assert ask_all(Likely(0.005)) == []  # half a nat of a hundred
-    with pytest.raises(InputError, match="differ from stored ones"):
-        ask_all(Likely(0.1))
 
 
 @pytest.mark.slow

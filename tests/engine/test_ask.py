@@ -18,7 +18,7 @@ from geobias.engine import ask as engine
 from geobias.engine.ask import ask, ask_in_blocks
 from geobias.engine.store import FILES_BEFORE_MERGING
 from geobias.errors import GeobiasError, InputError
-from geobias.models.scorer import Scorer, StreamingScorer
+from geobias.models.scorer import Scorer
 from geobias.texts.templates import LazyTexts
 from tests.conftest import posix_only
 
@@ -83,17 +83,6 @@ def test_a_text_is_scored_once_ever() -> None:
     assert again.scored_texts == ["ccc"]
     np.testing.assert_array_equal(answers.scores[:, 0], [2, 3, 1])
     assert answers.scored == 1
-
-
-def test_without_fingerprint_the_next_run_asks_again() -> None:
-    ask(Lengths(None), ["a"])
-    again = Lengths(None)
-    ask(again, ["a"])
-    assert again.scored_texts == ["a"]
-
-
-def test_no_texts() -> None:
-    assert ask(Lengths(), []).scores.shape == (0, 1)
 
 
 class Streaming(Lengths):
@@ -282,13 +271,3 @@ def test_what_was_paid_for_is_on_disk_at_once_in_few_files(own_store: Path) -> N
     again = Lengths()
     ask(again, texts)
     assert again.scored_texts == []
-
-
-def test_a_score_that_no_batch_gave_is_no_number() -> None:
-    class Silent(StreamingScorer):
-        columns = ("length",)
-
-        def batches(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-            yield np.array([0]), np.array([[1.0]])
-
-    np.testing.assert_array_equal(Silent().score(["a", "b"]), [[1.0], [np.nan]])

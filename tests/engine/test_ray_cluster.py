@@ -21,7 +21,6 @@ from geobias.engine.ask import ask, compute_on
 from geobias.engine.ray_cluster import Cluster
 from geobias.engine.store import stored
 from geobias.errors import GeobiasError, InputError
-from geobias.models.functions import FunctionClassifier
 from geobias.models.load import load, load_classifier
 from geobias.texts import DEFAULT_TEMPLATE
 from geobias.texts.counterfactuals import Counterfactuals
@@ -29,7 +28,7 @@ from geobias.texts.people import find_people
 from geobias.texts.templates import Sentences, TextSelection
 from geobias.world.gazetteer import load_gazetteer
 from tests.conftest import SCORE_ONLY, Run, posix_only
-from tests.engine.scorers import Choosy, Deadly, Paid, rate_politeness
+from tests.engine.scorers import Choosy, Deadly, Paid
 
 pytestmark = [posix_only, pytest.mark.slow]
 LANDS = ("France", "Chad", "Peru", "Åland", "Fiji")
@@ -102,13 +101,6 @@ def test_a_classifier_gives_the_same_for_texts_and_for_renamed_texts(cluster: Cl
         here = classifier.score(list(texts))
         there = collected(cluster.score(classifier, texts, np.arange(len(texts))), len(texts))
         np.testing.assert_allclose(there, here, rtol=0, atol=1e-5)
-
-
-def test_a_function_gives_the_same(cluster: Cluster) -> None:
-    texts = ["x" * n for n in range(100)]
-    classifier = FunctionClassifier(rate_politeness)
-    there = collected(cluster.score(classifier, texts, np.arange(100)), 100)
-    np.testing.assert_array_equal(there, classifier.score(texts))
 
 
 def test_what_a_killed_worker_had_is_done_again(cluster: Cluster, tmp_path: Path) -> None:

@@ -40,18 +40,6 @@ def list_messages(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == "geobias"]
 
 
-def test_another_store_finds_the_scores() -> None:
-    fill_store(["a", "b", "ü"])
-    scores = open_store().lookup(["b", "new", "ü", "b"])
-    np.testing.assert_array_equal(scores[:, 0], [1.0, np.nan, 2.0, 1.0])
-
-
-@pytest.mark.parametrize(("fingerprint", "columns"), [("other:aul", ["value"]), ("model:aul", ["another"])])
-def test_scorers_with_other_fingerprint_or_columns_share_nothing(fingerprint: str, columns: list[str]) -> None:
-    fill_store(["a"])
-    assert np.isnan(ScoreStore(fingerprint, columns).lookup(["a"])).all()
-
-
 def test_a_store_without_fingerprint_writes_nothing(own_store: Path) -> None:
     store = ScoreStore(None, ["value"])
     store.add(["a"], np.array([[1.0]]))
@@ -90,13 +78,6 @@ def test_damage_is_deleted_with_one_warning(change: Callable[[bytes], bytes], ca
     assert not damage.exists()
     fill_store(["a", "b", "lost"])
     np.testing.assert_array_equal(open_store().lookup(["a", "b", "lost"])[:, 0], [0, 1, 2])
-
-
-def test_the_cache_command_deletes_damage_too(run: Run) -> None:
-    damage = write_lost(fill_store(["a", "b"]), DAMAGE["cut short"])
-    code, out, err = run("cache")
-    assert code == 0 and "2 texts  a model" in out
-    assert str(damage) in err and not damage.exists()
 
 
 def test_a_good_file_that_cannot_be_read_now_stays(
@@ -174,17 +155,6 @@ def test_only_old_temporary_files_are_deleted_when_a_store_is_opened() -> None:
 # Merging, and several processes
 
 
-def test_many_files_become_one_and_lose_nothing(own_store: Path) -> None:
-    texts = [str(i) for i in range(40)]
-    for i, text in enumerate(texts):  # a run each
-        store = open_store()
-        store.add([text], np.array([[float(i)]]))
-    assert len(list(own_store.rglob("*.parquet"))) == 40
-    store.tidy()
-    assert len(list(own_store.rglob("*.parquet"))) == 1
-    np.testing.assert_array_equal(open_store().lookup(texts)[:, 0], np.arange(40.0))
-
-
 WRITER = """
 import sys
 import numpy as np
@@ -218,17 +188,6 @@ def test_a_cache_that_cannot_be_written_is_an_input_error(own_store: Path) -> No
         fill_store(["a"])
 
 
-def test_a_file_of_the_user_named_scores_is_left_alone(own_store: Path, run: Run) -> None:
-    own_store.mkdir()
-    (own_store / "scores").write_text("the user's")
-    with pytest.raises(InputError, match="Cannot write"):
-        fill_store(["a"])
-    for arguments in (["cache"], ["cache", "--clear"]):
-        code, out, err = run(*arguments)
-        assert code == 0 and "The score store is empty" in out and not err
-    assert (own_store / "scores").read_text() == "the user's"
-
-
 def test_scores_are_counted_and_cleared() -> None:
     fill_store(["a", "b"])
     fill_store(["b", "c"])
@@ -250,17 +209,6 @@ def test_clear_deletes_only_what_geobias_wrote(own_store: Path, run: Run) -> Non
     code, _, _ = run("cache", "--clear")
     assert code == 0
     assert {path for path in own_store.rglob("*") if path.is_file()} == set(kept)
-
-
-def test_a_cache_that_cannot_be_cleared_is_an_input_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    fill_store(["a"])
-
-    def refuse(self: Path, missing_ok: bool = False) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(Path, "unlink", refuse)
-    code, _, err = run("cache", "--clear")
-    assert code == 2 and "Cannot write" in err and "Permission denied" in err
 
 
 def test_large_files_are_not_merged_again(monkeypatch: pytest.MonkeyPatch) -> None:

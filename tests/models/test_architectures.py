@@ -9,15 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from geobias.errors import InputError
-from geobias.models.load import load_masked, load_weights
+from geobias.models.load import load_masked
 from geobias.texts.templates import Sentences, TextSelection
 from tests.conftest import Run
-from tests.models.architectures.brute_force import PlainModel
 from tests.models.architectures.check import check_architecture
-from tests.models.architectures.tiny_models import OPTIONS, build_tiny_model
+from tests.models.architectures.tiny_models import build_tiny_model
 
 ALL = ""  # the model is refused when it is loaded
 # Kind and architecture: the scores that are refused. All others must equal brute force.
@@ -29,7 +27,7 @@ REFUSED: dict[tuple[str, str], set[str]] = {
     ("masked", "modernbert"): set(),
     ("masked", "mra"): {"aula"},
     ("masked", "perceiver"): {ALL},
-    ("masked", "reformer"): {"aula"},
+    ("masked", "reformer"): {ALL},
     ("masked", "squeezebert"): {"aula"},
     ("masked", "xlm"): set(),
     ("masked", "xmod"): {ALL},
@@ -40,7 +38,6 @@ REFUSED: dict[tuple[str, str], set[str]] = {
     ("causal", "mamba"): set(),
     ("causal", "modernbert-decoder"): set(),
     ("causal", "prophetnet"): {ALL},
-    ("causal", "reformer"): {ALL},
     ("causal", "rwkv"): set(),
     ("seq2seq", "encoder-decoder"): set(),
     ("seq2seq", "fsmt"): set(),
@@ -90,25 +87,3 @@ def test_a_text_that_an_architecture_cannot_read_is_refused(
     texts = TextSelection(sentences, np.arange(1)) if as_template else list(sentences)
     with pytest.raises(InputError, match=r"\(FunnelForMaskedLM\) cannot read a text of 4 tokens: .*Use another model"):
         scorer.score(texts)
-
-
-def test_random_hashes_are_the_same_every_time_and_leave_no_trace(tmp_path: Path) -> None:
-    lm = load_masked(build_tiny_model("masked", "reformer", tmp_path))
-    texts = ["People in France are kind.", "People in Nigeria are hard-working and inquisitive."]
-    torch.manual_seed(3)
-    expected = lm.scorer("aul").score(texts)
-    drawn = torch.rand(1)
-    torch.manual_seed(3)
-    assert torch.rand(1) == drawn
-    torch.manual_seed(4)
-    np.testing.assert_array_equal(load_masked(tmp_path).scorer("aul").score(texts[::-1])[::-1], expected)
-
-
-def test_a_causal_reformer_is_loaded_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its head has a name of its own; with chunks longer than a text, nothing is hashed."""
-    monkeypatch.setitem(OPTIONS["reformer"], "lsh_attn_chunk_length", 64)
-    monkeypatch.setitem(OPTIONS["reformer"], "local_attn_chunk_length", 64)
-    lm = load_weights(build_tiny_model("causal", "reformer", tmp_path))
-    text = "People in France are kind."
-    expected = PlainModel("causal", tmp_path, lm.tokenizer).score("mean", text)
-    assert lm.scorer("mean").score([text])[0, 0] == pytest.approx(expected, abs=1e-5)

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geobias.models import batching
-from geobias.models.batching import Ragged, Tokens, equal_length_batches, prepared_ahead
+from geobias.models import pretrained
 from geobias.models.load import load_masked
+from geobias.models.pretrained import Ragged, Tokens, equal_length_batches, prepared_ahead
 from tests.conftest import MASKED
 
 TEXTS = ["People in Chad are kind.", "", "hard-working", "Nigeria, Nigeria and Guinea", "loyal and loud"]
@@ -24,22 +24,13 @@ def test_batches_hold_one_length_within_the_budget_and_everything_once() -> None
     assert len(batches) < 500
 
 
-def test_a_sequence_longer_than_the_budget_goes_alone() -> None:
-    batches = list(equal_length_batches(np.array([50, 50]), np.array([50, 50]), lambda: 20))
-    assert [len(batch) for batch in batches] == [1, 1]
-
-
 def test_costs_may_differ_within_one_length() -> None:
     batches = list(equal_length_batches(np.full(5, 3), np.array([5, 5, 10, 11, 1]), lambda: 10))
     assert [list(batch) for batch in batches] == [[0, 1], [2], [3], [4]]
 
 
-def test_nothing_gives_no_batch() -> None:
-    assert list(equal_length_batches(np.array([], dtype=np.int64), np.array([], dtype=np.int64), lambda: 20)) == []
-
-
 def test_shares_are_made_one_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "SHARE_TEXTS", 3)
+    monkeypatch.setattr(pretrained, "SHARE_TEXTS", 3)
     made: list[list[str]] = []
     second = threading.Event()
 
@@ -58,14 +49,14 @@ def test_shares_are_made_one_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_shares_of_long_texts_hold_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "SHARE_TEXTS", 3)
-    monkeypatch.setattr(batching, "SHARE_CHARACTERS", 5)
+    monkeypatch.setattr(pretrained, "SHARE_TEXTS", 3)
+    monkeypatch.setattr(pretrained, "SHARE_CHARACTERS", 5)
     shares = list(prepared_ahead(["a" * 9, "b", "c", "d", "ee", "fff", "g"], "".join))
     assert shares == [(0, "a" * 9), (1, "bcd"), (4, "eefff"), (6, "g")]
 
 
 def test_a_share_that_cannot_be_made_is_told_when_its_turn_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "SHARE_TEXTS", 1)
+    monkeypatch.setattr(pretrained, "SHARE_TEXTS", 1)
     shares = prepared_ahead(["1", "x"], lambda texts: int(texts[0]))
     assert next(shares) == (0, 1)
     with pytest.raises(ValueError, match="'x'"):

@@ -20,8 +20,8 @@ from geobias.models.answers import (
     is_refusal,
 )
 from geobias.models.fast import leave_out
-from geobias.models.lm_decider import LMDecider
 from geobias.models.load import load, load_decider
+from geobias.models.prompted import LMDecider
 
 SHORT = AnswerSet("yes_no", ("kind", "lazy"), "Q")  # words and a prompt that small tokenizers can read
 TEXTS = ["Is France?", "Is Nigeria?", "Is the fox?", "Is Nigeria?"]

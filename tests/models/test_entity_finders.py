@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import spacy
 import torch
 import transformers
+from spacy.language import Language
 
 from geobias.errors import InputError
 from geobias.models.finders import Entity, load_entity_finder, load_finder, widen_to_words
@@ -48,11 +51,6 @@ def test_the_embedded_finder_finds_people_and_places() -> None:
     assert [TEXT[start:end] for start, end in people] == ["Angela Merkel", "Narendra Modi"]
     (entities,) = load_entity_finder().find([TEXT])
     assert [TEXT[each.start : each.end] for each in entities if each.label == "place"] == ["Lagos"]
-
-
-def test_a_spacy_pipeline_by_folder(rules: Path) -> None:
-    text = "Zed Zeddy of Zedland"
-    assert load_finder(str(rules))([text, "nobody"]) == [[(0, 9)], []]
 
 
 def test_a_token_classifier_by_folder(tagger: Path) -> None:
@@ -102,6 +100,19 @@ def test_labels_come_along(rules: Path) -> None:
     assert [entity.label for entity in labelled.find(["Zed Zeddy"])[0]] == ["B-ORG", "person", "person"]
 
 
-def test_what_is_no_finder_is_refused() -> None:
-    with pytest.raises(InputError, match="A finder must be a name"):
-        load_entity_finder(3)
+TEXTS = ["Angela Merkel met Narendra Modi in Lagos"] * 3
+
+
+@pytest.mark.parametrize(("at_once", "batch"), [(1_000_000, 1000), (100, 2), (10, 1)])
+def test_fewer_texts_at_a_time_where_they_are_long(monkeypatch: pytest.MonkeyPatch, at_once: int, batch: int) -> None:
+    sizes, pipe = [], Language.pipe
+
+    def recorded(self: Any, texts: Sequence[str], **options: Any) -> Iterator[Any]:
+        sizes.append(options["batch_size"])
+        return pipe(self, texts, **options)
+
+    monkeypatch.setattr(Language, "pipe", recorded)
+    monkeypatch.setattr("geobias.models.finders.BATCH_CHARACTERS", at_once)
+    find = load_finder()
+    assert find(TEXTS) == [[(0, 13), (18, 31)]] * 3 and find([]) == []
+    assert sizes[0] == min(batch, 1000)

@@ -12,9 +12,9 @@ import pytest
 
 import geobias
 from geobias.errors import InputError
+from geobias.models.answers import make_prompt
 from geobias.models.functions import FunctionClassifier
 from geobias.models.load import load_classifier
-from geobias.models.prompted import make_prompt
 from tests.conftest import Run, made_up_names
 
 TEXTS = ["Mary was late again.", "Thanks, John!", "Peter called.", "Thanks, Anna, and Paul.", "Anna left."] * 2
@@ -63,11 +63,6 @@ def test_a_new_label_is_refused_with_what_to_do() -> None:
     assert "(answer[1])" in str(e.value) and "--labels negative,positive,new" in str(e.value)
 
 
-def test_a_single_label_is_refused_with_what_to_do() -> None:
-    with pytest.raises(InputError, match=r"returned the label 'negative' for all 2 texts\. List all labels: labels="):
-        load_classifier(judge).learn_labels(["a", "b"])
-
-
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
@@ -84,12 +79,6 @@ def test_other_answers_are_refused(answer: Any, message: str) -> None:
     )
     with pytest.raises(InputError, match=message):
         classifier.score(["a", "b"])
-
-
-def test_labels_after_probabilities_are_refused() -> None:
-    classifier = load_classifier(lambda texts: [[0.5, 0.5]] if len(texts) == 1 else ["a"] * len(texts))
-    with pytest.raises(InputError, match=r"returned the label 'a'.*It returned probabilities before"):
-        classifier.score(["x", "y"])
 
 
 def test_delta_is_in_flips(tmp_path: Path) -> None:

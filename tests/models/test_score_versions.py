@@ -21,19 +21,17 @@ import pytest
 import torch
 import transformers
 
-from geobias.models.answers import YES_NO_ANSWERS, AnswerSet, FunctionDecider
+from geobias.models.answers import YES_NO_ANSWERS, AnswerSet, FunctionDecider, make_prompt
 from geobias.models.causal import CausalLM
-from geobias.models.chat_classifier import ServedClassifier
 from geobias.models.endpoint import Endpoint
 from geobias.models.functions import FunctionClassifier, FunctionLM
 from geobias.models.huggingface import HuggingFaceClassifier
-from geobias.models.lm_decider import LMDecider
 from geobias.models.load import load_weights
 from geobias.models.masked import MaskedLM
-from geobias.models.prompted import PromptedClassifier, make_prompt
+from geobias.models.prompted import LMDecider, PromptedClassifier
 from geobias.models.scorer import Scorer
 from geobias.models.seq2seq import Seq2SeqLM
-from geobias.models.served_decider import ServedDecider
+from geobias.models.served import ServedClassifier, ServedDecider
 from geobias.models.served_lm import ServedLM
 from geobias.models.wrappers import AveragingClassifier, BlindClassifier
 from geobias.texts.templates import mark

@@ -13,8 +13,8 @@ from geobias import audit_downstream, audit_names, audit_regions
 from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models import scorer as module
+from geobias.models.kinds import as_scorer
 from geobias.models.load import load_classifier, load_perplexity_scorer, load_scorer
-from geobias.models.own_objects import as_scorer
 from geobias.models.scorer import Classifier, ModelIdentity, Scorer, StreamingScorer
 
 COUNTRIES: dict[str, Any] = {"cities": 0, "countries": ["FR", "DE", "NG", "KE"]}

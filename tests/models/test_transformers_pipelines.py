@@ -11,9 +11,9 @@ import transformers
 
 import geobias
 from geobias.errors import InputError
+from geobias.models.answers import make_prompt
 from geobias.models.load import load, load_classifier, load_perplexity_scorer, load_scorer
 from geobias.models.model_files import load_tokenizer
-from geobias.models.prompted import make_prompt
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 from geobias.models.sources import embedded_folder
 
@@ -96,15 +96,15 @@ def test_what_is_refused(sentiment: Any, small_models: dict[str, Path]) -> None:
 
     own = Own(model=sentiment.model, tokenizer=sentiment.tokenizer)
     features = pipeline_of("feature-extraction", small_models["bert"])
-    with pytest.raises(InputError, match="pipeline is a classifier: use it with audit_names"):
+    with pytest.raises(InputError, match="is not a language model: use a classifier with"):
         load(sentiment)
     with pytest.raises(InputError, match=r"A feature-extraction pipeline is not supported\. Pass one for text-class"):
         load_classifier(features)
     with pytest.raises(InputError, match="Own is a custom pipeline"):
         load_classifier(own)
-    with pytest.raises(InputError, match=r"has no tokenizer\. Pass transformers.pipeline\('text-classif"):
+    with pytest.raises(InputError, match="has no tokenizer"):
         load_classifier(sentiment.model)
-    with pytest.raises(InputError, match=r"has no tokenizer\. Pass transformers.pipeline\('fill-mask'"):
+    with pytest.raises(InputError, match="has no tokenizer"):
         load_scorer(features.model, None)
     for thing in (5, {"a": 1}, b"bert"):
         with pytest.raises(InputError, match=r"is not a language model\. Pass a Hugging Face id"):

@@ -17,7 +17,7 @@ import pytest
 from geobias.errors import InputError
 from geobias.report.colours import HATCH
 from geobias.report.figures import save_chart, unmapped, without_data, world_map
-from geobias.world.shapes import load_countries
+from geobias.world.countries import load_countries
 
 pytestmark = pytest.mark.figures
 

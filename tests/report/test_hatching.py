@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from geobias.report.figures import LONGEST_STEP, hatch
-from geobias.world.shapes import load_shapes
+from geobias.world.countries import load_shapes
 
 SQUARE = np.array([[0, 0], [6, 0], [6, 6], [0, 6], [0, 0]], dtype=float)
 HOLE = np.array([[2, 2], [4, 2], [4, 4], [2, 4], [2, 2]], dtype=float)

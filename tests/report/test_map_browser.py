@@ -16,7 +16,7 @@ from geobias.measures.estimates import Estimate
 from geobias.report.page.blocks import MapCountry, MapMeasure, Section, WorldMap
 from geobias.report.page.build import Background, render
 from geobias.report.page.world_map import draw_still_map
-from geobias.world.shapes import load_countries
+from geobias.world.countries import load_countries
 from tests.conftest import spell
 from tests.report.test_page_browser import browser, find_shape, opened
 

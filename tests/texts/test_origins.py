@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 
-import numpy as np
 import pytest
 
 from geobias.errors import InputError
@@ -16,7 +15,7 @@ from geobias.texts.origins import (
     ScenarioTexts,
     make_origins,
 )
-from geobias.texts.scenarios import Scenario, load_scenarios, select_scenarios
+from geobias.texts.scenarios import Scenario
 from geobias.world.gazetteer import load_gazetteer
 
 LOAN = Scenario("loan", "lending", "yes_no", "yes", ("Lend to {person}?", "Give money to {person}?"), role="applicant")
@@ -110,13 +109,3 @@ def test_a_choice_in_both_orders_and_the_same_person_twice() -> None:
             ChoiceTexts(scenarios, [KENYA], showing, opponents=opponents)
     with pytest.raises(InputError, match="needs ChoiceTexts"):
         ScenarioTexts([JOB], [KENYA], "stated")
-
-
-def test_neighbours_share_all_but_the_end() -> None:
-    gazetteer = load_gazetteer()
-    scenarios = select_scenarios(load_scenarios(), kind="yes_no")
-    block = ScenarioTexts(scenarios, make_origins(gazetteer, ["KE", "FR"], "stated", baseline=False), "stated")
-    texts = np.array(list(block)).reshape(len(block.cells), 2)
-    for kenya, france in texts:
-        shared = next(i for i, (a, b) in enumerate(zip(kenya, france, strict=False)) if a != b)
-        assert shared > 0.75 * len(kenya)

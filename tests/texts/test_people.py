@@ -34,26 +34,20 @@ def renamed(text: str, *names: str, first: str = "Amina", last: str = "Diallo") 
     ("text", "names", "expected"),
     [
         ("I like Michael's hat.", ["Michael's"], "I like Amina's hat."),
-        ("I like Michael’s hat.", ["Michael’s"], "I like Amina’s hat."),
         ("JOHN!!! come here", ["JOHN!!!"], "AMINA!!! come here"),
         ("follow michael smith now", ["michael smith"], "follow amina diallo now"),
-        ("“Michael Smith”, he said", ["“Michael Smith”"], "“Amina Diallo”, he said"),
         ("Mr. Drake is here", ["Mr. Drake"], "Mr. Diallo is here"),
         ("Vice President Joe Biden spoke", ["Vice President Joe Biden"], "Vice President Amina Diallo spoke"),
         ("Martin Luther King Jr. had a dream", ["Martin Luther King Jr."], "Amina Diallo Jr. had a dream"),
         ("Stephen A. Smith is loud", ["Stephen A. Smith"], "Amina Diallo is loud"),
-        ("Michael is kind", ["Michael"], "Amina is kind"),
         ("Drake is kind", ["Drake"], "Diallo is kind"),
         ("Xyzzy is kind", ["Xyzzy"], "Amina is kind"),  # unknown to the gazetteer: a first name
         ("A text without anybody", [], "A text without anybody"),
-        ("Mr Bishop spoke", ["Mr Bishop"], "Mr Diallo spoke"),
         ("John Major came. Major left.", ["John Major", "Major"], "Amina Diallo came. Diallo left."),
         ("President-elect Joe Biden spoke", ["President-elect Joe Biden"], "President-elect Amina Diallo spoke"),
         ("Dr.Drake is in", ["Dr.Drake"], "Dr.Diallo is in"),
-        ("JFK was shot", ["JFK"], "Amina was shot"),  # initials, not shouting
         ("VOTE FOR SAM NOW", ["SAM"], "VOTE FOR AMINA NOW"),
         ("George W. came", ["George W."], "Amina Diallo came"),
-        ("J.K. Rowling lied, J.K. did", ["J.K. Rowling", "J.K."], "Amina Diallo lied, Amina did"),
         ("Michael (CR7) scored", ["Michael (CR7)"], "Amina (CR7) scored"),
         ("Mary Poppins's hat trick", ["Mary Poppins's hat"], "Amina Diallo's hat trick"),
         ("Mary and Jane Doe left", ["Mary and Jane Doe"], "Amina and Amina Diallo left"),
@@ -89,12 +83,6 @@ def test_a_shorter_mention_belongs_to_the_last_one_before_it() -> None:
     assert (michelle.text, len(michelle.mentions)) == ("Michelle Obama", 2)
 
 
-def test_a_shorter_mention_may_come_first() -> None:
-    text = "Obama spoke. Barack Obama, that is."
-    (one,) = find_people(text, spans(text, "Obama", "Barack Obama"), NAMES)
-    assert [mention.parts for mention in one.mentions] == [("last",), ("first", "last")]
-
-
 def test_different_people_stay_apart() -> None:
     text = "Mary met John and Mary left."
     found = find_people(text, spans(text, "Mary", "John", "Mary"), NAMES)
@@ -117,10 +105,6 @@ def test_gender_is_that_of_the_first_name(name: str, gender: str | None) -> None
 def test_handles_hashtags_and_links_are_never_names(text: str) -> None:
     start = text.casefold().index("mary")
     assert find_people(text, [(start, start + 4)], NAMES) == ()
-
-
-def test_a_title_alone_is_nobody() -> None:
-    assert find_people("The President spoke", spans("The President spoke", "President"), NAMES) == ()
 
 
 def test_marks_at_the_ends_are_trimmed_but_vowel_signs_stay() -> None:

@@ -156,15 +156,6 @@ def test_draws_depend_on_seed_text_and_country_alone(texts: list[Marked], order:
         assert variants(alone[number], 0, "MA") == variants(made, number, "MA")[:2]
 
 
-def test_another_seed_text_or_country_draws_other_names() -> None:
-    text = Marked(("ask ", ""), ("Mary Smith",))
-    drawn = variants(rename([text], draws=10), 0, "FR")
-    assert variants(rename([text], draws=10, seed=1), 0, "FR") != drawn
-    assert variants(rename([text], draws=10), 0, "MA") != drawn
-    other = variants(rename([Marked(("Ask ", ""), ("Mary Smith",))], draws=10), 0, "FR")
-    assert [renamed.casefold() for renamed in other] != [renamed.casefold() for renamed in drawn]
-
-
 @quick
 @given(text=marked(), extra=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=4))
 def test_usable_spans_lie_inside_the_given_ones(text: Marked, extra: list[tuple[int, int]]) -> None:

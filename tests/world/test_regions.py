@@ -54,17 +54,6 @@ def test_an_id_counts_within_its_level_only() -> None:
     assert children_of(tree, "country", "NA") == []
 
 
-def test_two_regions_of_one_name_stay_two() -> None:
-    tree = load_world(cities=None, countries=["GE", "US", "GB"])
-    named = [r for r in tree.regions if r.name == "Birmingham"]
-    assert len(named) >= 2 and len({r.id for r in named}) == len(named)
-
-
-def test_continents_narrow_the_world() -> None:
-    tree = load_world(cities=0, continents=["EU", "south america"])
-    assert [tree.regions[i].id for i in tree.children[0]] == ["EU", "SA"]
-
-
 def test_countries_that_no_longer_exist_are_in_herbs_tree_and_can_be_left_out() -> None:
     def codes(**options: Any) -> set[str]:
         return {region.id for region in load_world(cities=0, **options).regions if region.level == "country"}
@@ -78,12 +67,10 @@ def test_countries_that_no_longer_exist_are_in_herbs_tree_and_can_be_left_out() 
     [
         ({"countries": ["Frnace"]}, r"Unknown country 'Frnace'. Did you mean France \(FR\)\?"),
         ({"countries": ["Antarctica"]}, r"Antarctica \(AQ\) is not among the regions: .*\. Remove it"),
-        ({"countries": ["QQ"]}, "Unknown country 'QQ'. Use a code"),
         (
             {"continents": ["Atlantis"]},
             r"Unknown continent 'Atlantis'. Choose from: Africa \(AF\), .*, South America \(SA\)",
         ),
-        ({"continents": ["Afrika"]}, r"Unknown continent 'Afrika'. Did you mean Africa \(AF\)\?"),
         ({"countries": ["FR"], "continents": ["AF"]}, "No country is left"),
         ({"cities": -1}, "cannot be -1"),
     ],
@@ -119,28 +106,13 @@ def test_a_tree_of_ones_own_of_any_depth(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("id,name,parent\nr,Root,\na,A,b\nb,B,a\n", "cycle through 'a'"),
-        ("id,name,parent\na,A,b\nb,B,a\n", "cycle"),
         ("id,name,parent\nr,Root,\na,A,x\n", "the parent 'x' of 'a' is not an id"),
         ("id,name,parent\nr,Root,\nq,Root,\n", "2 roots"),
         ("id,name,parent\nr,Root,\na,A,r\na,B,r\n", "repeats the id 'a' in line 4"),
         ("id,name,parent\nr,Root,\na,,r\n", "no name in line 3"),
-        ("id,name\nr,Root\n", "has no column parent"),
         ("id,parent,name\nr,,Root\na,r,Korea, South\n", "4 cell\\(s\\) in line 3 but 3 in the header"),
-        ('id,name,parent\nr,"Root,\n', "broken quoting in the row that starts in line 2"),
-        ("", "is empty"),
     ],
 )
 def test_bad_trees_are_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_tree(write(tmp_path / "tree.csv", text))
-
-
-def test_unreadable_files_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.csv does not exist"):
-        read_tree(tmp_path / "none.csv")
-    latin = tmp_path / "latin.csv"
-    latin.write_bytes("id,name,parent\nr,Curaçao,\n".encode("latin-1"))
-    with pytest.raises(InputError, match="not UTF-8"):
-        read_tree(latin)
-    with pytest.raises(InputError, match="Is a directory"):
-        read_tree(tmp_path)

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from geobias.errors import InputError
-from geobias.world.words import Word, check_words, herb_words, load_valence, rate_words, read_words
+from geobias.world.countries import load_country_names
+from geobias.world.known_stereotypes import OWN_REGION_IS_NORTH_AMERICA, KnownStereotype, load_known_stereotypes
+from geobias.world.words import Word, herb_words, load_valence, rate_words, read_words
 
 
 def test_the_papers_words() -> None:
@@ -41,11 +43,6 @@ def test_the_lexicon_has_single_words_and_its_scale() -> None:
     assert -4 <= min(ratings.values()) < -3 and 3 < max(ratings.values()) <= 4
 
 
-def test_ratings_fill_what_is_empty_and_nothing_else() -> None:
-    words = rate_words([Word("Kind"), Word("kind", valence=0.0), Word("nurse")])
-    assert [word.valence for word in words] == [2.4, 0.0, None]
-
-
 def test_a_word_a_line(tmp_path: Path) -> None:
     file = tmp_path / "words.txt"
     file.write_text("\ufeffkind\n\n rude \nkind\n", encoding="utf-8")
@@ -78,9 +75,7 @@ def test_csv_with_parts_of_speech_and_valence(tmp_path: Path) -> None:
         ("rude,adverb,", r"line 3: unknown part of speech 'adverb'\. .*adjective, noun, verb"),
         ("rude,,bad", r"line 3: the valence 'bad' is not a number\. Use one from -4 to 4"),
         ("rude,,5", r"line 3: the valence must be between -4 and 4, not 5\.0"),
-        ("rude,,nan", r"line 3: the valence must be between -4 and 4, not nan"),
         ("kind,noun,", r"two parts of speech for 'kind'"),
-        ("kind,,1", r"two valences for 'kind'"),
     ],
 )
 def test_bad_parts_of_speech_and_valences_are_refused(tmp_path: Path, row: str, message: str) -> None:
@@ -88,11 +83,6 @@ def test_bad_parts_of_speech_and_valences_are_refused(tmp_path: Path, row: str, 
     file.write_text(f"word,part_of_speech,valence\nkind,,\n{row}\n", encoding="utf-8")
     with pytest.raises(InputError, match=message):
         read_words(file)
-
-
-def test_words_of_the_api_are_checked_too() -> None:
-    with pytest.raises(InputError, match="word 2: unknown part of speech 'nuon'"):
-        check_words([Word("kind"), Word("nurse", part_of_speech="nuon")])
 
 
 @pytest.mark.parametrize(
@@ -123,10 +113,36 @@ def test_a_table_without_words_is_refused(tmp_path: Path, text: str) -> None:
         read_words(file)
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.txt does not exist"):
-        read_words(tmp_path / "none.txt")
+def count_votes(pair: KnownStereotype) -> tuple[int, int, int, int]:
+    return (
+        pair.region_stereotype,
+        pair.region_other,
+        pair.north_america_stereotype,
+        pair.north_america_other,
+    )
 
 
-def test_the_same_word_in_two_topics_is_two_dimensions() -> None:
-    assert len(check_words([Word("strong", "a"), Word("strong", "b"), Word("strong", "a")])) == 2
+def test_every_pair_is_of_a_country_and_stands_once() -> None:
+    pairs = load_known_stereotypes()
+    assert len(pairs) == len({(pair.code, pair.attribute) for pair in pairs}) == 6700
+    codes = Counter(pair.code for pair in pairs)
+    assert len(codes) == 168 and set(codes) <= set(load_country_names())
+    assert all(pair.attribute.strip() == pair.attribute != "" for pair in pairs)
+
+
+def test_votes_and_ratings_are_on_their_scales() -> None:
+    pairs = load_known_stereotypes()
+    assert min(min(count_votes(pair)) for pair in pairs) == 0
+    assert sum(sum(count_votes(pair)[:2]) == 0 for pair in pairs) == 3
+    ratings = [pair.offensiveness for pair in pairs if pair.offensiveness is not None]
+    assert (len(pairs) - len(ratings), min(ratings), max(ratings)) == (1179, -1, 4)
+
+
+def test_north_americas_own_votes_are_repeated() -> None:
+    votes = [count_votes(pair) for pair in load_known_stereotypes() if pair.code in OWN_REGION_IS_NORTH_AMERICA]
+    assert len(votes) == 316 and all(row[:2] == row[2:] for row in votes)
+
+
+def test_the_attribute_is_not_in_the_repr() -> None:
+    pair = load_known_stereotypes()[0]
+    assert pair.attribute not in repr(pair) and pair.code in repr(pair)

@@ -37,7 +37,7 @@ class TextsSettings:
 
 
 def describe_copies(texts: int, copies: int, noun: str = "text") -> str:
-    """ " (240 rows, 8 distinct texts)" where some are copies (texts/copies.py); nothing otherwise."""
+    """ " (240 rows, 8 distinct texts)" where some are copies (texts/user_texts.py); nothing otherwise."""
     return f" ({texts + copies:,} rows, {texts:,} distinct {noun}{'' if texts == 1 else 's'})" if copies else ""
 
 

@@ -17,11 +17,12 @@ from geobias.engine.answer_checks import CHECKED_TEXTS
 from geobias.engine.ask import find_distinct
 from geobias.engine.store import ScoreStore
 from geobias.errors import InputError
-from geobias.models.chat_classifier import ServedClassifier
+from geobias.models.answers import Prompt
 from geobias.models.connection import warn_about_key
 from geobias.models.endpoint import Endpoint, check_url
-from geobias.models.prompted import Prompt, PromptedClassifier
+from geobias.models.prompted import PromptedClassifier
 from geobias.models.scorer import Classifier, probability_columns
+from geobias.models.served import ServedClassifier
 from geobias.models.served_lm import NoLikelihoods, ServedLM
 from geobias.texts.templates import select_texts
 

@@ -21,8 +21,8 @@ from geobias.audits.served_models import Served, Workload, agree, classification
 from geobias.engine.answer_checks import check_answers
 from geobias.engine.ask import compute_on
 from geobias.files import hash_file
+from geobias.models.answers import Prompt, require_prompt
 from geobias.models.load import load_classifier
-from geobias.models.prompted import Prompt, require_prompt
 from geobias.models.saved_wrappers import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS, Classifier, ModelIdentity
 from geobias.report.results import SCHEMA_VERSION, AuditResult, to_json
@@ -172,29 +172,6 @@ class Study(ABC, Generic[Models, Answers, Result]):
         folder = RunFolder(place_for(self.options.out), to_json(self.settings()))
         folder.check()
         yield folder
-
-
-class TrainingStudy(Study[Models, Answers, Result]):
-    """A study that trains models in a subfolder of its run's folder, which no other process can write meanwhile."""
-
-    subfolder: ClassVar[str]
-
-    @property
-    def path(self) -> Path:
-        """The folder of the run."""
-        assert self.options.out is not None  # what trains models has to say where
-        return place_for(self.options.out)
-
-    def load(self, device: str, dtype: str) -> Sequence[Models]:
-        """Nothing yet: each model is made when its turn comes, since all of them may not fit into memory."""
-        return []
-
-    @contextmanager
-    def open_folder(self) -> Iterator[RunFolder | None]:
-        with super().open_folder() as folder:
-            assert folder is not None
-            with folder.hold(self.subfolder):
-                yield folder
 
 
 class ClassifierStudy(Study[Classifier, Answers, Result]):

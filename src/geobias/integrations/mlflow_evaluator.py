@@ -13,8 +13,8 @@ from geobias.audits.names.audit import audit_names
 from geobias.audits.reports import list_summary_numbers
 from geobias.errors import InputError
 from geobias.integrations.mlflow import list_metrics, log_run
+from geobias.models.answers import make_prompt
 from geobias.models.functions import FunctionClassifier
-from geobias.models.prompted import make_prompt
 
 
 class NamesEvaluator(ModelEvaluator):  # type: ignore[misc]

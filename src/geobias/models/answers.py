@@ -1,4 +1,4 @@
-"""The answers to a question, and the base class of models that give them.
+"""The answers to a question: the labels of a prompt, the answers of a decision, and what answers say.
 
 A decider scores texts that end with a question. Its columns are the number of answers that were sampled (0 where the
 probabilities are exact), how many of these refuse, and log P of each answer over all of its spellings, which is -inf
@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from geobias.errors import InputError
 from geobias.models.functions import RANGE_TOLERANCE, Function, FunctionScorer
-from geobias.models.prompted import TEXT
-from geobias.models.scorer import LOG_P, PROBE, SAMPLES, Scorer
+from geobias.models.scorer import LOG_P, PROBE, SAMPLES, Classifier, Scorer
 from geobias.texts.scenarios import CHOICE, NUMBER, YES_NO
 
+TEXT = "{text}"  # in a prompt: where the text stands
 REFUSALS = "refusals"
 HALF_AN_ANSWER = 0.5  # added to each count, so that log-odds of counts are finite (Haldane 1956, Anscombe 1956)
 REFUSAL_LETTERS = 300  # where a refusal is looked for
@@ -81,7 +83,76 @@ class AnswerSet:
 YES_NO_ANSWERS = AnswerSet(YES_NO, ("yes", "no"), "Answer the question with yes or no.")
 NUMBER_ANSWERS = AnswerSet(NUMBER, tuple("123456789"), "Answer the question with one number from 1 to 9.")
 CHOICE_ANSWERS = AnswerSet(CHOICE, ("A", "B"), "Answer the question with A or B.")
-ANSWER_SETS = {answers.kind: answers for answers in (YES_NO_ANSWERS, NUMBER_ANSWERS, CHOICE_ANSWERS)}
+ANSWER_SETS = {YES_NO: YES_NO_ANSWERS, NUMBER: NUMBER_ANSWERS, CHOICE: CHOICE_ANSWERS}
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt that asks for a label, and for each label the word that stands for it."""
+
+    words: Mapping[str, str]
+    template: str
+    calibrate: bool = False
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(self.words)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"template": self.template, "words": dict(self.words), "calibrate": self.calibrate}
+
+
+def read_prompt_options(labels: str | None, prompt: str | None, calibrate: bool) -> Prompt | None:
+    """Make a prompt from --labels, --prompt (a text, or a file that holds it) and --calibrate; None without labels."""
+    if labels is None:
+        if prompt is not None or calibrate:
+            raise InputError("--prompt and --calibrate need --labels: the labels to choose from.")
+        return None
+    if prompt is not None and TEXT not in prompt:
+        with suppress(OSError, UnicodeDecodeError):  # no file, or not a text
+            prompt = Path(prompt).read_text(encoding="utf-8").removesuffix("\n")
+    return make_prompt(labels, prompt, calibrate=calibrate)
+
+
+def make_prompt(labels: str, template: str | None = None, *, calibrate: bool = False) -> Prompt:
+    """Make a prompt from labels: "negative,positive", or with other words for them "negative=bad,positive=good"."""
+    words: dict[str, str] = {}
+    for item in labels.split(","):
+        label, _, word = (part.strip() for part in item.partition("="))
+        if not label or label in words:
+            raise InputError(
+                f"The labels {labels!r} must be distinct and not empty. Example: negative,neutral,positive."
+            )
+        words[label] = word or label
+    if len(words) < 2 or len(set(words.values())) < len(words):
+        raise InputError(f"The labels {labels!r} must be at least two, each with a different word.")
+    if template is None:
+        *first, last = words.values()
+        template = f"Classify the text as {', '.join(first)} or {last}.\nText: {TEXT}\nAnswer:"
+    if template.count(TEXT) != 1:
+        raise InputError(f"The prompt {template!r} must contain {TEXT} exactly once.")
+    return Prompt(words, template, calibrate)
+
+
+def refuse_unused_prompt(prompt: Prompt | None, classifiers: Sequence[Classifier]) -> None:
+    """Refuse --labels where every classifier has its own."""
+    if prompt is not None and not any(classifier.is_prompted for classifier in classifiers):
+        names = ", ".join(classifier.name for classifier in classifiers)
+        raise InputError(
+            f"{names} has its own labels. Remove --labels: it is for language models and for functions that return "
+            "labels."
+        )
+
+
+def require_prompt(prompt: Prompt | None, name: str) -> Prompt:
+    """Return the prompt; refuse to use a language model as a classifier without one."""
+    if prompt is None:
+        raise InputError(
+            f"{name} is a language model. Add the labels to choose from, such as --labels negative,neutral,positive, "
+            "or use `geobias regions`."
+        )
+    return prompt
 
 
 class Decider(Scorer):

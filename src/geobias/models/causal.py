@@ -21,13 +21,11 @@ import numpy as np
 import torch
 import transformers
 
-from geobias.models.batching import Tokens
-from geobias.models.fast.forked_rows import mask_forks, reads_forks
-from geobias.models.fast.shared_prefixes import keeps_prefixes, score_runs
-from geobias.models.fast.template_readers import TemplateReader, TreeWords
-from geobias.models.fast.template_tokens import TemplateTokens, TokenRows, compose_template, find_spans
-from geobias.models.fast.token_tree import TokenTree, reads_token_trees
+from geobias.models.fast.shared_prefixes import keeps_prefixes, mask_forks, reads_forks, score_runs
+from geobias.models.fast.templates import TemplateReader, TemplateTokens, TokenRows, compose_template, find_spans
+from geobias.models.fast.token_tree import TokenTree, TreeWords, reads_token_trees
 from geobias.models.language_model import LanguageModel, LanguageScorer, PreparedTexts
+from geobias.models.pretrained import Tokens
 from geobias.models.scorer import PROBE, ScoreBlock
 from geobias.texts.templates import Sentences, unmark
 
@@ -174,7 +172,7 @@ class CausalLM(LanguageModel):
         """The last hidden layer of texts of one length, and the keys and values of all that was read until now.
 
         `cache` is the second part of an earlier result, for texts that go on from there; it is used up. Forks behind it
-        (`forked_rows.py`) come with the branch and the position of each token behind it.
+        (`shared_prefixes.py`) come with the branch and the position of each token behind it.
         """
         inputs = {"input_ids": self.tensor(ids), "past_key_values": cache, "use_cache": True}
         if branches is not None and positions is not None:

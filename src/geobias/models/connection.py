@@ -13,11 +13,8 @@ import json
 import logging
 import os
 import random
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from ipaddress import ip_address
 from itertools import count
@@ -129,17 +126,17 @@ class Connection:
     async def _send(self, url: str, body: dict[str, Any]) -> httpx.Response:
         """Return the server's answer, read within the time and the size that one call may have.
 
-        httpx limits the time between two bytes only, and decompresses without end.
+        httpx limits the time between two bytes only, and reads without end.
         """
         seconds = self.endpoint.timeout  # from when a connection is free
         async with self._slots, asyncio.timeout(seconds), self._client.stream("POST", url, json=body) as response:
             content = bytearray()
-            async for part in response.aiter_raw():
+            async for part in response.aiter_bytes():  # decompressed piece by piece
                 content += part
-                _check_size(content)
-        headers = response.headers
-        decompressed = _decompress(bytes(content), headers.pop("Content-Encoding", "identity"))
-        return httpx.Response(response.status_code, headers=headers, content=decompressed)
+                if len(content) > MOST_BYTES:
+                    raise UnreadableAnswer(f"returned an answer of more than {MOST_BYTES / 2**20:g} MB")
+        headers = {name: value for name, value in response.headers.items() if name.lower() != "content-encoding"}
+        return httpx.Response(response.status_code, headers=headers, content=bytes(content))
 
     def _read(self, response: httpx.Response, read: Callable[[Any], Any]) -> Any:
         try:
@@ -186,32 +183,10 @@ class Connection:
         return " ".join(text.split())[:MESSAGE_LENGTH]
 
 
-def _check_size(content: bytes | bytearray) -> None:
-    if len(content) > MOST_BYTES:
-        raise UnreadableAnswer(f"returned an answer of more than {MOST_BYTES / 2**20:g} MB")
-
-
-def _decompress(content: bytes, encoding: str) -> bytes:
-    """Decompress an answer, and not further than it may be long."""
-    if encoding.lower() == "identity":
-        return content
-    if encoding.lower() not in ("gzip", "x-gzip", "deflate"):
-        raise UnreadableAnswer(f"compressed its answer in a way that was not asked for ({encoding})")
-    try:
-        content = zlib.decompressobj(zlib.MAX_WBITS | 32).decompress(content, MOST_BYTES + 1)
-    except zlib.error:
-        raise UnreadableAnswer("returned damaged gzip") from None
-    _check_size(content)
-    return content
-
-
 def _retry_after(response: httpx.Response) -> float:
-    """Return how many seconds the server asks to wait: its header holds a number, or the time to come back."""
-    header = response.headers.get("Retry-After", "").strip()
+    """Return how many seconds the server asks to wait; 0 if it names none, or a time of day."""
     with suppress(ValueError):
-        return float(header)
-    with suppress(ValueError, TypeError):  # no header, or not a date
-        return (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
+        return float(response.headers.get("Retry-After", ""))
     return 0.0
 
 

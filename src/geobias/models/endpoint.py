@@ -81,25 +81,13 @@ class Endpoint:
         self.concurrency, self.rate, self.max_calls = concurrency, rate, max_calls
         self.timeout, self.retries = timeout, retries
         self.calls = 0
-        self._has_answered = False  # whether any text was answered; probes of the server do not count
         self._next_call = 0.0
 
     def __repr__(self) -> str:
         return f"Endpoint({self.url!r}, {self.model!r})"
 
     def ask_all(self, queries: Iterable[Query[T]]) -> Iterator[T]:
-        """Yield the answers of queries as they arrive. If one fails, those that are running are finished first.
-
-        Parameters
-        ----------
-        queries : iterable of callable
-            Each takes a connection and returns a coroutine.
-
-        Yields
-        ------
-        object
-            What a query returns.
-        """
+        """Yield the answers of queries as they arrive. If one fails, those that are running are finished first."""
         answers = self._run_loop(iter(queries))
         try:
             asyncio.get_running_loop()
@@ -114,21 +102,8 @@ class Endpoint:
                 thread.submit(answers.close).result()
 
     def ask(self, query: Query[T]) -> T:
-        """Return the answer of a query that probes the server.
-
-        Parameters
-        ----------
-        query : callable
-            Takes a connection and returns a coroutine.
-
-        Returns
-        -------
-        object
-            What the query returns.
-        """
-        before = self._has_answered
+        """Return the answer of a query that probes the server."""
         [answer] = self.ask_all([query])
-        self._has_answered = before
         return answer
 
     def _run_loop(self, queries: Iterator[Query[T]]) -> Generator[T]:
@@ -148,13 +123,7 @@ class Endpoint:
                     if task.exception() is not None:
                         failure, connection.closing = failure or task.exception(), True
                     else:
-                        self._has_answered = True
                         yield task.result()
-            if isinstance(failure, CallLimitReached) and not self._has_answered:
-                raise CallLimitReached(
-                    f"The limit of {self.max_calls:,} calls was reached before any text was scored. The first calls "
-                    "only probe the server, and a text may take several calls. Raise --server calls=N."
-                )
             if failure is not None:
                 raise failure
         finally:
@@ -162,17 +131,11 @@ class Endpoint:
             loop.close()
 
     def take_turn(self) -> float | None:
-        """Count a call that is about to be made.
-
-        Returns
-        -------
-        float or None
-            Seconds to wait before it; None without a rate.
-        """
+        """Count a call that is about to be made; return how many seconds to wait before it, None without a rate."""
         if self.max_calls is not None and self.calls >= self.max_calls:
             raise CallLimitReached(
                 f"The limit of {self.max_calls:,} calls was reached. The answers so far are saved; run the same "
-                "command to resume."
+                "command to resume, or raise --server calls=N."
             )
         self.calls += 1
         if self.rate is None:

@@ -1,7 +1,10 @@
-"""Text classifiers of transformers: the probability of each label.
+"""Models of transformers: which kind a configuration or a pipeline holds, and text classifiers.
 
-Labels that exclude each other sum to one (softmax). If labels can hold together, or there is only one, each has a
-separate probability (sigmoid).
+A pipeline itself is never called: its model is read as any other. So texts are batched by length and cut where the
+model ends, scores are stored, and every label gets its probability whatever `top_k` is.
+
+The labels of a classifier that exclude each other sum to one (softmax). If labels can hold together, or there is only
+one, each has a separate probability (sigmoid).
 """
 
 from __future__ import annotations
@@ -15,10 +18,16 @@ import huggingface_hub
 import numpy as np
 import torch
 import transformers
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 from geobias.errors import InputError
-from geobias.models.batching import Ragged, Tokens, equal_length_batches, prepared_ahead
-from geobias.models.pretrained import LoadedModel
+from geobias.models.answers import Prompt, require_prompt
+from geobias.models.causal import CausalLM
+from geobias.models.language_model import LanguageModel
+from geobias.models.masked import MaskedLM
+from geobias.models.model_files import check_tokenizer, compute_fingerprint, read_config
+from geobias.models.pretrained import LoadedModel, Ragged, Tokens, equal_length_batches, prepared_ahead
+from geobias.models.prompted import PromptedClassifier
 from geobias.models.scorer import (
     EMBEDDED_CLASSIFIERS,
     EMBEDDED_LM,
@@ -30,6 +39,13 @@ from geobias.models.scorer import (
     StreamingScorer,
     probability_columns,
 )
+from geobias.models.seq2seq import Seq2SeqLM
+
+CAUSAL_HEADS = ("ForCausalLM", "LMHeadModel")
+CLASSIFIER_HEAD = "ForSequenceClassification"
+MASKED_HEADS = ("ForMaskedLM", "WithLMHeadModel")  # XLM's and Flaubert's
+PRETRAINING_HEAD = "ForPreTraining"  # BERT's and ALBERT's, which holds that of a masked LM
+SEQ2SEQ_HEADS = ("ForConditionalGeneration", "ForSeq2SeqLM")
 
 
 class HuggingFaceClassifier(LoadedModel, Classifier, StreamingScorer):
@@ -120,3 +136,124 @@ def find_base_model(name: str, source: str) -> str | None:
     if isinstance(base, list) and base:
         base = base[0]
     return base if isinstance(base, str) and base.strip() else None
+
+
+def load_language_model(name: str, source: str, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
+    """The model, loaded as what it was trained to be."""
+    return _find_kind(name, source).from_pretrained(name, source, device=device, dtype=dtype)
+
+
+def default_method(name: str, source: str) -> str:
+    """The default score of a model."""
+    return _find_kind(name, source).default_method
+
+
+def _find_kind(name: str, source: str) -> type[LanguageModel]:
+    config = read_config(name, source)
+    if any(head.endswith(CLASSIFIER_HEAD) for head in config.architectures or []):
+        raise InputError(f"{name} is a classifier, not a language model. Use `geobias names` or `geobias downstream`.")
+    return kind_of(config)
+
+
+def load_pretrained_classifier(name: str, source: str, prompt: Prompt | None, *, device: str, dtype: str) -> Classifier:
+    """A trained classifier; or, where the weights are a language model's, that model prompted."""
+    config = read_config(name, source)
+    if is_language_model(config) and not generates_text(config):
+        raise InputError(f"{name} is a language model, not a classifier. Use `geobias regions`.")
+    if generates_text(config):
+        prompt = require_prompt(prompt, name)
+        return PromptedClassifier(load_language_model(name, source, device=device, dtype=dtype), prompt)
+    return HuggingFaceClassifier.from_pretrained(name, source, device=device, dtype=dtype)
+
+
+def generates_text(config: transformers.PreTrainedConfig) -> bool:
+    """Whether these are the weights of a model that generates text: it can be prompted for a label."""
+    if kind_of(config) is MaskedLM:
+        return False
+    heads: Any = config.architectures or []
+    return not heads or any(head.endswith((*CAUSAL_HEADS, *SEQ2SEQ_HEADS)) for head in heads)
+
+
+def is_language_model(config: transformers.PreTrainedConfig) -> bool:
+    """Whether the weights were saved with the head of a language model, as far as the configuration says.
+
+    Without a head ("BartModel") generative models still are: their head is tied to the embeddings, a masked LM's not.
+    """
+    heads: Any = config.architectures or []
+    if any(head.endswith((*CAUSAL_HEADS, *MASKED_HEADS, *SEQ2SEQ_HEADS, PRETRAINING_HEAD)) for head in heads):
+        return True
+    return not heads or (all(head.endswith("Model") for head in heads) and kind_of(config) is not MaskedLM)
+
+
+def kind_of(config: transformers.PreTrainedConfig) -> type[LanguageModel]:
+    """By the head that the weights were saved with; where that says nothing, by the forms its architecture has.
+
+    Many architectures come in several forms: there is a causal BERT too, but hardly anybody trains it.
+    """
+    if config.is_encoder_decoder:
+        return Seq2SeqLM
+    heads: Any = config.architectures or []
+    if any(head.endswith(CAUSAL_HEADS) and not head.endswith(MASKED_HEADS) for head in heads):
+        return CausalLM
+    masked = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    return CausalLM if config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and not masked else MaskedLM
+
+
+def find_tasks_of_weights(name: str, source: str) -> tuple[bool, bool]:
+    """Whether a model is a classifier, and whether it can be prompted for a label; refuse what cannot be audited."""
+    config = read_config(name, source)
+    heads: Any = config.architectures or []
+    if any(head.endswith(CLASSIFIER_HEAD) for head in heads):
+        return True, False
+    if not is_language_model(config):
+        token_classifier = any(head.endswith("ForTokenClassification") for head in heads)
+        other = " (`geobias find` audits token classifiers)" if token_classifier else ""
+        raise InputError(
+            f"{name} is a {', '.join(heads)}, which cannot be audited{other}. Use a language model (masked, causal or "
+            "encoder-decoder) or a text classifier."
+        )
+    return False, generates_text(config)
+
+
+def read_pipeline(pipeline: Any) -> HuggingFaceClassifier | LanguageModel:
+    """Return the classifier or the language model inside a pipeline, on the device and in the precision it has."""
+    kind = type(pipeline).__name__
+    model_types = {
+        "TextClassificationPipeline": HuggingFaceClassifier,
+        "FillMaskPipeline": MaskedLM,
+        "TextGenerationPipeline": CausalLM,
+    }
+    if not type(pipeline).__module__.startswith("transformers."):
+        raise InputError(
+            f"{kind} is a custom pipeline, which may change the output of its model. Pass a function that calls it and "
+            "returns probabilities."
+        )
+    if kind not in model_types:
+        raise InputError(
+            f"A {pipeline.task} pipeline is not supported. Pass one for text-classification, fill-mask and "
+            "text-generation, or a function that calls it and returns probabilities."
+        )
+    model, tokenizer = pipeline.model, pipeline.tokenizer
+    name = model.name_or_path or type(model).__name__
+    if tokenizer is None:
+        raise InputError(f"The {pipeline.task} pipeline of {name} has no tokenizer. Create it with tokenizer=...")
+    check_tokenizer(name, tokenizer)
+    # The configuration of the object and not that of its files, which the user may have changed since.
+    fingerprint = compute_fingerprint(model, tokenizer)
+    if kind == "TextClassificationPipeline":
+        options = {"multi_label": _read_output(pipeline, name)}
+        return HuggingFaceClassifier(name, model.eval(), tokenizer, fingerprint=fingerprint, **options)
+    return model_types[kind](name, model.eval(), tokenizer, fingerprint=fingerprint)
+
+
+def _read_output(pipeline: Any, name: str) -> bool | None:
+    """Whether the labels can hold together, by the pipeline's `function_to_apply`; None where it has none."""
+    function = pipeline._postprocess_params.get("function_to_apply")
+    if function is None:
+        return None
+    if function.value not in ("sigmoid", "softmax"):
+        raise InputError(
+            f"The pipeline of {name} returns no probabilities (function_to_apply={function.value!r}). Use "
+            "'softmax' or 'sigmoid', or remove the option."
+        )
+    return bool(function.value == "sigmoid")

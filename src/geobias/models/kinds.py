@@ -1,26 +1,257 @@
-"""What a name, a file, a function or an object is: what it can be audited as, and the classifier that it makes.
+"""What a user gives as a model: a name, a folder, a file, a function, a pipeline of transformers or an object.
 
-A classifier from a saved wrapper is made by `models/load.py`: wrappers load what they wrap from here.
+`recognise` says which of these it is. What loads models, or says what one can be audited as, goes by its answer. A
+classifier from a saved wrapper is made by `models/load.py`: wrappers load what they wrap from here.
+
+**Classifiers of scikit-learn**: a fitted model or pipeline, or a file from `skops.io.dump(pipeline, "model.skops")`. A
+pickle is a program that runs when it is opened, so none ever is. A .skops file holds data. If it names a type that
+skops does not trust, it is refused, and nothing of it is built.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
+import zipfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
 
 from geobias.errors import InputError
-from geobias.models.functions import Function, FunctionClassifier, FunctionLM, function_name, import_function
-from geobias.models.own_objects import ScorerLike, as_classifier
-from geobias.models.scorer import PROBE, AnyLanguageModel, Classifier
+from geobias.files import most_unpacked
+from geobias.models.functions import (
+    Function,
+    FunctionClassifier,
+    FunctionLM,
+    describe_error,
+    function_name,
+    import_function,
+)
+from geobias.models.scorer import PROBE, AnyLanguageModel, Classifier, Scorer, probability_columns
 from geobias.models.sources import MITIGATED, PICKLES, SKOPS, is_function_name, locate_weights
-from geobias.models.transformers_pipelines import is_bare_model, read_model_object
 
 if TYPE_CHECKING:
-    from geobias.models.prompted import Prompt
-
+    from geobias.models.answers import Prompt
 
 Task = Literal["language model", "classifier"]
+WEIGHTS, FUNCTION, ESTIMATOR, FILE, WRAPPER = "weights", "function", "estimator", "file", "wrapper"
+LANGUAGE_MODEL, CLASSIFIER, SCORER = "language model", "classifier", "scorer"  # loaded already
 USABLE = "Use a language model (masked, causal or encoder-decoder) or a text classifier"
+OPTIONAL_ATTRIBUTES = (
+    *("name", "batches", "takes_everything", "needs_mark", "looks_back_only", "paid", "to"),
+    *("prepare", "check_scores", "identity"),
+)
+
+
+@runtime_checkable
+class ScorerLike(Protocol):
+    """What an object needs to be wrapped as a `Scorer`."""
+
+    @property
+    def fingerprint(self) -> str | None: ...
+
+    @property
+    def columns(self) -> Sequence[str]: ...
+
+    def score(self, texts: Sequence[str], /) -> np.ndarray: ...
+
+
+@runtime_checkable
+class ClassifierLike(ScorerLike, Protocol):
+    """What an object needs to be wrapped as a `Classifier`."""
+
+    name: str
+    labels: Sequence[str]
+    multi_label: bool
+    base: str | None
+
+
+class _WrappedScorer(Scorer):
+    """An object of the user's with the interface of a scorer. Optional attributes that it has replace the defaults."""
+
+    def __init__(self, model: ScorerLike) -> None:
+        self.model = model
+        self.columns = model.columns
+        for attribute in OPTIONAL_ATTRIBUTES:
+            if hasattr(model, attribute):
+                setattr(self, attribute, getattr(model, attribute))
+        self.name = self.name or type(model).__name__
+
+    @property
+    def fingerprint(self) -> str | None:
+        return self.model.fingerprint
+
+    def score(self, texts: Sequence[str]) -> np.ndarray:
+        return self.model.score(texts)
+
+
+class _WrappedClassifier(_WrappedScorer, Classifier):
+    def __init__(self, model: ClassifierLike) -> None:
+        super().__init__(model)
+        self.labels, self.multi_label, self.base = model.labels, model.multi_label, model.base
+        self.tokenizer = getattr(model, "tokenizer", None)
+
+
+def as_scorer(model: ScorerLike) -> Scorer:
+    """Return a scorer unchanged, and wrap any other object that has the three attributes of one."""
+    return model if isinstance(model, Scorer) else _WrappedScorer(model)
+
+
+def as_classifier(model: ScorerLike) -> Classifier:
+    """Return a classifier unchanged, and wrap any other object that has the attributes of one."""
+    if not isinstance(model, (Classifier, ClassifierLike)) or not _has_probabilities(model):
+        raise InputError(
+            f"{type(model).__name__} is not a complete classifier. It needs name, labels, multi_label and base, and "
+            "the columns p(label) for each label, then cut. Or pass a function instead."
+        )
+    return model if isinstance(model, Classifier) else _WrappedClassifier(model)
+
+
+def _has_probabilities(model: Any) -> bool:
+    """Whether the first columns are those of a classifier; others may follow."""
+    expected = probability_columns(model.labels)
+    return tuple(model.columns[: len(expected)]) == expected
+
+
+class EstimatorClassifier(FunctionClassifier):
+    """`predict_proba` as a function of texts. Its answers are checked like those of any other function."""
+
+    kind = "scikit-learn model"
+    failure_hint = " (it is called with a list of texts: give the whole pipeline, including the vectoriser)"
+
+    def __init__(self, estimator: Any, *, name: str | None = None, fingerprint: str | None = None) -> None:
+        name = name or type(estimator).__name__
+        super().__init__(_PredictProba(estimator, name), name=name)
+        self.has_digest = fingerprint is not None
+        self.fingerprint = None if fingerprint is None else f"{fingerprint}:function:{self.version}"
+
+
+class _PredictProba:
+    """A fitted classifier as a function, with the names of its classes as labels."""
+
+    def __init__(self, estimator: Any, name: str) -> None:
+        if not hasattr(estimator, "predict_proba"):
+            raise InputError(
+                f"{name} has no predict_proba. Use a classifier that has it, such as LogisticRegression, or LinearSVC "
+                "inside CalibratedClassifierCV. To audit labels without probabilities, pass its method predict."
+            )
+        classes = getattr(estimator, "classes_", None)
+        if classes is None:
+            raise InputError(f"{name} is not fitted (it has no classes_). Fit it first.")
+        if isinstance(classes, list):
+            raise InputError(f"{name} has {len(classes)} outputs. Use a classifier with one.")
+        self.estimator = estimator
+        self.labels = [str(label) for label in classes]
+
+    def __call__(self, texts: list[str]) -> np.ndarray:
+        return np.asarray(self.estimator.predict_proba(texts))
+
+
+def read_estimator(name: str) -> EstimatorClassifier:
+    """Read the classifier in a .skops file. A pickle is refused by its name, before the file is opened."""
+    path = Path(name).expanduser()
+    if path.suffix.lower() in PICKLES:
+        raise InputError(
+            f"{name} is a pickle. geobias does not load pickles, because they can run any code. Save the model with "
+            f"skops.io.dump(model, {path.stem + '.skops'!r}), or pass a function as package.module:function."
+        )
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"The file {name} cannot be read: {error.strerror}.") from None
+    fingerprint = compute_file_fingerprint(content)
+    import skops.io
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            unpacked, most = sum(entry.file_size for entry in archive.infolist()), most_unpacked(len(content))
+        if unpacked > most:
+            raise InputError(
+                f"{name} has {len(content):,} bytes and unpacks to {unpacked:,}; the limit for a file of its size is "
+                f"{most:,}. If you trust it, load it in your own function and pass that as package.module:function."
+            )
+        untrusted_types = skops.io.get_untrusted_types(data=content)
+        estimator = None if untrusted_types else skops.io.loads(content)
+    except InputError:
+        raise
+    except Exception as error:  # no zip file, no schema, another version's schema: a damaged file fails in many ways
+        raise InputError(f"{name} is damaged or not a skops file: {describe_error(error)}") from error
+    if untrusted_types:
+        raise InputError(
+            f"{name} has types that skops does not trust ({', '.join(untrusted_types)}). If you trust the file, load "
+            "it in your own function and pass that as package.module:function."
+        )
+    return EstimatorClassifier(estimator, name=name, fingerprint=fingerprint)
+
+
+def compute_file_fingerprint(content: bytes) -> str:
+    """Return a digest of a .skops file, with the version of scikit-learn that computes with it."""
+    try:
+        import skops.io  # noqa: F401
+        from sklearn import __version__
+    except ImportError:
+        raise InputError("A .skops file needs the package skops: pip install 'geobias[sklearn]'.") from None
+    return f"{hashlib.sha256(content).hexdigest()[:32]}:scikit-learn {__version__}"
+
+
+class Given(NamedTuple):
+    """What a user gives as a model."""
+
+    kind: str
+    """`LANGUAGE_MODEL`, `CLASSIFIER` or `SCORER` if it is loaded; `FUNCTION` or `ESTIMATOR`; and of a name what it
+    names: `FUNCTION`, `FILE` (one that skops wrote), `WRAPPER` or `WEIGHTS`."""
+    model: Any
+    """The function, or the model inside a pipeline. None for a name of anything but a function."""
+    name: str | None = None
+
+
+def recognise(model: Any, wanted: str = "model") -> Given:
+    """Say what a model is given as; refuse an object that is none. A function is imported; no weights are read."""
+    if isinstance(model, str | Path):
+        name = str(model)
+        if name.lower().endswith((SKOPS, *PICKLES)) and not Path(name).expanduser().is_dir():
+            return Given(FILE, None, name)
+        if name.startswith(MITIGATED):
+            return Given(WRAPPER, None, name)
+        return Given(FUNCTION, import_function(name), name) if is_function_name(name) else Given(WEIGHTS, None, name)
+    model = read_model_object(model)
+    if isinstance(model, AnyLanguageModel):
+        return Given(LANGUAGE_MODEL, model)
+    if isinstance(model, Classifier) or (isinstance(model, ScorerLike) and hasattr(model, "labels")):
+        return Given(CLASSIFIER, model)
+    if isinstance(model, ScorerLike):
+        return Given(SCORER, model)
+    is_estimator = hasattr(model, "predict") or hasattr(model, "predict_proba")
+    if is_estimator and (hasattr(model, "classes_") or not callable(model)):  # else it is a function first
+        return Given(ESTIMATOR, model)
+    kind = type(model).__name__
+    classes = _bases(model)
+    if any(base.__module__.startswith("transformers.") and base.__name__ == "PreTrainedModel" for base in classes):
+        raise InputError(
+            f"{kind} has no tokenizer. Pass transformers.pipeline(TASK, model=model, tokenizer=tokenizer), where TASK "
+            "is 'text-classification', 'fill-mask' or 'text-generation'."
+        )
+    if callable(model):
+        return Given(FUNCTION, model)
+    raise InputError(
+        f"An object of type {kind} is not a {wanted}. Pass a Hugging Face id, a folder, a pipeline of transformers, a "
+        "function, a scikit-learn model or a scorer."
+    )
+
+
+def _bases(model: Any) -> tuple[type, ...]:
+    return type(model).__mro__
+
+
+def read_model_object(model: Any) -> Any:
+    """Return the model inside a pipeline of transformers, and anything else unchanged. transformers is not imported."""
+    if any(f"{base.__module__}.{base.__name__}" == "transformers.pipelines.base.Pipeline" for base in _bases(model)):
+        from geobias.models.huggingface import read_pipeline
+
+        return read_pipeline(model)
+    return model
 
 
 def find_tasks(model: Any, *, has_labels: bool = False) -> tuple[Task, ...]:
@@ -30,47 +261,22 @@ def find_tasks(model: Any, *, has_labels: bool = False) -> tuple[Task, ...]:
     a language model that generates text is a classifier too: it is prompted for one of the labels. A function is called
     with one text; of a Hugging Face model only the configuration is read. What is neither is refused.
     """
-    if isinstance(model, str | Path):
-        return _find_tasks_of_name(str(model), has_labels)
-    model = read_model_object(model)
-    if isinstance(model, AnyLanguageModel):
-        is_prompted = has_labels and model.prompted_method is not None
-        return ("language model", "classifier") if is_prompted else ("language model",)
-    if isinstance(model, Classifier) or (isinstance(model, ScorerLike) and hasattr(model, "labels")):
+    given = recognise(model)
+    if given.kind == FUNCTION:
+        return (_find_task_of_function(given.model, given.name or function_name(given.model)),)
+    if given.kind == FILE:
+        make_classifier(given.name)  # raises where the file cannot be used
+    if given.kind in (CLASSIFIER, ESTIMATOR, FILE, WRAPPER):
         return ("classifier",)
-    if isinstance(model, ScorerLike):
-        return ("language model",)
-    from geobias.models.scikit_learn import is_estimator
+    if given.kind == WEIGHTS:
+        from geobias.models.huggingface import find_tasks_of_weights
 
-    if is_estimator(model):
-        return ("classifier",)
-    if callable(model) and not is_bare_model(model):
-        return (_find_task_of_function(model, function_name(model)),)
-    raise InputError(f"An object of type {type(model).__name__} cannot be audited. {USABLE}.")
-
-
-def _find_tasks_of_name(name: str, has_labels: bool) -> tuple[Task, ...]:
-    if name.lower().endswith((SKOPS, *PICKLES)) and not Path(name).expanduser().is_dir():
-        from geobias.models.scikit_learn import read_estimator
-
-        read_estimator(name)  # raises where the file cannot be used
-        return ("classifier",)
-    if name.startswith(MITIGATED):
-        return ("classifier",)
-    if is_function_name(name):
-        return (_find_task_of_function(import_function(name), name),)
-    from geobias.models.model_files import read_config
-    from geobias.models.model_kinds import CLASSIFIER_HEAD, generates_text, is_language_model
-
-    config = read_config(name, locate_weights(name))
-    heads = config.architectures or []
-    if any(head.endswith(CLASSIFIER_HEAD) for head in heads):
-        return ("classifier",)
-    if not is_language_model(config):
-        token_classifier = any(head.endswith("ForTokenClassification") for head in heads)
-        other = " (`geobias find` audits token classifiers)" if token_classifier else ""
-        raise InputError(f"{name} is a {', '.join(heads)}, which cannot be audited{other}. {USABLE}.")
-    return ("language model", "classifier") if has_labels and generates_text(config) else ("language model",)
+        is_classifier, can_be_prompted = find_tasks_of_weights(str(given.name), locate_weights(str(given.name)))
+        if is_classifier:
+            return ("classifier",)
+    else:
+        can_be_prompted = isinstance(given.model, AnyLanguageModel) and given.model.prompted_method is not None
+    return ("language model", "classifier") if has_labels and can_be_prompted else ("language model",)
 
 
 def _find_task_of_function(function: Function, name: str) -> Task:
@@ -92,35 +298,20 @@ def make_classifier(
     model: Any, *, prompt: Prompt | None = None, device: str = "auto", dtype: str = "auto"
 ) -> Classifier:
     """Load a classifier by name, or wrap an object or a function; the parameters are those of `load_classifier`."""
-    from geobias.models.scikit_learn import EstimatorClassifier, is_estimator, read_estimator
+    kind, model, name = recognise(model, "classifier")
+    if kind == CLASSIFIER:
+        return as_classifier(model)
+    if kind == FUNCTION:
+        return FunctionClassifier(model, name=name, label_set=prompt.labels if prompt else None)
+    if kind in (ESTIMATOR, FILE):
+        return EstimatorClassifier(model) if name is None else read_estimator(name)
+    if kind == WEIGHTS:
+        from geobias.models.huggingface import load_pretrained_classifier
 
-    model = read_model_object(model)
-    if isinstance(model, AnyLanguageModel) and model.prompted_method is not None:
-        from geobias.models.prompted import PromptedClassifier, require_prompt
+        return load_pretrained_classifier(str(name), locate_weights(str(name)), prompt, device=device, dtype=dtype)
+    if kind == LANGUAGE_MODEL and model.prompted_method is not None:
+        from geobias.models.answers import require_prompt
+        from geobias.models.prompted import PromptedClassifier
 
         return PromptedClassifier(model, require_prompt(prompt, model.name))
-    if isinstance(model, Classifier) or (isinstance(model, ScorerLike) and hasattr(model, "labels")):
-        return as_classifier(model)
-    if is_estimator(model):
-        return EstimatorClassifier(model)
-    label_set = prompt.labels if prompt else None
-    if is_bare_model(model):
-        raise InputError(
-            f"{type(model).__name__} has no tokenizer. Pass transformers.pipeline('text-classification', "
-            "model=model, tokenizer=tokenizer)."
-        )
-    if callable(model):
-        return FunctionClassifier(model, label_set=label_set)
-    if not isinstance(model, str | Path):
-        raise InputError(
-            f"An object of type {type(model).__name__} is not a classifier. Pass a Hugging Face id, a folder, a "
-            "text-classification pipeline, a function, or a scikit-learn model."
-        )
-    name = str(model)
-    if name.lower().endswith((SKOPS, *PICKLES)) and not Path(name).expanduser().is_dir():
-        return read_estimator(name)
-    if is_function_name(name):
-        return FunctionClassifier(import_function(name), name=name, label_set=label_set)
-    from geobias.models.model_kinds import load_pretrained_classifier
-
-    return load_pretrained_classifier(name, locate_weights(name), prompt, device=device, dtype=dtype)
+    raise InputError(f"{name or type(model).__name__} is not a classifier. {USABLE}.")

@@ -17,12 +17,16 @@ import torch
 
 from geobias.checks import describe_choices
 from geobias.errors import InputError
-from geobias.models.batching import Tokens, equal_length_batches, prepared_ahead
+from geobias.models.fast.fast_path import MAX_COPY_BYTES
 from geobias.models.fast.head import PositionHead, find_head
-from geobias.models.fast.layers import MAX_COPY_BYTES
-from geobias.models.fast.template_readers import TemplateReader
-from geobias.models.fast.template_tokens import SAMPLE_SIZE, TemplateSentences, TemplateTokens, compose_template
-from geobias.models.pretrained import LoadedModel
+from geobias.models.fast.templates import (
+    SAMPLE_SIZE,
+    TemplateReader,
+    TemplateSentences,
+    TemplateTokens,
+    compose_template,
+)
+from geobias.models.pretrained import LoadedModel, Tokens, equal_length_batches, prepared_ahead
 from geobias.models.scorer import LOG_LIKELIHOOD, PROBE, AnyLanguageModel, MethodScorer, ScoreBlock
 from geobias.texts.templates import Sentences, TextSelection
 

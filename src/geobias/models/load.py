@@ -6,28 +6,20 @@ torch and transformers are imported only when weights are loaded.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from geobias.checks import describe_choices
 from geobias.errors import InputError
-from geobias.models.functions import FunctionLM, import_function
-from geobias.models.kinds import make_classifier
-from geobias.models.own_objects import ScorerLike, as_scorer
-from geobias.models.scorer import (
-    EMBEDDED_LM,
-    LOG_LIKELIHOOD,
-    AnyLanguageModel,
-    Classifier,
-    Scorer,
-)
+from geobias.models.functions import FunctionLM
+from geobias.models.kinds import FUNCTION, WEIGHTS, ScorerLike, as_scorer, make_classifier, recognise
+from geobias.models.scorer import EMBEDDED_LM, LOG_LIKELIHOOD, AnyLanguageModel, Classifier, Scorer
 from geobias.models.sources import MITIGATED, is_function_name, locate_weights
-from geobias.models.transformers_pipelines import is_bare_model, is_pipeline, read_model_object, read_pipeline
 
 if TYPE_CHECKING:
-    from geobias.models.answers import AnswerSet, Decider
+    from geobias.models.answers import AnswerSet, Decider, Prompt
+    from geobias.models.endpoint import Endpoint
     from geobias.models.language_model import LanguageModel
     from geobias.models.masked import MaskedLM
-    from geobias.models.prompted import Prompt
     from geobias.models.saved_wrappers import Allowed
 
 METHODS = ("aul", "aula", "pll", "pll-word", "conditional", "mean", "sum")  # of any kind of language model
@@ -68,19 +60,12 @@ def load(name: Any = None, *, device: str = "auto", dtype: str = "auto") -> Lang
     >>> scorer.score(["People in France are kind."]).shape
     (1, 4)
     """
-    if is_pipeline(name):
-        return _load_pipeline_lm(name)
-    if not isinstance(name, str | Path | None):
-        raise _refuse_language_model(name)
-    name = str(name or EMBEDDED_LM)
-    if is_function_name(name):
-        return FunctionLM(import_function(name), name=name)
-    return load_weights(name, device=device, dtype=dtype)
+    return cast("LanguageModel | FunctionLM", _load_lm(name, device, dtype))
 
 
 def load_weights(name: str | Path | None = None, *, device: str = "auto", dtype: str = "auto") -> LanguageModel:
     """Load a language model that has weights. The name of a function is refused, and its module is not imported."""
-    from geobias.models.model_kinds import load_language_model
+    from geobias.models.huggingface import load_language_model
 
     name = str(name or EMBEDDED_LM)
     if is_function_name(name):
@@ -100,55 +85,40 @@ def load_masked(name: str | Path | None = None, *, device: str = "auto", dtype: 
 
 def load_scorer(model: Any, score: str | None, *, device: str = "auto", dtype: str = "auto") -> Scorer:
     """Return the scorer of a language model, given in any form, by this score or the model's default score."""
-    lm = _load_any_lm(model, device, dtype)
-    if isinstance(lm, AnyLanguageModel):
-        return lm.scorer(score)
+    if (scorer := _find_scorer(model)) is None:
+        return _load_lm(model, device, dtype).scorer(score)
     if score is not None:
         raise InputError(
             f"{type(model).__name__} has its own score. Remove the score {score!r}, or pass a model's name or folder."
         )
-    return lm
+    return scorer
 
 
 def load_perplexity_scorer(model: Any, method: str | None, *, device: str = "auto", dtype: str = "auto") -> Scorer:
     """Return the scorer whose negative is a log-perplexity: by this method, or the one for the kind of model."""
-    lm = _load_any_lm(model, device, dtype)
-    return lm.scorer(method or lm.perplexity_method) if isinstance(lm, AnyLanguageModel) else lm
+    if (scorer := _find_scorer(model)) is not None:
+        return scorer
+    lm = _load_lm(model, device, dtype)
+    return lm.scorer(method or lm.perplexity_method)
 
 
-def _load_any_lm(model: Any, device: str, dtype: str) -> AnyLanguageModel | Scorer:
-    """Return a language model, or a scorer that stands for one, from whatever the user gives."""
-    if model is None or isinstance(model, (str, Path)) or is_pipeline(model):
-        return load(model, device=device, dtype=dtype)
-    if isinstance(model, AnyLanguageModel):
-        return model
-    if isinstance(model, ScorerLike):
-        return as_scorer(model)
-    if callable(model) and not is_bare_model(model):
-        return FunctionLM(model)
-    raise _refuse_language_model(model)
+def _find_scorer(model: Any) -> Scorer | None:
+    """An object that is a scorer already; None for any other, and for a language model."""
+    return as_scorer(model) if isinstance(model, ScorerLike) and not isinstance(model, AnyLanguageModel) else None
 
 
-def _load_pipeline_lm(pipeline: Any) -> LanguageModel:
-    lm = read_pipeline(pipeline)
-    if isinstance(lm, Classifier):
-        raise InputError(
-            f"A {pipeline.task} pipeline is a classifier: use it with audit_names and audit_downstream. A language "
-            "model is a fill-mask or text-generation pipeline."
-        )
-    return lm
-
-
-def _refuse_language_model(model: Any) -> InputError:
-    kind = type(model).__name__
-    if is_bare_model(model):
-        return InputError(
-            f"{kind} has no tokenizer. Pass transformers.pipeline('fill-mask' or 'text-generation', "
-            "model=model, tokenizer=tokenizer)."
-        )
-    return InputError(
-        f"An object of type {kind} is not a language model. Pass a Hugging Face id, a folder, a fill-mask or "
-        "text-generation pipeline, a function, or a scorer."
+def _load_lm(model: Any, device: str, dtype: str) -> AnyLanguageModel:
+    """Return a language model from whatever the user gives."""
+    kind, value, name = recognise(EMBEDDED_LM if model is None else model, "language model")
+    if kind == WEIGHTS:
+        return load_weights(name, device=device, dtype=dtype)
+    if kind == FUNCTION:
+        return FunctionLM(value, name=name)
+    if isinstance(value, AnyLanguageModel):
+        return value
+    raise InputError(
+        f"{name or type(model).__name__} is not a language model: use a classifier with `geobias names` or `geobias "
+        "downstream`. A pipeline with a language model is a fill-mask or text-generation pipeline."
     )
 
 
@@ -225,33 +195,46 @@ def load_decider(
     """
     from geobias.models.answers import Decider, FunctionDecider
     from geobias.models.endpoint import Endpoint
-    from geobias.models.lm_decider import LMDecider
+    from geobias.models.prompted import LMDecider
 
     if isinstance(model, Decider):
         if model.answers != answers:
             raise InputError(f"{model.name} answers with {', '.join(model.answers.words)}. Load it once for each kind.")
         return model
     if isinstance(model, Endpoint):
-        from geobias.models.served_decider import load_served_decider
+        return _load_served_decider(model, answers, system=system, samples=samples, begin=begin)
+    given = recognise(EMBEDDED_LM if model is None else model, "language model")
+    if given.kind == FUNCTION:
+        return FunctionDecider(given.model, answers, name=given.name, system=system)
+    return LMDecider(_load_lm(given.model or given.name, device, dtype), answers, system=system)
 
-        return load_served_decider(model, answers, system=system, samples=samples, begin=begin)
-    if isinstance(model, str) and is_function_name(model):
-        return FunctionDecider(import_function(model), answers, name=model, system=system)
-    model = read_model_object(model)
-    if isinstance(model, str | Path | None):
-        model = load_weights(model, device=device, dtype=dtype)
-    if isinstance(model, AnyLanguageModel):
-        return LMDecider(model, answers, system=system)
-    if callable(model) and not is_bare_model(model):
-        return FunctionDecider(model, answers, system=system)
-    raise _refuse_language_model(model)
+
+def _load_served_decider(
+    endpoint: Endpoint, answers: AnswerSet, *, system: str | None, samples: int | None, begin: str
+) -> Decider:
+    """By chats; by likelihoods of texts if the server does not chat, or chats without log-probabilities."""
+    from geobias.models.prompted import LMDecider
+    from geobias.models.served import SAMPLED, ServedDecider
+    from geobias.models.served_lm import NoLikelihoods, ServedLM
+
+    chat = ServedDecider(endpoint, answers, system=system, samples=samples)
+    if chat.route != SAMPLED:
+        return chat
+    lm = ServedLM(endpoint, begin=begin)
+    try:
+        lm.source  # noqa: B018 (probes the server)
+    except NoLikelihoods:
+        if chat.does_chat:
+            return chat
+        raise
+    return LMDecider(lm, answers, system=system)
 
 
 def find_default_score(name: str) -> str:
     """Return the score of a model when the user chooses none. No weights are loaded."""
     if is_function_name(name):
         return LOG_LIKELIHOOD
-    from geobias.models.model_kinds import default_method
+    from geobias.models.huggingface import default_method
 
     return default_method(name, locate_weights(name))
 

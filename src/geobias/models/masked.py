@@ -22,11 +22,10 @@ import torch
 import transformers
 
 from geobias.errors import InputError
-from geobias.models.batching import Ragged, Tokens
-from geobias.models.fast.template_readers import MaskedWords, TemplateReader, UnmaskedSentences
-from geobias.models.fast.template_tokens import TemplateTokens, find_spans
+from geobias.models.fast.templates import MaskedWords, TemplateReader, TemplateTokens, UnmaskedSentences, find_spans
 from geobias.models.language_model import LanguageModel, LanguageScorer, PreparedTexts, plain_log_p
 from geobias.models.model_files import use_attention
+from geobias.models.pretrained import Ragged, Tokens
 from geobias.models.scorer import PROBE
 from geobias.texts.templates import unmark
 

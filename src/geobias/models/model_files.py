@@ -10,9 +10,8 @@ import importlib.util
 import json
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, redirect_stderr
+from contextlib import contextmanager
 from functools import cache
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -101,9 +100,8 @@ def load_pretrained(
     """
     folder, options = _locate_files(name, source)
     resize = {} if new_head is None else {"ignore_mismatched_sizes": True}
-    shows_bar = "gguf_file" in options  # the converter does
     try:
-        with quiet_transformers(), redirect_stderr(StringIO()) if shows_bar else nullcontext():
+        with quiet_transformers():
             config = _read_config(name, folder, options, new_head)
             tokenizer = load_tokenizer(folder, options)
             model, report = auto_class.from_pretrained(

@@ -1,13 +1,23 @@
-"""Prompts: how likely is each of a few continuations after a prompt that holds a text? For any language model.
+"""Language models asked by a prompt: how likely is each of a few answers after a prompt that holds a text?
 
     Classify the text as negative, neutral or positive.
     Text: {text}
     Answer: positive                    <- how likely is this word here, compared with the other labels' words?
 
-A chat model gets the prompt as a user's message, after a system message if there is one, and the continuation begins
-its answer. Deciders and classifiers by prompt read models in this way. p(label) is P of the label's whole word, all of
-its tokens, normalised over the labels. Models favour some words whatever the text; with `calibrate`, each word's log P
-after the prompt with an empty text is subtracted (Zhao et al. 2021).
+A chat model gets the prompt as a user's message, after a system message if there is one, and the answer begins its
+reply. A set of labels is a set of answers: a classifier and a decider read a model in the same way.
+
+- `PromptedClassifier`: p(label) is P of the label's whole word, all of its tokens, normalised over the labels. Models
+  favour some words whatever the text; with `calibrate`, each word's log P after the prompt with an empty text is
+  subtracted (Zhao et al. 2021).
+- `LMDecider`: log P of each answer over all spellings that differ in tokens.
+
+| model | what is read |
+|---|---|
+| causal, GGUF | the prompt, or the chat template; then the answer |
+| sequence-to-sequence | the encoder reads the prompt; the decoder writes the answer |
+| masked | "... Answer: [MASK]." |
+| served with likelihoods | as causal, without a chat template |
 """
 
 from __future__ import annotations
@@ -15,15 +25,15 @@ from __future__ import annotations
 import hashlib
 import sys
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from geobias.checks import shorten
 from geobias.errors import InputError
+from geobias.models.answers import TEXT, AnswerSet, Decider, Prompt
 from geobias.models.scorer import (
     PROBABILITIES,
     AnyLanguageModel,
@@ -34,30 +44,29 @@ from geobias.models.scorer import (
     StreamingScorer,
     probability_columns,
 )
-from geobias.texts.templates import MARK_END, MARK_START, mark
+from geobias.texts.templates import MARK_END, MARK_START, mark, unmark
 
-TEXT = "{text}"
 SPARE_TOKENS = 4  # a text inside a prompt may be split into a few more tokens than alone
-
-Readings = tuple[np.ndarray, np.ndarray, np.ndarray]  # positions, texts x continuations of log P, tokens cut off
+LOG_ODDS = "log_odds"
+ANSWER_METHOD = "answer"  # of encoder-decoders, which write the answer by itself
 
 
 class PromptReader(StreamingScorer):
-    """A language model, a prompt around each text, and continuations of the prompt."""
+    """A language model, a prompt around each text, and the answers to choose from, each in one or more spellings."""
 
-    end = ""  # what follows a continuation
+    kind: ClassVar[str]
+    version: ClassVar[int]  # of what is made of the language model's scores, which have a version of their own
+    end = ""  # what follows an answer
 
-    def __init__(
-        self, lm: AnyLanguageModel, template: str, continuations: Sequence[str], *, system: str | None = None
-    ) -> None:
-        self.lm, self.name = lm, lm.name
-        self.template, self.system, self.continuations = template, system, continuations
+    def __init__(self, lm: AnyLanguageModel, template: str, *, system: str | None = None) -> None:
+        self.lm, self.name, self.template, self.system = lm, lm.name, template, system
         self.scorer = cast(Any, lm.scorer(lm.prompted_method))
         self.paid, self.has_digest = self.scorer.paid, self.scorer.has_digest
-        self.uses_chat_template = lm.tokenizer is not None and bool(lm.tokenizer.chat_template)
+        self.uses_chat_template = _is_chat(lm)
         if self.uses_chat_template:
             self.scorer.begin, self.scorer.has_special = [], True  # the template writes all special tokens
         self.before, self.after = self._split_prompt()
+        self.owners, self.continuations = map(list, zip(*self._list_continuations(), strict=True))
         self.room = self._room_for_text()
 
     def to(self, device: str) -> None:
@@ -76,24 +85,38 @@ class PromptReader(StreamingScorer):
         """Return the fingerprint of the served model that answered last, if any. No call is made."""
         return [self._fingerprint(known) for known in self.scorer.lm.known_fingerprints(self.scorer.method)[:1]]
 
-    def read(self, texts: Sequence[str]) -> Iterator[Readings]:
-        """Yield each text as soon as all continuations are scored: log P of the whole continuation, all its tokens."""
+    def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
+        """Yield each text as soon as all continuations of its prompt are scored, with all of their tokens."""
+        self.prepare(lambda scorer, sentences: scorer.score(sentences))
         short_texts, cut = self._cut_to_fit(texts)
         count = len(self.continuations)
-        log_likelihoods, is_known = np.empty((len(texts), count)), np.zeros((len(texts), count), dtype=bool)
+        log_p, is_known = np.empty((len(texts), count)), np.zeros((len(texts), count), dtype=bool)
         sentences = [sentence for text in short_texts for sentence in self._sentences(text)]
         for positions, rows in self.scorer.batches(sentences):
             text, continuation = positions // count, positions % count
-            log_likelihoods[text, continuation] = rows[:, 0] * rows[:, 1]
+            log_p[text, continuation] = rows[:, 0] * rows[:, 1]
             is_known[text, continuation] = True
             new_texts = np.unique(text)
             complete = new_texts[is_known[new_texts].all(axis=1)]
             if len(complete):
-                yield complete, log_likelihoods[complete], cut[complete]
+                yield complete, self._make_rows(log_p[complete], cut[complete])
 
     @abstractmethod
+    def _list_continuations(self) -> list[tuple[int, str]]:
+        """How the prompt may go on, and the number of the answer that this spells."""
+
+    @abstractmethod
+    def _make_rows(self, log_p: np.ndarray, cut: np.ndarray) -> np.ndarray:
+        """The scores of texts from texts x continuations of log P, and the tokens cut off each text."""
+
+    @abstractmethod
+    def _settings(self) -> tuple[Any, ...]:
+        """What the scores depend on besides the model and the prompt around a text."""
+
     def _fingerprint(self, lm_fingerprint: str) -> str:
         """What scores are stored under, from the fingerprint of the language model's scores."""
+        settings = repr((self.uses_chat_template, self.before, self.after, *self._settings()))
+        return f"{lm_fingerprint}:{self.kind}:{self.version}:{hashlib.sha256(settings.encode()).hexdigest()[:32]}"
 
     def _sentences(self, text: str) -> list[str]:
         """Return the prompt with this text and each continuation, which is marked."""
@@ -155,79 +178,14 @@ class PromptReader(StreamingScorer):
         return short_texts, cut
 
 
-@dataclass(frozen=True)
-class Prompt:
-    """A prompt that asks for a label, and for each label the word that stands for it."""
-
-    words: Mapping[str, str]
-    template: str
-    calibrate: bool = False
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(self.words)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"template": self.template, "words": dict(self.words), "calibrate": self.calibrate}
-
-
-def read_prompt_options(labels: str | None, prompt: str | None, calibrate: bool) -> Prompt | None:
-    """Make a prompt from --labels, --prompt (a text, or a file that holds it) and --calibrate; None without labels."""
-    if labels is None:
-        if prompt is not None or calibrate:
-            raise InputError("--prompt and --calibrate need --labels: the labels to choose from.")
-        return None
-    if prompt is not None and TEXT not in prompt:
-        with suppress(OSError, UnicodeDecodeError):  # no file, or not a text
-            prompt = Path(prompt).read_text(encoding="utf-8").removesuffix("\n")
-    return make_prompt(labels, prompt, calibrate=calibrate)
-
-
-def make_prompt(labels: str, template: str | None = None, *, calibrate: bool = False) -> Prompt:
-    """Make a prompt from labels: "negative,positive", or with other words for them "negative=bad,positive=good"."""
-    words: dict[str, str] = {}
-    for item in labels.split(","):
-        label, _, word = (part.strip() for part in item.partition("="))
-        if not label or label in words:
-            raise InputError(
-                f"The labels {labels!r} must be distinct and not empty. Example: negative,neutral,positive."
-            )
-        words[label] = word or label
-    if len(words) < 2 or len(set(words.values())) < len(words):
-        raise InputError(f"The labels {labels!r} must be at least two, each with a different word.")
-    if template is None:
-        *first, last = words.values()
-        template = f"Classify the text as {', '.join(first)} or {last}.\nText: {TEXT}\nAnswer:"
-    if template.count(TEXT) != 1:
-        raise InputError(f"The prompt {template!r} must contain {TEXT} exactly once.")
-    return Prompt(words, template, calibrate)
-
-
-def refuse_unused_prompt(prompt: Prompt | None, classifiers: Sequence[Classifier]) -> None:
-    """Refuse --labels where every classifier has its own."""
-    if prompt is not None and not any(classifier.is_prompted for classifier in classifiers):
-        names = ", ".join(classifier.name for classifier in classifiers)
-        raise InputError(
-            f"{names} has its own labels. Remove --labels: it is for language models and for functions that return "
-            "labels."
-        )
-
-
-def require_prompt(prompt: Prompt | None, name: str) -> Prompt:
-    """Return the prompt; refuse to use a language model as a classifier without one."""
-    if prompt is None:
-        raise InputError(
-            f"{name} is a language model. Add the labels to choose from, such as --labels negative,neutral,positive, "
-            "or use `geobias regions`."
-        )
-    return prompt
+def _is_chat(lm: AnyLanguageModel) -> bool:
+    return lm.tokenizer is not None and bool(lm.tokenizer.chat_template)
 
 
 class PromptedClassifier(PromptReader, Classifier):
     """A language model and a prompt. The column "cut" counts the tokens cut off the text inside the prompt."""
 
-    version = 1  # of what is made of the language model's scores, which have a version of their own
+    kind, version = "prompted", 1
     is_prompted = True
     lm: AnyLanguageModel
 
@@ -235,7 +193,7 @@ class PromptedClassifier(PromptReader, Classifier):
         self.prompt = prompt
         self.labels = prompt.labels
         self.columns = probability_columns(self.labels)
-        super().__init__(lm, prompt.template, list(prompt.words.values()))
+        super().__init__(lm, prompt.template)
         self.base, self.tokenizer = lm.name, lm.tokenizer
         self.log_prior = None if prompt.calibrate else np.zeros(len(self.labels))
 
@@ -253,22 +211,105 @@ class PromptedClassifier(PromptReader, Classifier):
             rows = score_texts(self.scorer, self._sentences(""))
             self.log_prior = np.asarray(rows[:, 0] * rows[:, 1])
 
-    def batches(self, texts: Sequence[str]) -> Iterator[ScoreBlock]:
-        """Yield each text as soon as all of its labels are scored."""
-        self.prepare(lambda scorer, sentences: scorer.score(sentences))
-        for positions, log_likelihoods, cut in self.read(texts):
-            yield positions, np.column_stack([self._probabilities(log_likelihoods), cut])
+    def _list_continuations(self) -> list[tuple[int, str]]:
+        return list(enumerate(self.prompt.words.values()))
 
-    def _probabilities(self, log_likelihoods: np.ndarray) -> np.ndarray:
-        values = log_likelihoods - self.log_prior
+    def _make_rows(self, log_p: np.ndarray, cut: np.ndarray) -> np.ndarray:
+        values = log_p - self.log_prior
         odds = np.exp(values - values.max(axis=1, keepdims=True))
-        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+        return np.column_stack([odds / odds.sum(axis=1, keepdims=True), cut])
 
-    def _fingerprint(self, lm_fingerprint: str) -> str:
-        settings = (self.uses_chat_template, self.before, self.after, dict(self.prompt.words), self.prompt.calibrate)
-        return f"{lm_fingerprint}:prompted:{self.version}:{hashlib.sha256(repr(settings).encode()).hexdigest()[:32]}"
+    def _settings(self) -> tuple[Any, ...]:
+        return dict(self.prompt.words), self.prompt.calibrate
 
     def _split_prompt(self) -> tuple[str, str]:
         """Return the prompt before the text, and between the text and the label's word."""
         before, after = super()._split_prompt()
         return before, after if self.uses_chat_template or after[-1:].isspace() else f"{after} "
+
+
+class LMDecider(PromptReader, Decider):
+    """A language model and the answers to choose from."""
+
+    kind, version = "decider", 1
+    lm: AnyLanguageModel
+
+    def __init__(self, lm: AnyLanguageModel, answers: AnswerSet, *, system: str | None = None) -> None:
+        if lm.prompted_method is None:
+            raise InputError(f"{lm.name} returns likelihoods of whole texts and cannot be asked for an answer.")
+        self.answers, self.columns = answers, answers.columns
+        self.fills_mask = "pll" in lm.methods
+        self.end = "." if self.fills_mask else ""
+        super().__init__(lm, answers.message if _is_chat(lm) else answers.template, system=system)
+
+    def identity(self) -> ModelIdentity:
+        settings = {"template": self.template, "system": self.system, "words": list(self.answers.words)}
+        return replace(self.lm.describe(LOG_ODDS, self.fingerprint), prompt=settings)
+
+    def _make_rows(self, log_p: np.ndarray, cut: np.ndarray) -> np.ndarray:
+        owners = np.array(self.owners)
+        columns = [np.logaddexp.reduce(log_p[:, owners == k], axis=1) for k in range(len(self.answers.words))]
+        exact = np.where(np.isnan(columns).any(axis=0), np.nan, 0.0)  # a text without a score has no row
+        return np.column_stack([exact, exact, *columns])
+
+    def _settings(self) -> tuple[Any, ...]:
+        return self.end, self.answers.words, self.continuations
+
+    def _list_continuations(self) -> list[tuple[int, str]]:
+        self.spellings = [self._distinct_spellings(self.answers.spellings(word)) for word in self.answers.words]
+        groups = [{tokens for _, tokens in group} for group in self.spellings]
+        if self.lm.tokenizer is not None and (not all(groups) or len(set().union(*groups)) < sum(map(len, groups))):
+            raise InputError(
+                f"{self.name} writes the answers {', '.join(self.answers.words)} with the same tokens, or cannot write "
+                "them. Use another model."
+            )
+        # Those of one token first: a causal model reads the same for all of them, and no more for the next.
+        pairs = [(len(tokens), k, spelling) for k, group in enumerate(self.spellings) for spelling, tokens in group]
+        return [(k, spelling) for _, k, spelling in sorted(pairs, key=lambda pair: pair[0])]
+
+    def _distinct_spellings(self, spellings: Sequence[str]) -> list[tuple[str, tuple[int, ...]]]:
+        """Return spellings that the model can write behind the prompt, each with its tokens; equal tokens once.
+
+        A spelling whose first letters merge with the end of the prompt into one token is no continuation of it, and
+        one with a letter that the model does not know could be any word.
+        """
+        if self.lm.tokenizer is None:
+            return [(spelling, ()) for spelling in spellings]
+        distinct: dict[tuple[int, ...], str] = {}
+        for spelling in spellings:
+            if self.fills_mask and not spelling.startswith(" "):
+                continue
+            tokens = self._continuation_tokens(spelling)
+            if tokens and self.lm.tokenizer.unk_token_id not in tokens:
+                distinct.setdefault(tokens, spelling)
+        return [(spelling, tokens) for tokens, spelling in distinct.items()]
+
+    def _continuation_tokens(self, spelling: str) -> tuple[int, ...] | None:
+        self.continuations = [spelling]
+        text, start, end = unmark(self._sentences("")[0])
+        if self.scorer.method == ANSWER_METHOD:
+            text, start, end = text[start:end], 0, end - start
+        # Causal scorers begin texts their own way.
+        encoding = (self.scorer if hasattr(self.scorer, "encode") else cast(Any, self.lm)).encode([text])[0][0]
+        tokens = []
+        for token, (first, last), special in zip(
+            encoding.ids, encoding.offsets, encoding.special_tokens_mask, strict=True
+        ):
+            if special or last <= start or first >= end:
+                continue
+            if first < start:
+                return None
+            tokens.append(token)
+        return tuple(tokens)
+
+    def _cut_to_fit(self, texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
+        """Refuse a text that is too long: the question stands at its end."""
+        whole_texts = list(texts)
+        _, cut = super()._cut_to_fit(whole_texts)
+        if cut.any():
+            text = whole_texts[int(np.argmax(cut))]
+            raise InputError(
+                f"The scenario {shorten(text)!r} is {int(cut.max())} tokens longer than {self.name} can read with the "
+                "prompt. Shorten it."
+            )
+        return whole_texts, cut

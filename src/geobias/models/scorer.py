@@ -6,7 +6,7 @@ A model of your own needs no base class, only three attributes:
         fingerprint, columns = None, ("log_likelihood",)
         def score(self, texts): return numpy.array([[my_function(text)] for text in texts])
 
-`own_objects.py` wraps such an object where it enters the package (`models.load`). From there on every scorer has the
+`kinds.py` wraps such an object where it enters the package. From there on every scorer has the
 whole interface of the base class, and nothing asks whether an attribute exists.
 """
 
@@ -267,13 +267,7 @@ class Classifier(Scorer):
     notes: tuple[str, ...] = ()
 
     def learn_labels(self, texts: Sequence[str]) -> None:
-        """Learn the labels from answers, for a classifier that cannot list them. By default they are known.
-
-        Parameters
-        ----------
-        texts : sequence of str
-            The original texts, before any is scored.
-        """
+        """Learn the labels from answers to the original texts, for a classifier that cannot list them."""
 
     def identity(self) -> ModelIdentity:
         return ModelIdentity(self.name, PROBABILITIES, self.fingerprint)
@@ -318,20 +312,7 @@ class AnyLanguageModel(ABC):
         """
 
     def describe(self, score: str, fingerprint: str | None) -> ModelIdentity:
-        """Describe the model for results and reports.
-
-        Parameters
-        ----------
-        score : str
-            Method of the scores.
-        fingerprint : str or None
-            Fingerprint of the scores.
-
-        Returns
-        -------
-        ModelIdentity
-            Name, score and fingerprint.
-        """
+        """Describe the model for results and reports, by the method and the fingerprint of its scores."""
         return ModelIdentity(self.name, score, fingerprint)
 
 

@@ -26,19 +26,7 @@ import numpy as np
 
 from geobias.checks import describe_choices
 from geobias.errors import GeobiasError, InputError
-from geobias.models.completions import (
-    GeneratedToken,
-    ScoredToken,
-    read_choices,
-    read_echo,
-    read_first_token,
-)
-from geobias.models.connection import (
-    UNREADABLE,
-    CallFailed,
-    Connection,
-    UnreadableAnswer,
-)
+from geobias.models.connection import UNREADABLE, CallFailed, Connection, UnreadableAnswer
 from geobias.models.endpoint import Endpoint
 from geobias.models.scorer import (
     LOG_LIKELIHOOD,
@@ -48,7 +36,15 @@ from geobias.models.scorer import (
     ModelIdentity,
     ScoreBlock,
 )
-from geobias.models.server_identity import known_models, recognise_model
+from geobias.models.server_replies import (
+    GeneratedToken,
+    ScoredToken,
+    known_models,
+    read_choices,
+    read_echo,
+    read_first_token,
+    recognise_model,
+)
 from geobias.texts.templates import unmark
 
 PROBES = ("The quick brown fox jumps over the lazy", "She opened the door and", "Two plus two is")
@@ -244,18 +240,7 @@ class ServedLM(AnyLanguageModel):
         )
 
     def known_fingerprints(self, method: str) -> list[str]:
-        """Return the fingerprints of the models that answered here before, the last one first. No call is made.
-
-        Parameters
-        ----------
-        method : str
-            One of `methods`.
-
-        Returns
-        -------
-        list of str
-            Fingerprints of scores in the store.
-        """
+        """Return the fingerprints of the models that answered here before, the last one first. No call is made."""
         return [make_fingerprint(digest, method) for digest in known_models(self._address)]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from geobias.files import save_file
 from geobias.report.colours import BORDER, CONTINENT_COLOURS, HATCH, INK, LAND, SOFT_INK, map_scheme, quiet_labels
-from geobias.world.shapes import Country, CountryShape, load_countries, load_shapes, load_topology
+from geobias.world.countries import Country, CountryShape, load_countries, load_shapes, load_topology
 
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
 MAP_WIDTH, MAP_HEIGHT, SIDE_WIDTH = 800, 350, 250

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from geobias.models.pretrained import HASH_SEED
 from geobias.texts.templates import unmark
 from tests.models.architectures.tiny_models import KINDS
 
@@ -40,7 +39,6 @@ class PlainModel:
         """log P of a token at a place of the output."""
         key = tuple((name, *ids) for name, ids in inputs.items())
         if key not in self.tables:
-            torch.manual_seed(HASH_SEED)  # Reformer draws random numbers
             with torch.no_grad():
                 output = self.model(**{name: torch.tensor([ids]) for name, ids in inputs.items()}, **self.options)
             self.tables[key] = torch.log_softmax(output.logits[0].double(), -1)

@@ -16,12 +16,11 @@ import torch
 import transformers
 from tokenizers import processors
 
-from geobias.engine.ask import ask
 from geobias.errors import InputError
 from geobias.models.huggingface import HuggingFaceClassifier, find_base_model
-from geobias.models.load import load_classifier, load_masked
+from geobias.models.load import load_classifier
 from geobias.models.model_files import compute_fingerprint
-from geobias.models.scorer import EMBEDDED_CLASSIFIERS, ModelIdentity
+from geobias.models.scorer import ModelIdentity
 from tests.conftest import TOKENIZERS, _byte_bpe, _config, _wordpiece, save_random_model
 
 LABELS = ["bad", "so-so", "good"]
@@ -105,18 +104,6 @@ def test_texts_of_one_length_go_through_the_model_together(loaded: dict[str, Hug
     assert sizes == [2]
 
 
-def test_labels_columns_and_kind(loaded: dict[str, HuggingFaceClassifier]) -> None:
-    bert = loaded["bert"]
-    assert isinstance(bert, HuggingFaceClassifier)
-    assert bert.labels == tuple(LABELS) and not bert.multi_label
-    assert bert.columns == ("p(bad)", "p(so-so)", "p(good)", "cut")
-
-
-def test_labels_stand_in_the_order_of_their_ids(tmp_path: Path) -> None:
-    folder = saved(tmp_path, labels=[f"label {i}" for i in range(11)])  # as text, 10 would stand before 2
-    assert classifier(folder).labels == tuple(f"label {i}" for i in range(11))
-
-
 def test_labels_that_can_hold_together_have_each_a_probability(tmp_path: Path) -> None:
     folder = saved(tmp_path, problem_type="multi_label_classification")
     several = classifier(folder)
@@ -188,12 +175,6 @@ def test_padding_that_is_set_for_a_check_is_no_part_of_the_fingerprint(folders: 
     assert gpt2.fingerprint.split(":")[0] == compute_fingerprint(plain, gpt2.tokenizer)
 
 
-def test_answers_come_from_the_store_the_second_time(loaded: dict[str, HuggingFaceClassifier]) -> None:
-    first, second = ask(loaded["bert"], TEXTS), ask(loaded["bert"], TEXTS)
-    assert (first.scored, second.scored) == (len(TEXTS), 0)
-    np.testing.assert_array_equal(first.scores, second.scores)
-
-
 def test_identity(loaded: dict[str, HuggingFaceClassifier], folders: dict[str, Path]) -> None:
     bert = loaded["bert"]
     assert bert.identity() == ModelIdentity(
@@ -202,20 +183,6 @@ def test_identity(loaded: dict[str, HuggingFaceClassifier], folders: dict[str, P
         fingerprint=bert.fingerprint,
         architecture="BertForSequenceClassification",
         parameters=sum(p.numel() for p in bert.model.parameters()),
-        dtype="float32",
-        device="cpu",
-        max_length=40,
-    )
-
-
-def test_the_identity_of_a_language_model_is_what_it_was(small_models: dict[str, Path]) -> None:
-    scorer = load_masked(small_models["bert"]).scorer("pll")
-    assert scorer.identity() == ModelIdentity(
-        name=str(small_models["bert"]),
-        score="pll",
-        fingerprint=scorer.fingerprint,
-        architecture="BertForMaskedLM",
-        parameters=load_masked(small_models["bert"]).parameters,
         dtype="float32",
         device="cpu",
         max_length=40,
@@ -238,21 +205,6 @@ def test_a_language_model_is_refused(small_models: dict[str, Path]) -> None:
             load_classifier(name)
 
 
-@pytest.mark.parametrize("name", ["no/such/folder", "./nowhere", "nobody/no-such-model", "embedded/none"])
-def test_a_classifier_that_does_not_exist_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match="There is no"):
-        load_classifier(name)
-
-
-def test_something_else_is_refused() -> None:
-    with pytest.raises(InputError, match="An object of type int is not a classifier"):
-        load_classifier(42)
-
-
-def test_a_loaded_classifier_is_given_back(loaded: dict[str, HuggingFaceClassifier]) -> None:
-    assert load_classifier(loaded["bert"]) is loaded["bert"]
-
-
 def test_a_folder_with_a_colon_is_a_folder(tmp_path: Path) -> None:
     assert classifier(saved(tmp_path / "a:b")).labels == tuple(LABELS)
 
@@ -264,12 +216,6 @@ def test_the_embedded_classifiers_know_something() -> None:
     assert said == ["positive", "negative"]
     handles = sentiment.score(["@alice look at https://example.org/a", "@bob look at http"])
     np.testing.assert_allclose(handles[0], handles[1], rtol=1e-6)  # equal texts, in rows of one batch
-
-
-@pytest.mark.parametrize("name", EMBEDDED_CLASSIFIERS)
-def test_the_embedded_classifiers_load_and_come_from_the_embedded_model(name: str) -> None:
-    model = classifier(name)
-    assert model.name == name and len(model.labels) >= 2 and model.base == "embedded/lm"
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ import torch
 
 from geobias.engine.ask import ask
 from geobias.errors import InputError
+from geobias.models.answers import make_prompt, read_prompt_options
 from geobias.models.load import load, load_classifier
-from geobias.models.prompted import PromptedClassifier, make_prompt, read_prompt_options
+from geobias.models.prompted import PromptedClassifier
 from geobias.models.scorer import Classifier
 
 TEXTS = ["People in France are kind.", "The fox is lazy.", "France"]

@@ -9,8 +9,8 @@ import pytest
 import torch
 import transformers
 
-from geobias.models.fast.attention import PACKED, find_packed_attention, packed_attention
-from geobias.models.fast.head import Projection, log_sum_exp
+from geobias.models.fast.fast_path import PACKED, packed_attention
+from geobias.models.fast.head import Projection
 from geobias.models.load import load_masked, load_weights
 from geobias.models.model_files import use_attention
 
@@ -49,17 +49,6 @@ def test_a_causal_model_looks_back_only_by_it_too(small_models: dict[str, Path])
     usual = lm.states(ids)
     with use_attention(lm.model, PACKED):
         np.testing.assert_allclose(lm.states(ids).numpy(), usual.numpy(), atol=1e-5)
-
-
-def test_it_is_for_gpus_alone(small_models: dict[str, Path]) -> None:
-    assert find_packed_attention(load_masked(small_models["bert"]).model) is None
-
-
-def test_the_sum_over_the_vocabulary() -> None:
-    logits = 30 * torch.randn(7, 1000, generator=torch.Generator().manual_seed(1))
-    np.testing.assert_allclose(
-        log_sum_exp(logits).numpy(), np.logaddexp.reduce(logits.double().numpy(), axis=1), rtol=1e-6
-    )
 
 
 def test_most_heads_end_in_a_projection(small_models: dict[str, Path]) -> None:

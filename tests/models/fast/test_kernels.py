@@ -12,7 +12,7 @@ import torch
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from geobias.models.fast import kernels
-from geobias.models.fast.attention import PACKED
+from geobias.models.fast.fast_path import PACKED
 from geobias.models.load import load_classifier, load_masked, load_weights
 from geobias.texts.templates import Sentences, select_texts
 from tests.models.classifiers.test_huggingface import saved
@@ -82,10 +82,6 @@ def test_the_length_of_texts_is_bounded_by_what_a_gpu_has_room_for(
     monkeypatch.setattr(gpu_kernels, "attention_within", out_of_room)
     gpu_kernels._longest.cache_clear()
     assert gpu_kernels.attends(*texts(64, torch.float16)) and not gpu_kernels.attends(*texts(65, torch.float16))
-
-
-def test_without_a_gpu_there_are_none() -> None:
-    assert not kernels.ready(torch.zeros(1))
 
 
 def test_a_machine_on_which_they_do_not_compile_has_none(

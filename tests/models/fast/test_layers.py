@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +9,9 @@ import pytest
 import torch
 
 from geobias.engine.ask import ask
-from geobias.models.fast import layers
+from geobias.models.fast import fast_path
+from geobias.models.fast.fast_path import PackedLayers, can_pack
 from geobias.models.fast.head import Projection
-from geobias.models.fast.layers import PackedLayers, can_pack
 from geobias.models.load import load_weights
 
 TEXTS = ["People in France are kind.", "People in Nigeria are hard-working.", "The lazy dog."]
@@ -52,15 +51,8 @@ def test_it_is_in_use_only_while_texts_are_scored(small_models: dict[str, Path])
     assert lm.fast.users == 0 and not any("forward" in vars(layer) for layer in lm.fast.packed.layers)
 
 
-def test_a_scorer_that_was_used_can_be_sent(small_models: dict[str, Path]) -> None:
-    scorer = load_weights(small_models["bert"]).scorer("aul")
-    here = scorer.score(TEXTS)
-    there = pickle.loads(pickle.dumps(scorer))
-    np.testing.assert_allclose(there.score(TEXTS), here, atol=1e-6)
-
-
 def test_no_copies_of_a_large_model(small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "MAX_COPY_BYTES", 100)
+    monkeypatch.setattr(fast_path, "MAX_COPY_BYTES", 100)
     lm = load_weights(small_models["bert"])
     assert PackedLayers(lm.model).layers == [] and "packed_linear" not in lm.fast_parts
     assert lm.scorer("aul").score(TEXTS).shape == (3, 4)

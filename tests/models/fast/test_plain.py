@@ -12,15 +12,7 @@ import pytest
 import torch
 
 from geobias.models import fast
-from geobias.models.fast import (
-    attention,
-    fast_path,
-    head,
-    layers,
-    shared_prefixes,
-    template_tokens,
-    token_tree,
-)
+from geobias.models.fast import fast_path, head, shared_prefixes, templates, token_tree
 from geobias.models.load import load_classifier, load_weights
 from geobias.texts.templates import Sentences, TextSelection, mark
 from tests.conftest import CAUSAL, MASKED, SCORE_ONLY, SEQ2SEQ, Run
@@ -31,18 +23,16 @@ MARKED = [f"People in {region} are {mark(word)}." for region in ("France", "Chad
 REGIONS, WORDS = ["France", "Nigeria", "Chad", "The dog"], ["kind", "hard-working", "shy", "quick"]
 # Everything that a model may enter only on the fast path.
 ENTRANCES: tuple[tuple[Any, str], ...] = (
-    (attention, "find_packed_attention"),
-    (attention, "packed_attention"),
+    (fast_path, "packed_attention"),
     (fast_path, "find_packed_attention"),
     (fast_path, "PackedLayers"),
     (fast_path, "replace_forward"),
     (head.PositionHead, "__init__"),
     (head, "replace_forward"),
-    (layers, "pack"),
+    (fast_path, "pack"),
     (head.Projection, "__init__"),
-    (layers, "replace_forward"),
     (shared_prefixes, "find_runs"),
-    (template_tokens.TemplateTokens, "__init__"),
+    (templates.TemplateTokens, "__init__"),
     (token_tree.TokenTree, "__init__"),
 )
 
@@ -120,15 +110,6 @@ def test_parts_left_out_one_by_one(small_models: dict[str, Path]) -> None:
     for part in load_weights(small_models["gpt2"]).fast_parts:
         with fast.leave_out(part):
             assert part not in load_weights(small_models["gpt2"]).fast_parts
-
-
-def test_a_long_text_fits_however_large_the_vocabulary(
-    small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(fast.VARIABLE, "0")
-    monkeypatch.setattr("geobias.models.language_model.PLAIN_LOGITS", 500)
-    lm = load_weights(small_models["bert"])
-    assert lm.token_budget < 10 and np.isfinite(lm.scorer("pll").score(TEXTS)[:, 0]).all()
 
 
 @pytest.mark.slow

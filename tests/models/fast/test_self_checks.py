@@ -11,7 +11,7 @@ import torch
 import transformers
 
 from geobias.models.causal import CausalLM
-from geobias.models.fast import attention, kernels
+from geobias.models.fast import fast_path, kernels
 from geobias.models.load import load_masked, load_weights
 from geobias.models.masked import MaskedLM
 
@@ -115,7 +115,7 @@ def test_attention_kernels_that_are_almost_right(
 
     monkeypatch.setattr(kernels, "attention_within", almost)
     model, _ = untrained("bert", small_models, getattr(torch, dtype))
-    assert attention.find_packed_attention(model) == (None if wrong else attention.PACKED)
+    assert fast_path.find_packed_attention(model) == (None if wrong else fast_path.PACKED)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])

@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from geobias.errors import InputError
-from geobias.models.fast import PARTS, leave_out, template_tokens
-from geobias.models.fast.template_tokens import ComposedSentences, compose_template
+from geobias.models.fast import PARTS, leave_out, templates
+from geobias.models.fast.templates import ComposedSentences, compose_template
 from geobias.models.load import load_masked
-from geobias.texts.templates import Sentences, TextSelection, select_texts
+from geobias.texts.templates import Sentences, TextSelection
 from tests.conftest import MASKED
 
 REGIONS = ["France", "Nigeria", "Guinea", "Åland", "Chad", "The dog", "Nigeria"]
@@ -123,7 +123,7 @@ def test_what_a_single_word_or_region_changes_is_noticed(
     changed: tuple[str, str], small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However few sentences are compared: each word and each region was tokenised in one."""
-    monkeypatch.setattr(template_tokens, "SAMPLE_SIZE", 0)
+    monkeypatch.setattr(templates, "SAMPLE_SIZE", 0)
     lm = load_masked(small_models["bert"])
 
     def tokenise(some: Any) -> Any:
@@ -143,31 +143,12 @@ def test_sentences_that_are_cut_off_are_not_composed(small_models: dict[str, Pat
         assert (found is not None) == fits
 
 
-def test_a_sample_is_compared_and_not_all(small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = load_masked(small_models["bert"])
-    monkeypatch.setattr(template_tokens, "SAMPLE_SIZE", 5)
-    seen: list[int] = []
-
-    def tokenise(texts: Any) -> list[Any]:
-        seen.append(len(texts))
-        return lm.encode(texts)[0]
-
-    assert compose_template(tokenise, SENTENCES, 0, max_length=40) is not None
-    assert seen == [len(REGIONS), len(WORDS), 5]
-
-
 def test_equal_names_and_words_are_known_without_a_look() -> None:
     twice = Sentences(TEMPLATES, REGIONS, [*WORDS, "kind"])
     first, which = twice.find_distinct()
     texts = list(twice)
     assert len(first) == len(set(texts)) and [texts[i] for i in first[which]] == texts
     assert all(texts.index(texts[i]) == i for i in first)
-
-
-def test_some_of_some_texts() -> None:
-    some = select_texts(select_texts(SENTENCES, np.array([5, 3, 80])), np.array([2, 0]))
-    assert list(some) == [SENTENCES[80], SENTENCES[5]] and some[0:1] == [SENTENCES[80]] and len(some) == 2
-    assert select_texts(["a", "b", "c"], np.array([2, 0])) == ["c", "a"]
 
 
 @pytest.mark.parametrize("as_block", [True, False])

@@ -10,9 +10,8 @@ import pytest
 import torch
 import transformers
 
-from geobias.models.fast.template_readers import max_tree
-from geobias.models.fast.template_tokens import TemplateTokens
-from geobias.models.fast.token_tree import PREFIX_END, build_token_tree
+from geobias.models.fast.templates import TemplateTokens
+from geobias.models.fast.token_tree import PREFIX_END, build_token_tree, max_tree
 from geobias.models.load import load_weights
 from geobias.texts.templates import Sentences, TextSelection
 

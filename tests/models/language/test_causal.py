@@ -80,31 +80,6 @@ def test_kept_beginnings_change_nothing(loaded: dict[str, CausalLM], kind: str, 
     np.testing.assert_allclose(kept, plain, atol=1e-5)
 
 
-def test_the_words_of_a_region_share_what_stands_before_them(
-    loaded: dict[str, CausalLM], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lm = loaded["gpt2"]
-    read: list[int] = []
-    plain, states = lm.read_on, lm.states
-
-    def counted(ids: np.ndarray, *more: Any) -> Any:
-        read.append(ids.size)
-        return plain(ids, *more)
-
-    def counted_states(ids: torch.Tensor) -> torch.Tensor:
-        read.append(ids.numel())
-        return states(ids)
-
-    monkeypatch.setattr(lm, "read_on", counted)
-    monkeypatch.setattr(lm, "states", counted_states)
-    lm.scorer("conditional").score(SENTENCES)
-    shared = sum(read)
-    read.clear()
-    monkeypatch.setattr(lm.fast, "shared_prefixes", False)
-    lm.scorer("conditional").score(SENTENCES)
-    assert sum(read) > 2 * shared
-
-
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
 def test_ends_of_one_stem_are_read_together(
     loaded: dict[str, CausalLM], kind: str, monkeypatch: pytest.MonkeyPatch
@@ -201,8 +176,3 @@ def test_a_run_of_texts_that_begin_alike_is_no_longer_than_a_batch() -> None:
     start, stop, shared = find_runs(rows, budget=14)
     assert (stop - start).max() == 10 and (stop - start).sum() == 40 and (shared == 4).all()
     assert [len(part) for part in find_runs(rows, budget=1000)] == [1, 1, 1]
-
-
-def test_a_score_of_another_kind_of_model_is_refused(loaded: dict[str, CausalLM]) -> None:
-    with pytest.raises(InputError, match=r"is a causal LM, which has no score 'aul'\. Choose from: mean"):
-        loaded["gpt2"].scorer("aul")

@@ -10,10 +10,10 @@ import pytest
 
 from geobias.engine.ask import ask
 from geobias.errors import InputError
-from geobias.models import chat_classifier as served_chat
-from geobias.models.chat_classifier import ServedClassifier
+from geobias.models import served as served_chat
 from geobias.models.endpoint import Endpoint
 from geobias.models.scorer import Classifier
+from geobias.models.served import ServedClassifier
 from tests.servers import Toy, served, tokenise
 
 PROMPT = "Is this positive or negative? {text}"
@@ -41,7 +41,7 @@ def test_completions_where_chats_have_no_log_probabilities(monkeypatch: pytest.M
     with served("no-echo") as toy:
         monkeypatch.setattr(toy, "_chat", lambda body: (404, {"detail": "Not Found"}))
         found = classifier(toy, good=" dog", bad="cat")
-        monkeypatch.setattr(served_chat, "ROUTES", (("chat/completions", 20), ("completions", 9)))
+        monkeypatch.setattr(ServedClassifier, "routes", (("chat/completions", 20), ("completions", 9)))
         p = found.score(["I ran."])
         odds = [exp(toy.log_p(tokenise(PROMPT.replace("{text}", "I ran.")), token)) for token in (b" dog", b" cat")]
     np.testing.assert_allclose(p, [[odds[0] / sum(odds), odds[1] / sum(odds), 0]])
@@ -119,12 +119,6 @@ def test_models_that_are_sure_of_the_same_answer_are_told_apart(monkeypatch: pyt
         other = classifier(toy).fingerprint
         monkeypatch.setattr(toy, "ranked", lambda before: sure(before)[:1])
         assert classifier(toy).fingerprint != other
-
-
-def test_results_say_how_it_was_asked() -> None:
-    with served("chat") as toy:
-        about = classifier(toy).identity()
-    assert (about.endpoint, about.asked_by, about.begin) == (toy.url, "candidates of an answer", None)
 
 
 def test_a_server_without_log_probabilities_is_told_apart() -> None:

@@ -6,8 +6,6 @@ import asyncio
 import gzip
 import logging
 import traceback
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -84,13 +82,11 @@ def test_a_server_that_is_not_there() -> None:
         Endpoint(url, "toy", retries=1).ask(said("A fox"))
 
 
-@pytest.mark.parametrize("date", [False, True])
-def test_the_server_says_how_long_to_wait(date: bool, pauses: list[float]) -> None:
-    asked = format_datetime(datetime.now(UTC) + timedelta(seconds=101), usegmt=True) if date else "100"
+def test_the_server_says_how_long_to_wait(pauses: list[float]) -> None:
     with served() as toy:
-        toy.failures = lambda number: (429, {"Retry-After": asked}) if number == 1 else None
+        toy.failures = lambda number: (429, {"Retry-After": "100"}) if number == 1 else None
         Endpoint(toy.url, "toy").ask(said("A fox"))
-    assert 95 < pauses[0] <= 101
+    assert pauses == [100]
 
 
 def test_a_server_that_says_come_back_tomorrow_is_not_waited_for(pauses: list[float]) -> None:
@@ -216,20 +212,6 @@ def test_no_more_calls_than_allowed() -> None:
         assert len(toy.calls) == 4 and len(heard) == 3  # the one tried again counts too
 
 
-def test_calls_that_answer_no_text_ask_for_more_of_them() -> None:
-    async def probing(line: Connection) -> None:
-        for _ in range(3):
-            await said("A fox")(line)
-
-    with served() as toy:
-        for allowed in (2, 3):  # not enough to find out what the server can, or just enough
-            limited = Endpoint(toy.url, "toy", max_calls=allowed)
-            with pytest.raises(InputError, match=f"limit of {allowed} calls .* only probe .* Raise --server calls"):
-                limited.ask(probing)
-                [*limited.ask_all([said("A fox")])]
-        assert len(toy.calls) == 5
-
-
 def test_no_faster_than_allowed(pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("geobias.models.endpoint.time.monotonic", lambda: 1000.0)
     with served() as toy:
@@ -351,12 +333,9 @@ def test_urls(given: str, kept: str) -> None:
     "url",
     [
         "localhost:8000",
-        "ftp://x/v1",
         "",
-        "http://",
         "http://u:hidden@x/v1",
         "u:hidden@x/v1",
-        "http//u:hidden@x/v1",
         "x/v1?key=hidden",
         "http://x/v1?key=hidden",
         "http://x:port/",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from itertools import count
 from math import exp, log
 from typing import Any
@@ -15,9 +14,9 @@ from geobias.errors import InputError
 from geobias.models.answers import CHOICE_ANSWERS, YES_NO_ANSWERS, AnswerSet, Decisions
 from geobias.models.connection import CallRefused, ServerFailed
 from geobias.models.endpoint import Endpoint
-from geobias.models.lm_decider import LMDecider
 from geobias.models.load import load_decider
-from geobias.models.served_decider import ServedDecider, sum_spellings
+from geobias.models.prompted import LMDecider
+from geobias.models.served import CHAT, ServedDecider, sum_spellings
 from tests.servers import Toy, served, tokenise
 
 DOGS = AnswerSet("yes_no", ("dog", "cat"), "Choose.")
@@ -49,50 +48,44 @@ def test_an_answer_that_is_no_candidate_has_the_least_of_them_at_most() -> None:
         decider = load_decider(Endpoint(toy.url, "toy"), AnswerSet("yes_no", ("dog", "zebra"), "Choose."))
         row = decider.score(TEXTS[:1])[0]
         assert row[3] == pytest.approx(toy.ranked(tokenise(f"Choose.\n\n{TEXTS[0]}"))[4][1])
-        assert decider.fingerprint and isinstance(decider, ServedDecider) and decider.candidates == 5
+        assert decider.fingerprint and isinstance(decider, ServedDecider) and decider.route == (CHAT, 5)
 
 
-@pytest.mark.parametrize("failure", [None, CallRefused("no", 400), ServerFailed("no", 500)], ids=str)
-def test_a_server_that_has_no_500_candidates_is_asked_for_20(
-    failure: Exception | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("failure", [(), CallRefused("no", 400), ServerFailed("no", 500)], ids=str)
+def test_a_server_that_has_no_500_candidates_is_asked_for_20(failure: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     decider = ServedDecider(Endpoint("http://localhost:1/v1", "toy"), CHOICE_ANSWERS)
 
-    async def get_candidates(text: str, count: int, connection: Any) -> Any:
-        if count > 20 and failure is not None:
+    async def get_candidates(text: str, route: Any, connection: Any) -> Any:
+        if route[1] > 20 and failure:
             raise failure
-        return None if count > 20 else [("A", -1.0)]
+        return [("A", -1.0)] if route[1] <= 20 else failure
 
     monkeypatch.setattr(decider, "_get_candidates", get_candidates)
-    assert decider.candidates == 20
+    assert decider.route == (CHAT, 20)
+
+
+def decide_by(answers: AnswerSet, candidates: list[tuple[str, float]], monkeypatch: pytest.MonkeyPatch) -> Decisions:
+    """The decision of a served model whose reply has these candidates."""
+    decider = ServedDecider(Endpoint("http://localhost:1/v1", "toy"), answers)
+    decider.route = (CHAT, 5)
+
+    async def get_candidates(*_: Any, **__: Any) -> Any:
+        return candidates
+
+    monkeypatch.setattr(decider, "_get_candidates", get_candidates)
+    return Decisions(answers, decider.score(["Who?"]))
 
 
 def test_an_article_is_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     ranked = [("a", log(0.5)), (" A", log(0.3)), ("B", log(0.1)), ("x", log(0.01))]
-    decider = ServedDecider(Endpoint("http://localhost:1/v1", "toy"), CHOICE_ANSWERS)
-    decider.candidates = 20
-
-    async def get_candidates(*_: Any, required: bool) -> Any:
-        return ranked
-
-    monkeypatch.setattr(decider, "_get_candidates", get_candidates)
-    row = asyncio.run(decider._decide("Who?", None))  # type: ignore[arg-type]
-    np.testing.assert_allclose(np.exp(row[2:]), [0.3, 0.1])
+    np.testing.assert_allclose(decide_by(CHOICE_ANSWERS, ranked, monkeypatch).p, [[0.3, 0.1]])
 
 
 def test_a_reply_without_any_answer_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    decider = ServedDecider(Endpoint("http://localhost:1/v1", "toy"), YES_NO_ANSWERS)
-    decider.candidates = 5
     refusal = [("I", log(0.8)), ("Sorry", log(0.1)), ("As", log(0.02))]
-
-    async def get_candidates(*_: Any, **__: Any) -> Any:
-        return refusal
-
-    monkeypatch.setattr(decider, "_get_candidates", get_candidates)
-    decisions = Decisions(YES_NO_ANSWERS, np.array([asyncio.run(decider._decide("Hire?", None))]))  # type: ignore[arg-type]
-    assert decisions.answered.tolist() == [0]
+    assert decide_by(YES_NO_ANSWERS, refusal, monkeypatch).answered.tolist() == [0]
     refusal.insert(2, ("No", log(0.05)))
-    decisions = Decisions(YES_NO_ANSWERS, np.array([asyncio.run(decider._decide("Hire?", None))]))  # type: ignore[arg-type]
+    decisions = decide_by(YES_NO_ANSWERS, refusal, monkeypatch)
     assert decisions.answered[0] == pytest.approx(0.07) and decisions.log_odds[0] == pytest.approx(log(0.02 / 0.05))
 
 

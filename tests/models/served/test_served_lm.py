@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +17,14 @@ import pytest
 from geobias.engine.ask import ask
 from geobias.errors import GeobiasError, InputError
 from geobias.models import connection as calls
-from geobias.models.answers import AnswerSet
-from geobias.models.chat_classifier import ServedClassifier
-from geobias.models.completions import read_echo
+from geobias.models.answers import AnswerSet, make_prompt
 from geobias.models.connection import ServerFailed
 from geobias.models.endpoint import Endpoint
-from geobias.models.prompted import PromptedClassifier, make_prompt
-from geobias.models.scorer import ModelIdentity, Scorer
-from geobias.models.served_decider import ServedDecider
+from geobias.models.prompted import PromptedClassifier
+from geobias.models.scorer import Scorer
+from geobias.models.served import ServedClassifier, ServedDecider
 from geobias.models.served_lm import PROBES, NoLikelihoods, ServedLM
+from geobias.models.server_replies import read_echo
 from geobias.texts.templates import mark
 from tests.conftest import posix_only
 from tests.servers import BEGIN, Spoil, Toy, served, tokenise
@@ -212,24 +210,6 @@ def test_no_token_of_an_echo_is_lost(tokens: list[str], text: str, count: int | 
     assert (None if found is None else len(found)) == count
 
 
-def test_one_way_of_asking_that_is_none() -> None:
-    with pytest.raises(InputError, match=r"'aul' for a served model\. Choose from: mean, sum, conditional"):
-        ServedLM(Endpoint("http://localhost:1/v1", "toy")).scorer("aul")
-
-
-def test_results_name_the_server_and_how_it_was_asked() -> None:
-    with served() as toy:
-        identity = model(toy, "<s>").scorer("sum").identity()
-    assert identity == ModelIdentity(
-        name="toy",
-        score="sum",
-        fingerprint=identity.fingerprint,
-        endpoint=toy.url,
-        asked_by="echoed likelihoods",
-        begin="<s>",
-    )
-
-
 @pytest.mark.parametrize(("change", "same"), [("nothing", True), ("noise", True), ("weights", False)])
 def test_another_model_under_the_same_name_is_told_apart(change: str, same: bool) -> None:
     with served() as toy:
@@ -290,15 +270,6 @@ def test_no_more_calls_than_allowed_then_the_rest() -> None:
         assert all(toy.prompts()[text] == 1 for text in texts)
 
 
-def test_too_few_calls_to_find_out_what_the_server_can() -> None:
-    with served() as toy:
-        for allowed in (2, 6):
-            with pytest.raises(InputError, match=r"only probe the server.*Raise --server calls"):
-                ask(model(toy, max_calls=allowed).scorer(), TEXTS)
-        with pytest.raises(InputError, match="run the same command to resume"):
-            ask(model(toy, max_calls=7).scorer(), [f"Fox {'x' * n}" for n in range(50)])
-
-
 SCRIPT = """
 import sys
 from geobias.engine.ask import ask
@@ -357,9 +328,3 @@ def test_calibration_is_paid_once() -> None:
         )
     odds = np.exp(own - prior)
     np.testing.assert_allclose(row, [*odds / odds.sum(), 0])
-
-
-def test_it_is_a_scorer() -> None:
-    with served() as toy:
-        scorer: Sequence[object] = [model(toy).scorer()]
-        assert all(isinstance(one, Scorer) for one in scorer)

@@ -134,7 +134,7 @@ def audit_downstream(
     from geobias.audits.downstream.study import DownstreamStudy
     from geobias.audits.study import RunOptions, execute
     from geobias.checks import check_probability
-    from geobias.models.prompted import read_prompt_options
+    from geobias.models.answers import read_prompt_options
 
     check_probability("--threshold", threshold)
     wordings = choose_wordings(prefix, control)

@@ -19,12 +19,11 @@ from geobias.audits.inputs import TextsSettings, load_texts, parse_city_count, s
 from geobias.audits.languages import doubt_prefix
 from geobias.checks import check_size, describe_choices
 from geobias.errors import InputError
-from geobias.models.prompted import Prompt
+from geobias.models.answers import Prompt
 from geobias.report.findings import LanguageDoubt
 from geobias.texts import DEFAULT_WORDINGS
-from geobias.texts.copies import find_first_copies
 from geobias.texts.templates import PrefixedTexts, check_prefix, make_control_prefix
-from geobias.texts.user_texts import Texts
+from geobias.texts.user_texts import Texts, find_first_copies
 from geobias.world.places import invent_places, put_place
 from geobias.world.regions import Region, RegionTree, load_world
 

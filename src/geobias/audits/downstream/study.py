@@ -15,8 +15,8 @@ from geobias.audits.labels import find_main_label, read_true_labels
 from geobias.audits.plan import PILOT_REGIONS, PILOT_TEXTS, POWER, Plan, timed
 from geobias.audits.study import ClassifierStudy, RunOptions
 from geobias.engine.ask import ask
-from geobias.models.batching import count_added_tokens
-from geobias.models.prompted import refuse_unused_prompt
+from geobias.models.answers import refuse_unused_prompt
+from geobias.models.pretrained import count_added_tokens
 from geobias.models.scorer import Classifier
 
 

@@ -15,10 +15,9 @@ from geobias.audits.inputs import TextsSettings, load_texts
 from geobias.audits.renaming import choose_countries, digest_mentions, rename_people
 from geobias.errors import InputError
 from geobias.models.finders import EMBEDDED_FINDER, Span
-from geobias.texts.copies import find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Mention, find_people
-from geobias.texts.user_texts import Texts
+from geobias.texts.user_texts import Texts, find_first_copies
 from geobias.world.gazetteer import FEWEST_NAMES, Gazetteer, load_gazetteer, read_gazetteer, select_unseen
 
 TRAINING_PART = "btc.train"  # ids of the bundled tweets that the bundled finder learned from begin so

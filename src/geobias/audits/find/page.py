@@ -17,7 +17,7 @@ from geobias.report.page.country_blocks import Difference, blocks_by_model, esti
 from geobias.report.results import HasInterval
 from geobias.report.runs import FinishedRun
 from geobias.report.tables import TOO_FEW, is_marked, listed, signed
-from geobias.world.shapes import load_countries
+from geobias.world.countries import load_countries
 
 MOST_ROWS = 40  # of a chart; with more countries it shows both ends
 ENDS_SHOWN = 15

@@ -10,7 +10,7 @@ from geobias.audits.names.design import NamesOptions, design_names
 from geobias.audits.names.result import NamesResult
 from geobias.audits.names.study import NamesStudy
 from geobias.audits.study import RunOptions, collect_options, execute
-from geobias.models.own_objects import ScorerLike
+from geobias.models.kinds import ScorerLike
 from geobias.models.saved_wrappers import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
 

@@ -22,7 +22,7 @@ import numpy as np
 from geobias.files import read_block
 from geobias.measures.arrays import NUMBERS_AT_ONCE, LazyValues, TextValues
 from geobias.measures.crossed_variance import NameUnits
-from geobias.models.batching import count_added_tokens
+from geobias.models.pretrained import count_added_tokens
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person
 from geobias.world.gazetteer import load_name_counts

@@ -26,16 +26,15 @@ from geobias.audits.renaming import (
 )
 from geobias.checks import HIGHEST_SEED, check_number, check_probability, describe_choices
 from geobias.errors import InputError
+from geobias.models.answers import Prompt, read_prompt_options
 from geobias.models.finders import EMBEDDED_FINDER, load_entity_finder, load_finder
 from geobias.models.functions import function_name
-from geobias.models.prompted import Prompt, read_prompt_options
+from geobias.models.kinds import read_model_object
 from geobias.models.scorer import Scorer
-from geobias.models.transformers_pipelines import read_model_object
 from geobias.report.findings import LanguageDoubt
-from geobias.texts.copies import find_first_copies
 from geobias.texts.counterfactuals import Counterfactuals
 from geobias.texts.people import Person, find_people
-from geobias.texts.user_texts import Spans, Texts
+from geobias.texts.user_texts import Spans, Texts, find_first_copies
 from geobias.world.gazetteer import Gazetteer, load_gazetteer, read_gazetteer
 
 

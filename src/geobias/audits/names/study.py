@@ -24,8 +24,8 @@ from geobias.engine.ask import Answers, ask, ask_in_blocks
 from geobias.errors import InputError
 from geobias.measures.crossed_variance import CrossedVariance, LinearMeasure, NameUnits
 from geobias.measures.uncertainty import ROUNDING
+from geobias.models.answers import refuse_unused_prompt
 from geobias.models.load import load_perplexity_scorer
-from geobias.models.prompted import refuse_unused_prompt
 from geobias.models.scorer import UNREADABLE, Classifier, Scorer
 from geobias.texts.counterfactuals import Counterfactuals
 

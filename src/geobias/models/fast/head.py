@@ -17,8 +17,15 @@ import torch
 from torch.nn.functional import linear, pad
 
 from geobias.models.fast import kernels
-from geobias.models.fast.layers import Product, Version, can_pack, pack, replace_forward, weight_version
-from geobias.models.fast.self_checks import random_numbers
+from geobias.models.fast.fast_path import (
+    Product,
+    Version,
+    can_pack,
+    pack,
+    random_numbers,
+    replace_forward,
+    weight_version,
+)
 
 MAX_LOGITS = {"cpu": 2**21, "cuda": 2**29}  # held at once: what a cache holds, or what keeps a GPU busy
 GPU_MULTIPLE = 64  # matrix units of a GPU want vocabularies of whole multiples

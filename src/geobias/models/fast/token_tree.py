@@ -10,13 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from geobias.models.fast.self_checks import small_beside
+from geobias.models.fast.fast_path import small_beside
+from geobias.models.fast.templates import AllWordsReader, TemplateSentences, TemplateTokens
 
+if TYPE_CHECKING:
+    from geobias.models.causal import CausalLM
+
+MAX_TREE = 4096  # tokens: the mask of a tree has as many rows as columns
+WINDOWS = ("sliding_window", "attention_chunk_size", "window_size")  # as configurations name them
 PREFIX_END = -1  # the node at which the first token of a continuation is predicted: the end of the prefix
 
 
@@ -114,3 +120,56 @@ def reads_token_trees(core: Any, ids: Sequence[int]) -> bool:
     places = 2 + np.unique(tree.predicted_at)
     error = (by_tree - expected)[places]
     return all(small_beside(error, (wrong - expected)[places], dtype) for wrong in ignoring)
+
+
+class TreeWords(AllWordsReader):
+    """What the words of one template add to the prefix of each region under a causal model, as a token tree.
+
+    With `whole` all tokens count; otherwise those of the word alone, and the text after it is not read.
+    """
+
+    lm: CausalLM
+
+    def __init__(self, lm: CausalLM, tokens: TemplateTokens, *, whole: bool) -> None:
+        after = tokens.after.row(0) if whole else []
+        counted_from = np.zeros_like(tokens.blanks) if whole else tokens.blanks
+        self.whole = whole
+        self.tree = build_token_tree([[*word, *after] for word in tokens.words.rows()], counted_from.tolist())
+        super().__init__(lm, tokens, self.tree.targets, self.tree.owners)
+        self.first_predicted = max(1, tokens.added_before)  # of the tokens of a prefix
+
+    def group_regions(self, regions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        lengths = self.tokens.before.lengths[regions]
+        return lengths, lengths + len(self.tree.nodes)
+
+    def serves(self, sentences: TemplateSentences) -> bool:
+        after, lengths = self.tokens.after, self.tokens.before.lengths
+        same_end = not self.whole or after.is_always(after.row(0))
+        fits = lengths.min() > 0 and lengths.max() + len(self.tree.nodes) <= max_tree(self.lm)
+        return same_end and bool(fits) and super().serves(sentences)
+
+    @torch.inference_mode()
+    def score_regions(self, regions: np.ndarray) -> torch.Tensor:
+        head = self.lm.fast.head
+        assert head is not None
+        length = int(self.tokens.before.lengths[regions[0]])
+        prefixes = self.tokens.before.ids[regions, :length]
+        states = self.lm.read_tree(prefixes, self.tree)
+        ends = states[:, length - 1 :]  # the last state of the prefix, and those of all nodes
+        which = np.arange(len(regions))[:, None] * ends.shape[1] + 1 + self.tree.predicted_at
+        rows = self._read_words(ends.flatten(0, 1), which)
+        if self.whole and length > self.first_predicted:
+            targets = prefixes[:, self.first_predicted :]
+            before = states[:, self.first_predicted - 1 : length - 1].flatten(0, 1)
+            log_p = head.log_p(before, self.lm.tensor(targets.ravel())).double().view(len(regions), -1)
+            rows[..., 0] += log_p.sum(1, keepdim=True)
+            rows[..., 1] += targets.shape[1]
+            rows[..., 2] += self.lm.tensor((targets == self.lm.tokenizer.unk_token_id).sum(1, keepdims=True))
+        return rows
+
+
+def max_tree(lm: CausalLM) -> int:
+    """The most tokens of a prefix and its tree: some models look back only so far, or by place in a row."""
+    config = lm.model.config.get_text_config()
+    windows = (getattr(config, name, None) for name in WINDOWS)
+    return min(lm.token_budget, lm.max_length, MAX_TREE, *(window for window in windows if window))

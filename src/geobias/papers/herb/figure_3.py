@@ -18,8 +18,8 @@ from geobias.errors import InputError
 from geobias.measures.grouping import nearest_neighbours, purity, unit_vectors
 from geobias.models.load import load_weights
 from geobias.papers.tables import Reproduction
+from geobias.world.countries import load_countries
 from geobias.world.regions import load_world
-from geobias.world.shapes import load_countries
 
 TITLE = "countries in the space of a model, and in the world"
 NEIGHBOURS, FEWEST = 10, 12  # UMAP and the neighbours need a few more countries than neighbours

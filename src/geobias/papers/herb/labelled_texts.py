@@ -13,9 +13,8 @@ from geobias.errors import InputError
 from geobias.measures.change import performance
 from geobias.models.scorer import Classifier
 from geobias.models.training.finetuning import LabelledTexts
-from geobias.texts.copies import find_first_copies
 from geobias.texts.input_table import read_table
-from geobias.texts.user_texts import Texts, read_texts
+from geobias.texts.user_texts import Texts, find_first_copies, read_texts
 
 SPLIT, TRAIN, TEST = "split", "train", "test"
 VALIDATION_SHARE, TEST_SHARE = 0.1, 0.2

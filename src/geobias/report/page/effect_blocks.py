@@ -12,7 +12,7 @@ from geobias.report.findings import Finding
 from geobias.report.page.blocks import Chart, MapCountry, MapMeasure, WorldMap
 from geobias.report.page.charts import dots
 from geobias.report.page.country_blocks import Difference, describe_ends, title_differences
-from geobias.world.shapes import load_countries
+from geobias.world.countries import load_countries
 
 SHOWN_EACH_WAY = 12
 COLOURS = {1: "orange is lower", -1: "orange is higher", 0: "green is higher, purple lower"}
@@ -78,7 +78,7 @@ def make_effect_map(
     countries = {
         effects[0].code: MapCountry(
             effects[0].place,
-            shapes[effects[0].code].continent_name,
+            shapes[effects[0].code].continent_name if effects[0].code in shapes else "",  # such as a former state
             facts=[fact(family, effect) for family, effect in zip(families, effects, strict=True)],
         )
         for effects in zip(*(family.effects for family in families), strict=True)

@@ -16,8 +16,7 @@ from geobias.report.figures import CIRCLE, SMALL, colour_range, topology
 from geobias.report.page.blocks import MapMeasure, Row, WorldMap
 from geobias.report.page.charts import bare_spec
 from geobias.report.tables import is_marked
-from geobias.world.countries import list_other_names
-from geobias.world.shapes import load_countries, load_shapes
+from geobias.world.countries import list_other_names, load_countries, load_shapes
 
 STILL_WIDTH, STILL_HEIGHT = 600, 264
 STILL_SMALLEST = 4.0  # square pixels: smaller islands are left out of the still picture
