@@ -65,7 +65,7 @@ def test_the_map_is_coloured_by_valence_first(page: Page) -> None:
         "A topic or a word",
     ]
     assert page.locator(f"{MAP} [data-role=ranking] .name").first.inner_text() == "Chad"
-    assert "differs from invented places, adjusted p < 0.05 (2 of 12)" in page.inner_text(f"{MAP} .map-key")
+    assert "differs from invented and known places, adjusted p < 0.05 (2 of 12)" in page.inner_text(f"{MAP} .map-key")
     fills = {name: find_shape(page, MAP, name).get_attribute("fill") or "" for name in ("Chad", "Italy")}
     red, blue = ([int(part) for part in fills[name][4:-1].split(",")] for name in ("Italy", "Chad"))
     assert red[0] > red[2] and blue[2] > blue[0]  # orange is less favourable, blue more
@@ -97,7 +97,7 @@ def test_the_panel_speaks_in_plain_words(page: Page) -> None:
     assert "Said more often of Kenya than of the average country, relative to other words thrifty 5." in text
     assert "For example: “People in Kenya are thrifty.”" in text and "Said less often" in text
     assert "Bold words are beyond what invented and known places show, pale ones are not." in text
-    assert " f " not in text and "Strength of associations: 3." in text and "differs from invented places" in text
+    assert " f " not in text and "Strength of associations: 3." in text and "differs from invented" in text
     assert panel.locator("li.sure").all_inner_texts()[0].startswith("thrifty 5.")
     assert panel.locator("li.pale").count() > 6
     search(page, "France")

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from geobias.audits.pages import find_run_folder, read_runs, reads_runs
-from geobias.audits.registry import get_audit
-from geobias.audits.reports import list_audits_with_numbers
+from geobias.audits.reports import describe, list_audits_with_numbers
 from geobias.audits.run_numbers import RunNumber, list_summary_numbers
 from geobias.checks import check_characters
 from geobias.errors import InputError
@@ -160,7 +159,7 @@ def _describe_number(run: FinishedRun[Any], number: RunNumber) -> dict[str, Any]
             "source_type": "other",
         },
         "metric_config": {
-            "evaluation_description": get_audit(run.result.audit).load("page", "describe")(run.result),
+            "evaluation_description": describe(run.result),
             "metric_id": name,
             "metric_name": name,
             "lower_is_better": number.lower_is_better,

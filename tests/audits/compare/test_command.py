@@ -116,7 +116,7 @@ def test_downstream_runs(run: Run, module: Path) -> None:
     assert float(found["against_control", "positive", "FR"]["difference"]) == pytest.approx(0, abs=1e-6)
     assert run("downstream", "mine:fair", *asked, "--prefix", "They live in {region}.", "--out", "moved")[0] == 0
     code, _, err = run("compare", "fair", "moved")
-    assert code == 2 and "different prefix (I am from {region}. and They live in {region}.)" in err
+    assert code == 2 and "different prefix" in err
 
 
 @pytest.mark.slow

@@ -85,7 +85,7 @@ def test_the_runs_hold_texts_and_the_bundle_holds_none(runs: dict[str, Path], tm
     parquet = {name for name in files if name.endswith(".parquet")}
     assert parquet == set()  # each has a row for every text
     withheld = (bundle / "WITHHELD.sha256").read_text()
-    for name in ("names/counterfactuals", "downstream/predictions", "find/mentions", "decide/decisions"):
+    for name in ("names/counterfactuals", "downstream/answers", "find/mentions", "decide/decisions"):
         assert f"  runs/{name}.parquet\n" in withheld
     for name, run in runs.items():
         assert (
