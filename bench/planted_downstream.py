@@ -23,10 +23,12 @@ from zlib import crc32
 import numpy as np
 
 from geobias.audits.downstream.answers import Predictions
-from geobias.audits.downstream.design import DownstreamDesign, DownstreamOptions, design_downstream
+from geobias.audits.downstream.audit import audit_downstream
+from geobias.audits.downstream.design import DownstreamDesign
 from geobias.audits.downstream.findings import list_findings, make_family
 from geobias.audits.downstream.measure import measure_downstream
 from geobias.audits.downstream.result import DownstreamResult
+from geobias.audits.study import prepare
 from geobias.measures.estimates import SIGNIFICANT
 from geobias.models.scorer import ModelIdentity
 
@@ -86,7 +88,7 @@ def count_tokens(names: list[str]) -> np.ndarray:
 @cache
 def make_design() -> DownstreamDesign:
     texts = [f"text {SYLLABLES[k // 14]}{SYLLABLES[k % 14]}" for k in range(TEXTS)]
-    return design_downstream(DownstreamOptions(texts=texts))
+    return prepare(audit_downstream, texts=texts).design
 
 
 def simulate(world: World, seed: int) -> DownstreamResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import geobias
-from geobias.audits.gate.terminal import gate_text
+from geobias.audits.gate.report import gate_text
 from geobias.report.results import AuditResult
 
 

@@ -74,7 +74,7 @@ def test_rows_of_audits(declare: list[EntryPoint], caplog: pytest.LogCaptureFixt
         EntryPoint("names", "other.result:NamesResult", extensions.AUDITS),
     ]
     (row,) = list_external_audits(["names"])
-    assert row.result_type.__name__ == "LettersResult" and callable(row.load("page", "section"))
+    assert row.result_type.__name__ == "LettersResult" and callable(row.load("findings", "list_findings"))
     assert row.find("compare", "compare_runs") is None
     assert "declares an audit 'names', which geobias has already" in caplog.text
 
@@ -106,7 +106,7 @@ def test_the_example_packages_work_like_bundled_names(installed: Path, tmp_path:
     assert done.returncode == 0, done.stderr
     done = use(installed, tmp_path, "spelling", "France", "Chad", "--out", "s")
     assert done.returncode == 0 and "France is the longest name." in done.stdout and not done.stderr
-    assert "the letters of 2 names" in (tmp_path / "s/report.html").read_text(encoding="utf-8")
+    assert "This run audited 2 countries." in (tmp_path / "s/report.html").read_text(encoding="utf-8")
     done = use(installed, tmp_path, "evidence", "s", "--out", "evidence")
     assert done.returncode == 0 and (tmp_path / "evidence/runs/s/report.html").is_file(), done.stderr
 

@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from geobias.audits.decide.result import DecideResult
     from geobias.audits.downstream.audit import audit_downstream
     from geobias.audits.downstream.result import DownstreamResult
-    from geobias.audits.evidence.bundle import write_evidence
+    from geobias.audits.evidence import write_evidence
     from geobias.audits.evidence.manifest import verify_evidence
     from geobias.audits.find.audit import audit_finders
     from geobias.audits.find.result import FindResult
-    from geobias.audits.finished_runs import card, write_report
-    from geobias.audits.gate.audit import GateReport, gate
+    from geobias.audits.finished_runs import read_run, write_report
+    from geobias.audits.gate.audit import gate
+    from geobias.audits.gate.report import GateReport
     from geobias.audits.mitigate.audit import mitigate
     from geobias.audits.mitigate.result import MitigateResult
     from geobias.audits.names.audit import audit_names
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from geobias.audits.regions.audit import audit_regions
     from geobias.audits.regions.result import RegionsResult
     from geobias.errors import GeobiasError, InputError
+    from geobias.integrations import export
     from geobias.models.endpoint import Endpoint
     from geobias.models.load import load, load_classifier
     from geobias.models.saved_wrappers import save_mitigated
@@ -48,7 +50,7 @@ _MODULES = {  # where each public name is defined
     "Endpoint": "geobias.models.endpoint",
     "FindResult": "geobias.audits.find.result",
     "Finding": "geobias.report.findings",
-    "GateReport": "geobias.audits.gate.audit",
+    "GateReport": "geobias.audits.gate.report",
     "GeobiasError": "geobias.errors",
     "InputError": "geobias.errors",
     "MitigateResult": "geobias.audits.mitigate.result",
@@ -65,16 +67,17 @@ _MODULES = {  # where each public name is defined
     "audit_finders": "geobias.audits.find.audit",
     "audit_names": "geobias.audits.names.audit",
     "audit_regions": "geobias.audits.regions.audit",
-    "card": "geobias.audits.finished_runs",
     "compare": "geobias.audits.compare.audit",
+    "export": "geobias.integrations",
     "gate": "geobias.audits.gate.audit",
     "load": "geobias.models.load",
     "load_classifier": "geobias.models.load",
     "mitigate": "geobias.audits.mitigate.audit",
+    "read_run": "geobias.audits.finished_runs",
     "reproduce": "geobias.papers.reproduce",
     "save_mitigated": "geobias.models.saved_wrappers",
     "verify_evidence": "geobias.audits.evidence.manifest",
-    "write_evidence": "geobias.audits.evidence.bundle",
+    "write_evidence": "geobias.audits.evidence",
     "write_report": "geobias.audits.finished_runs",
 }
 __all__ = [
@@ -103,12 +106,13 @@ __all__ = [
     "audit_finders",
     "audit_names",
     "audit_regions",
-    "card",
     "compare",
+    "export",
     "gate",
     "load",
     "load_classifier",
     "mitigate",
+    "read_run",
     "reproduce",
     "save_mitigated",
     "verify_evidence",

@@ -10,7 +10,7 @@ class GeobiasError(Exception):
     --------
     >>> import geobias
     >>> try:
-    ...     geobias.card("runs/no-such-run")
+    ...     geobias.read_run("runs/no-such-run")
     ... except geobias.GeobiasError as error:
     ...     message = str(error)
     """

@@ -14,8 +14,7 @@ import pytest
 
 import geobias
 from geobias.audits.pages import read_runs, reads_runs
-from geobias.audits.reports import find_number_tree
-from geobias.audits.run_numbers import _flatten
+from geobias.audits.reports import _flatten, find_number_tree
 from geobias.integrations.every_eval_ever import export_run
 from geobias.report.number_tree import ANY_NUMBER
 from tests.audits.evidence.test_bundle import COUNTRIES, SCENARIOS, SPANS, TEXTS, decide, find, judge
@@ -71,8 +70,8 @@ def list_readers(folder: Path, intact: Path, scratch: Path) -> dict[str, Callabl
         "gate": lambda: geobias.gate(folder, RULE),
         "page": lambda: geobias.write_report(folder, out=scratch / "page.html"),
         "side by side": lambda: geobias.write_report([folder, intact], out=scratch / "page.html"),
-        "card": lambda: geobias.card(folder),
-        "metadata": lambda: geobias.card(folder, format="model-index"),
+        "card": lambda: geobias.export(folder),
+        "metadata": lambda: geobias.export(folder, "model-index"),
         "export": lambda: export_run(folder, scratch / "export"),
         "tables": read_tables,
     }
@@ -159,7 +158,7 @@ def rename_label(content: dict[str, Any]) -> None:
 def test_results_that_only_their_reader_finds_damaged(copy: Callable[[str], Path], tmp_path: Path, change: Any) -> None:
     folder = copy("downstream")
     edit(folder, change)
-    for read in (lambda: geobias.write_report(folder, out=tmp_path / "page.html"), lambda: geobias.card(folder)):
+    for read in (lambda: geobias.write_report(folder, out=tmp_path / "page.html"), lambda: geobias.export(folder)):
         with pytest.raises(
             geobias.InputError, match=r"run/results\.json is damaged \(.+\)\. Run the audit again"
         ) as error:

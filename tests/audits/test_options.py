@@ -12,12 +12,7 @@ import pytest
 import typer
 
 import geobias
-from geobias.audits.decide.design import DecideOptions
-from geobias.audits.downstream.design import DownstreamOptions
-from geobias.audits.mitigate.design import MitigateOptions
 from geobias.audits.names.design import NamesOptions
-from geobias.audits.overview.design import OverviewOptions
-from geobias.audits.regions.design import RegionsOptions
 from geobias.audits.registry import BUNDLED, get_audit
 from geobias.audits.study import RunOptions
 from geobias.cli import make_app
@@ -26,32 +21,25 @@ from geobias.cli import make_app
 # From Python a server is an `Endpoint`, given as the model.
 COMMAND_ONLY = {"plan", "preview", "full", "quiet", "json", "debug"}
 SERVER = {"server", "yes"}
-HAS_SERVER = {"regions", "names", "downstream", "decide"}
+HAS_SERVER = {"regions", "names"}
 PYTHON_ONLY = {"progress"}
 FOR_PAPERS = {"names": {"doubtful", "scripts", "perplexity_draws"}}
 # A command-line option that may be repeated has a singular name; the keyword that takes them all has a plural.
 SEVERAL = {"subset": "subsets", "template": "templates"}
 # Several models or classifiers on the command line, one or a list of them in Python.
-ARGUMENTS = {"regions": {"models": "model"}, "names": {"classifiers": "classifier"},
-             "downstream": {"classifiers": "classifier"}}  # fmt: skip
+ARGUMENTS = {"regions": {"models": "model"}, "names": {"classifiers": "classifier"}}
 # Without a classifier the command audits all bundled ones, the function the first of them. An option that may be
 # repeated has no default that it could show.
 OTHER_DEFAULTS = {
     ("names", "classifier"),
-    ("downstream", "classifier"),
-    ("decide", "models"),
     ("regions", "templates"),
 }
 
-COMMANDS = ["audit", *(audit.name for audit in BUNDLED if audit.name != "find"), "gate", "reproduce"]
+BY_HAND = [audit.name for audit in BUNDLED if audit.find("command", audit.name)]  # all others are made of functions
+COMMANDS = [*BY_HAND, "reproduce"]
 
 OPTIONS = {
-    "regions": RegionsOptions,
     "names": NamesOptions,
-    "downstream": DownstreamOptions,
-    "decide": DecideOptions,
-    "mitigate": MitigateOptions,
-    "audit": OverviewOptions,
 }
 # What a public function takes besides the options of its design: what is audited, and how the run goes.
 AUDITED = {"model", "models", "classifier", "finder", "paper", "score"}
@@ -59,8 +47,6 @@ RUN = {field.name for field in fields(RunOptions)}
 
 
 def public_function(name: str) -> Callable[..., Any]:
-    if name in ("find", "decide"):
-        return geobias.audit_finders if name == "find" else geobias.audit_decisions
     function: Callable[..., Any] = getattr(geobias, f"audit_{name}", None) or getattr(geobias, name)
     return function
 
@@ -121,7 +107,7 @@ def test_the_options_class_is_the_signature(name: str) -> None:
         assert option.type in ("Any", parameter.annotation), option.name
 
 
-@pytest.mark.parametrize("name", sorted(OPTIONS.keys() - {"audit"}))
+@pytest.mark.parametrize("name", OPTIONS)
 def test_the_command_has_types_that_the_options_allow(name: str) -> None:
     """Of options that the command hands on as they are; None stands for the default."""
     hints = typing.get_type_hints(get_audit(name).load("command", name))

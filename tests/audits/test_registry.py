@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 import geobias
 from geobias import cli, extensions
-from geobias.audits.pages import read_run
 from geobias.audits.registry import BUNDLED, audits_with, get_audit, list_audits
 from geobias.audits.reports import list_audits_with_numbers
 from geobias.audits.show_results import View, show_result
@@ -40,25 +39,28 @@ def run(app: typer.Typer, *arguments: str) -> str:
 
 
 def test_a_new_audit_is_everywhere(app: typer.Typer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list of rows, and what is concluded of them, is all that it has."""
     folder = tmp_path / "run"
     assert "letters" in run(app, "--help") and "Count the letters" in run(app, "letters", "--help")
     out = run(app, "letters", "Chad", "France", "--out", str(folder))
     sentence = "France has the longest of 2 names: 6 letters."
     assert out.startswith("No test of bias was possible.\n") and sentence in out and "Chad" in out and "Page: " in out
+    result = geobias.read_run(folder)
+    assert result.countries[0].letters == 4 and repr(result).startswith("LettersResult: 2 countries")
     for view, has_table in ((View(full=True), True), (View(quiet=True), False)):
-        show_result(read_run(folder).result, folder, view)
+        show_result(result, folder, view)
         assert ("Chad" in capsys.readouterr().out) == has_table
-    assert json.loads((folder / "results.json").read_text())["countries"][1] == {"country": "France", "letters": 6}
-    assert (folder / "tables/letters.csv").read_text() == "country,letters\nChad,4\nFrance,6\n"
-    assert "A longer name is not a larger country." in (folder / "report.html").read_text(encoding="utf-8")
+    assert json.loads((folder / "results.json").read_text())["countries"][1] == {"place": "France", "letters": 6}
+    assert (folder / "tables/countries.csv").read_text() == "place,letters\nChad,4\nFrance,6\n"
+    assert result.to_frame()[["place", "measure", "value"]].values.tolist()[0] == ["Chad", "letters", 4]
+    assert "This run audited 2 countries." in (folder / "report.html").read_text(encoding="utf-8")
     card = run(app, "export", str(folder))
     assert "| Chad | 4 |" in card and f"- *not testable*: {sentence}" in card
     assert "all 1 passed" in run(app, "gate", str(folder), "--rule", "letters.Chad < 5")
-    assert not geobias.gate(folder, "letters.France < 5").passed
-    report = geobias.gate(folder, "letters.findings.clear <= 0")
+    assert not geobias.gate(result, "letters.France < 5").passed
+    report = geobias.gate(result, "letters.findings.clear <= 0")
     assert not report.passed and sentence in report.judgements[0].why  # what was not tested does not pass
     run(app, "report", str(folder))
-    assert read_run(folder).result.rows()[0] == {"country": "Chad", "letters": 4}
 
 
 def test_every_audit_of_the_registry_has_its_parts() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from geobias.audits.show_results import View, show_results
 from geobias.report.findings import Evidence, Finding, Role, Size, state_verdict
-from tests.audits.letters.result import LettersResult, LettersSettings
+from tests.audits.letters.result import LettersResult
 
 SENTENCE = (
     "{}: names from Morocco fare worse than those from the other countries: their texts are 12 points harsher on "
@@ -34,7 +34,7 @@ def finding(model: str, evidence: Evidence, role: Role = "overall", audit: str =
 
 
 def result(*findings: Finding) -> LettersResult:
-    return LettersResult(audit="letters", settings=LettersSettings([]), countries=[], findings=list(findings))
+    return LettersResult(settings={}, countries=[], findings=list(findings))
 
 
 def show(capsys: pytest.CaptureFixture[str], view: View, *findings: Finding) -> list[str]:

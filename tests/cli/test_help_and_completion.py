@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from geobias.cli import list_commands
 from tests.conftest import Run
 
 LIGHT = """
@@ -42,6 +43,14 @@ def test_commands_and_options_are_in_groups(run: Run, monkeypatch: pytest.Monkey
     groups = [line.split("─")[1].strip() for line in out.splitlines() if line.startswith("╭")]
     assert code == 0 and sorted(groups) == sorted(["Arguments", "Options", "Input", "Model", "Compute", "Output"])
     assert "│ --texts" in out and "\n of other countries" not in out  # paragraphs are not broken where the source is
+
+
+def test_help_of_every_command_imports_nothing_heavy() -> None:
+    """One after the other in one process: it answers in half a second."""
+    names = ["--help", *(f"{name} --help" for commands in list_commands().values() for name in commands)]
+    assert len(names) > 10
+    loop = "\n".join(LIGHT.format(arguments=["geobias", *name.split()], code=0) for name in names)
+    subprocess.run([sys.executable, "-c", loop], check=True, stdout=subprocess.DEVNULL)
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from huggingface_hub.errors import EntryNotFoundError
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
 import geobias
-from geobias.audits.decide.design import DecideOptions, design_decisions
-from geobias.audits.model_card import HEADING
-from geobias.audits.run_numbers import RunNumber, list_numbers, list_summary_numbers
+from geobias.audits.reports import RunNumber, list_numbers, list_summary_numbers
+from geobias.audits.study import prepare
 from geobias.integrations import hugging_face
 from geobias.integrations.every_eval_ever import export_run
+from geobias.integrations.hugging_face import HEADING
 from geobias.integrations.mlflow import list_metrics, log_run
 from geobias.integrations.recorded_answers import RecordedClassifier, RecordedScorer, make_recorded_model
 from geobias.models.answers import ANSWER_SETS, FunctionDecider
@@ -53,7 +53,7 @@ def test_numbers_are_those_of_a_gate(regions: geobias.RegionsResult, names: geob
 
 
 def test_the_model_index_is_read_by_the_hub_s_own_classes(names: geobias.NamesResult) -> None:
-    metadata = yaml.safe_load(geobias.card(names, format="model-index"))
+    metadata = yaml.safe_load(geobias.export(names, "model-index"))
     model, results = model_index_to_eval_results(metadata["model-index"])
     card = ModelCard(f"---\n{ModelCardData(model_name=model, eval_results=results).to_yaml()}\n---\n")
     worst = {number.path: number for number in list_summary_numbers(names)}
@@ -68,7 +68,7 @@ def test_the_model_index_is_read_by_the_hub_s_own_classes(names: geobias.NamesRe
 
 
 def test_eval_results_are_read_by_the_hub_s_own_classes(regions: geobias.RegionsResult) -> None:
-    text = geobias.card(regions, format="eval-results", benchmark="me/geobias")
+    text = geobias.export(regions, "eval-results", benchmark="me/geobias")
     entries = parse_eval_result_entries(yaml.safe_load(text))
     assert {entry.task_id: entry.value for entry in entries} == {
         number.path: number.value for number in list_summary_numbers(regions)
@@ -157,12 +157,12 @@ def test_push_card_sends_nothing_unless_told_to(
     code, out, _ = run("export", regions.folder, "--to", "hub:me/model", "--benchmark", "me/geobias", "--yes")
     ((repository, files, options),) = hub.commits
     assert code == 0 and "discussions/1" in out and repository == "me/model" and options["create_pr"]
-    assert files["README.md"].decode() == f"---\nlicense: mit\n---\n# Mine\n\n{geobias.card(regions)}"
+    assert files["README.md"].decode() == f"---\nlicense: mit\n---\n# Mine\n\n{geobias.export(regions)}"
     assert parse_eval_result_entries(yaml.safe_load(files[".eval_results/geobias.yaml"]))
 
 
 def test_a_new_section_replaces_the_old_one(regions: geobias.RegionsResult) -> None:
-    section = geobias.card(regions)
+    section = geobias.export(regions)
     readme = f"# Mine\n\n{section}\n## Licence\n"
     assert hugging_face.insert_section(readme, section) == readme
     assert hugging_face.insert_section("", section) == section
@@ -240,7 +240,7 @@ def test_a_recorded_model_decides_as_the_model_does() -> None:
     options: dict[str, Any] = {"countries": ["FR", "KE", "JP"], "limit": 10}
     deciders = {kind: FunctionDecider(answer, answers, name="answer") for kind, answers in ANSWER_SETS.items()}
     rows: dict[str, dict[str, Any]] = {}
-    for kind, texts in design_decisions(DecideOptions(**options)).list_questions():
+    for kind, texts in prepare(geobias.audit_decisions, **options).design.list_questions():
         questions = list(texts)
         rows.setdefault(kind, {}).update(zip(questions, deciders[kind].score(questions), strict=True))
     recorded = geobias.audit_decisions(make_recorded_model("answer", rows), **options, progress=False)

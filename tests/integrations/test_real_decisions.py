@@ -13,7 +13,7 @@ import pytest
 import transformers
 
 from geobias.audits.pages import read_run
-from geobias.audits.run_numbers import RunNumber, list_numbers
+from geobias.audits.reports import RunNumber, list_numbers
 from tests.conftest import TOKENIZERS, Run, save_random_model
 from tests.integrations.runs import answer
 

@@ -140,7 +140,7 @@ def test_a_saved_result_opens_its_page(saved: list[geobias.DownstreamResult], mo
 UNSAVED: list[Callable[[Any], Any]] = [
     lambda result: result.open(),
     geobias.write_report,
-    geobias.card,
+    geobias.export,
     lambda result: geobias.compare([result, result]),
 ]
 
@@ -164,7 +164,7 @@ def test_reports_cards_gates_and_comparisons_of_saved_results(
     page = geobias.write_report([first, second.folder], out="both.html")
     assert page == Path("both.html") and "side-by-side" in page.read_text(encoding="utf-8")
     assert list(Path("both-figures").glob("*.svg"))
-    text = geobias.card(second, out="card.md")
+    text = geobias.export(second, out="card.md")
     assert "| Mexico |" in text and Path("card.md").read_text(encoding="utf-8") == text
     comparison = geobias.compare(saved)
     assert "differ clearly in 1 of" in repr(comparison) and "for Mexico" in repr(comparison)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from geobias.audits.constant_answers import judge_constant_answers
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
@@ -21,13 +21,17 @@ from geobias.audits.reports import describe, make_section
 from geobias.audits.side_by_side import short_names, side_by_side_section
 from geobias.checks import shorten
 from geobias.errors import InputError
-from geobias.files import hash_file, save_file
+from geobias.files import check_replaceable, hash_file, save_file
 from geobias.report.findings import cap_details, doubt_language, doubt_repeats
 from geobias.report.page import build
 from geobias.report.page.blocks import Section, WorldMap
 from geobias.report.results import SCHEMA_VERSION, AuditResult, from_json
-from geobias.report.run_folder import INDEX, RESULTS, RUN, read_json
-from geobias.report.runs import FinishedRun, RunDescription, runs_in
+from geobias.report.run_folder import INDEX, PAGE, RESULTS, RUN, add_to_run, holds_run, read_json, write_folder
+from geobias.report.runs import FinishedRun, RunDescription, new_folder, runs_in
+
+if TYPE_CHECKING:
+    from geobias.audits.finished_runs import Run
+    from geobias.audits.overview.result import Overview
 
 log = logging.getLogger("geobias")
 Result = TypeVar("Result", bound=AuditResult)
@@ -39,13 +43,63 @@ UNFORESEEN = (ArithmeticError, AttributeError, LookupError, RecursionError, Stop
 _files_read: ContextVar[list[Path]] = ContextVar("_files_read")  # by the function that is called
 
 
-def find_run_folder(run: str | Path | AuditResult) -> Path:
+@contextmanager
+def blame(files: Sequence[Path]) -> Iterator[None]:
+    """The one place where content that nobody foresaw becomes an error that names its file; --debug shows where."""
+    try:
+        yield
+    except UNFORESEEN as error:
+        existing = [str(file) for file in files if file.exists()]  # copies of a bundle that failed are gone
+        if not existing:
+            raise
+        what = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+        raise InputError(
+            f"{' or '.join(existing)} is damaged ({shorten(what, LONGEST_REASON)}). Run the audit again."
+        ) from error
+
+
+def reads_runs(function: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
+    """A function that reads finished runs; where their content breaks it, the error names their files.
+
+    Every run was checked when it was read, but no type says that two of its lists have the same length.
+    """
+
+    @wraps(function)
+    def read(*arguments: Arguments.args, **options: Arguments.kwargs) -> Value:
+        files: list[Path] = []
+        token = _files_read.set(files)
+        try:
+            with blame(files):
+                return function(*arguments, **options)
+        finally:
+            _files_read.reset(token)
+
+    return read
+
+
+def list_several(runs: Run | Sequence[Run]) -> Sequence[Run]:
+    """One run or several, as a list."""
+    return runs if isinstance(runs, Sequence) and not isinstance(runs, str) else [runs]
+
+
+def find_run_folder(run: Run) -> Path:
     """The folder of a run, or of a result; a result that was not saved is refused."""
-    if not isinstance(run, AuditResult):
+    if isinstance(run, str | Path):
         return Path(run)
     if run.folder is None:
-        raise InputError(f"This {run.audit} run was not saved. Run it with out='runs/NAME'.")
+        raise InputError(f"This {getattr(run, 'audit', 'overview')} run was not saved. Run it with out='runs/NAME'.")
     return run.folder
+
+
+@reads_runs
+def read_result(folder: Path) -> AuditResult | Overview:
+    """The result of a run; for a folder of several those of all by their paths."""
+    from geobias.audits.overview.result import Overview
+
+    runs = read_runs(folder)
+    if not (folder / INDEX).is_file():
+        return runs[0].result
+    return Overview({run.folder.relative_to(folder).as_posix(): run.result for run in runs}, [], folder)
 
 
 def read_run(folder: Path, audits: Iterable[str] = ()) -> FinishedRun[Any]:
@@ -89,40 +143,6 @@ def check_results_unchanged(folder: Path, record: Mapping[str, Any]) -> None:
     if recorded is not None and (not results.is_file() or hash_file(results) != recorded):
         problem = "was changed after the run" if results.is_file() else "is missing"
         raise InputError(f"{results} {problem}. Restore it, or run the audit again.")
-
-
-@contextmanager
-def blame(files: Sequence[Path]) -> Iterator[None]:
-    """The one place where content that nobody foresaw becomes an error that names its file; --debug shows where."""
-    try:
-        yield
-    except UNFORESEEN as error:
-        existing = [str(file) for file in files if file.exists()]  # copies of a bundle that failed are gone
-        if not existing:
-            raise
-        what = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
-        raise InputError(
-            f"{' or '.join(existing)} is damaged ({shorten(what, LONGEST_REASON)}). Run the audit again."
-        ) from error
-
-
-def reads_runs(function: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
-    """A function that reads finished runs; where their content breaks it, the error names their files.
-
-    Every run was checked when it was read, but no type says that two of its lists have the same length.
-    """
-
-    @wraps(function)
-    def read(*arguments: Arguments.args, **options: Arguments.kwargs) -> Value:
-        files: list[Path] = []
-        token = _files_read.set(files)
-        try:
-            with blame(files):
-                return function(*arguments, **options)
-        finally:
-            _files_read.reset(token)
-
-    return read
 
 
 def read_runs(folder: Path, audits: Iterable[str] = ()) -> list[FinishedRun[Any]]:
@@ -174,6 +194,35 @@ def write_run_page(path: Path, folder: Path, runs: Sequence[FinishedRun[Any]]) -
         log.warning(
             "The results are saved, but the page could not be written (%s). Run `geobias report %s`.", reason, folder
         )
+
+
+@reads_runs
+def write_page_and_figures(runs: Sequence[Run], page: Path | None) -> Path:
+    """The page of these runs, and next to it its charts."""
+    folders = list(dict.fromkeys(map(find_run_folder, runs)))
+    finished = [run for folder in folders for run in read_runs(folder)]
+    if not finished:
+        raise InputError(f"{folders[0]} has no runs. Run the audit again." if folders else "Pass at least one run.")
+    if page is not None and page.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--out must be an HTML file, such as {page / PAGE}.")
+    if len(folders) == 1 and (page is None or page.resolve() == (folders[0] / PAGE).resolve()):
+        with add_to_run(folders[0]) as staging:
+            write_page(staging / PAGE, finished)
+            save_figures(staging / "figures", finished)
+        return folders[0] / PAGE
+    page = page or new_folder("report") / PAGE
+    if holds_run(page.parent):
+        raise InputError(f"{page.parent} is the folder of another run. Choose another --out.")
+    check_replaceable(page, build.is_page)
+    with write_folder(figures_folder(page), "figures of a report") as staging:
+        save_figures(staging, finished)
+    write_page(page, finished)
+    return page
+
+
+def figures_folder(page: Path) -> Path:
+    """The folder of a page's charts, as SVG and PNG."""
+    return page.parent / ("figures" if page.name == PAGE else f"{page.stem}-figures")
 
 
 def save_figures(folder: Path, runs: Sequence[FinishedRun[Any]]) -> list[str]:

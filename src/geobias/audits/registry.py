@@ -8,7 +8,7 @@ An audit is a package with these modules ("How an audit is made" in docs/archite
 | `design.py`, `measure.py` | what is asked; from answers to rows | `audit.py` |
 | `result.py` | the result class named in the row: what results.json holds | everything |
 | `findings.py` | `list_findings(result)`: what it concludes, in words (`report/model_findings.py`) | everything |
-| `report.py` | `make_report(result)`; optional: `list_gate_numbers(result)`, `overlay_runs(runs)` | `reports.py` |
+| `report.py` | optional: `make_report(result)`, `list_gate_numbers(result)`, `overlay_runs(runs)` | `reports.py` |
 | `answers.py` | optional: `write_answers(folder, result)`: answers.parquet | `reports.py` |
 | `compare.py` | optional: `compare_runs(first, second)` | `compare` |
 
@@ -16,7 +16,7 @@ Nothing of an audit is imported before it is used, so that `geobias --help` answ
 
 Other packages add audits by an entry point of the group `geobias.audits`: `NAME = "PACKAGE.result:RESULT_CLASS"`. An
 audit in a single module has these names in it: `NAME = "MODULE:RESULT_CLASS"`. It needs the function, the result and
-`list_findings`; `default_parts.py` has its report.
+`list_findings`.
 """
 
 from __future__ import annotations
@@ -59,8 +59,6 @@ class Audit:
         """The same for optional parts; None where the audit has none."""
         name = self._locate(module)
         part = getattr(import_module(name), attribute, None) if find_spec(name) else None
-        if part is None and self.is_single_module:
-            part = getattr(import_module("geobias.audits.default_parts"), attribute, None)
         return cast("Callable[..., Any] | None", part)
 
     def _locate(self, module: str) -> str:

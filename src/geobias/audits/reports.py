@@ -1,32 +1,70 @@
 """What people and programs read of a result: each part from the audit's `report.py`, whatever the audit.
 
+An audit that has none gets a table for each of its lists of rows, everywhere, and paths of a gate by model and place.
+
 An audit without a `report.py` still has the older modules `terminal.py`, `page.py`, `files.py` and `gate_and_card.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import RenderableType
 
 from geobias.audits.registry import Audit, audits_with, get_audit
+from geobias.models.scorer import ModelIdentity
 from geobias.report import render
-from geobias.report.declarations import Report
-from geobias.report.number_tree import NumberTree, make_tree
+from geobias.report.declarations import EVERYWHERE, Column, Report, Table
+from geobias.report.number_tree import WORST, GateNumber, NumberTree, TreeNumber, join_path, make_tree, model_names
 from geobias.report.page.blocks import Chart, Section
 from geobias.report.results import AuditResult
-from geobias.report.rows import write_tables
+from geobias.report.rows import flatten, list_columns, list_measures, list_row_kinds, list_tidy_rows, write_tables
 from geobias.report.runs import FinishedRun
+from geobias.report.tables import NOTHING, digits
 
 REPORT, PAGE, OTHERS = "report", "page", "gate_and_card"
 
 
 def make_report(result: AuditResult) -> Report | None:
-    make = _find(result, REPORT, "make_report")
+    """The report that an audit declares, or tables of its rows; None for the older form."""
+    audit = get_audit(result.audit)
+    make = audit.find(REPORT, "make_report") or (_tabulate_rows if _has_no_report(audit) else None)
     report: Report | None = None if make is None else make(result)
     return report
+
+
+def _has_no_report(audit: Audit) -> bool:
+    """Whether an audit leaves tables, page, card and gate to this module."""
+    return not audit.find(REPORT, "make_report") and not audit.find(PAGE, "section")
+
+
+def _tabulate_rows(result: AuditResult) -> Report:
+    """A table for each list of rows, with the columns of its CSV file."""
+    lists = {name: (kind, getattr(result, name)) for name, kind in list_row_kinds(type(result)).items()}
+    description = f"This run audited {next(iter(result.summarise()))}."
+    tables = [
+        Table(
+            name,
+            name.replace("_", " ").capitalize(),
+            "One row each.",
+            list(map(flatten, rows)),
+            [Column(column, partial(_format_cell, column), is_text=True) for column in list_columns(kind)],
+            on=EVERYWHERE,
+        )
+        for name, (kind, rows) in lists.items()
+    ]
+    return Report(description, result.audit.capitalize(), description, tables, summary=next(iter(lists)))
+
+
+def _format_cell(column: str, row: dict[str, Any]) -> str:
+    cell = row.get(column)
+    if cell is None:
+        return NOTHING
+    return digits(cell) if isinstance(cell, float) else str(cell)
 
 
 def describe(result: AuditResult) -> str:
@@ -65,16 +103,32 @@ def list_card_rows(result: AuditResult) -> list[dict[str, str]]:
 
 def find_number_tree(result: AuditResult) -> NumberTree | None:
     """The numbers for the paths of a gate; None for an audit without any."""
-    if list_numbers := _find(result, REPORT, "list_gate_numbers"):
+    audit = get_audit(result.audit)
+    if list_numbers := audit.find(REPORT, "list_gate_numbers"):
         return make_tree(list_numbers(result))
-    gate_numbers = _find(result, OTHERS, "gate_numbers")
+    if _has_no_report(audit):
+        return make_tree(_list_row_numbers(result))
+    gate_numbers = audit.find(OTHERS, "gate_numbers")
     return gate_numbers(result) if gate_numbers else None
+
+
+def _list_row_numbers(result: AuditResult) -> Iterator[GateNumber]:
+    """AUDIT.MODEL.LABEL.PLACE, as far as a row has them, and the measure where there are several."""
+    kinds = list_row_kinds(type(result))
+    has_several = sum(len(list_measures(kind)) for kind in kinds.values()) > 1
+    for row in (row for name in kinds for row in list_tidy_rows(getattr(result, name))):
+        names = {"model": model_names(row["model"])} if "model" in row else {}
+        names["label"] = (row["label"],) if row["label"] else ()
+        names["place"] = tuple(row[key] for key in ("place", "code") if row.get(key))
+        names["measure"] = (row["measure"],) if has_several else ()
+        low, high = (row["value"] if row[end] is None else row[end] for end in ("low", "high"))
+        yield GateNumber(tuple(filter(None, names.values())), TreeNumber(row["value"], low, high))
 
 
 def write_files(folder: Path, result: AuditResult) -> None:
     """The tables of a run as CSV, and the answers behind them."""
-    if _find(result, REPORT, "make_report") is None:
-        get_audit(result.audit).load("files", "write_files")(folder, result)
+    if write := _find(result, "files", "write_files"):
+        write(folder, result)
         return
     write_tables(folder / "tables", result)
     if write_answers := _find(result, "answers", "write_answers"):
@@ -88,13 +142,104 @@ def find_overlay(audit: Audit) -> Callable[[Sequence[Any]], Chart | None] | None
 
 def list_audits_with_card() -> list[str]:
     """The names of the audits that a model card can show."""
-    return [*audits_with(REPORT, "make_report"), *audits_with(OTHERS, "card_rows")]
+    return [*audits_with(REPORT, "make_report"), *audits_with(OTHERS, "card_rows"), *_list_default_audits()]
 
 
 def list_audits_with_numbers() -> list[str]:
     """The names of the audits that a gate can check by their numbers."""
-    return [*audits_with(REPORT, "list_gate_numbers"), *audits_with(OTHERS, "gate_numbers")]
+    names = [*audits_with(REPORT, "list_gate_numbers"), *audits_with(OTHERS, "gate_numbers")]
+    return [*names, *_list_default_audits()]
+
+
+def _list_default_audits() -> list[str]:
+    others = {*audits_with(REPORT, "make_report"), *audits_with(PAGE, "section")}
+    return [audit for audit in audits_with("result", "__doc__") if audit not in others]
 
 
 def _find(result: AuditResult, module: str, attribute: str) -> Callable[..., Any] | None:
     return get_audit(result.audit).find(module, attribute)
+
+
+# The last parts of paths that sum up a model; the others are of single countries or regions.
+SUMMARIES = (
+    (WORST,),
+    *(("association", "ratio"), ("known", "auc"), ("known", "offensive")),
+    *(("recall", "lowest"), ("recall", "mean"), ("gap",), ("precision",), ("flips", "any")),
+)
+REGION_SUMMARIES = (("c_w", "balanced"), ("change", "balanced"))  # of the root and the regions directly below it
+HIGHER_IS_BETTER = ("recall", "precision", "impact_ratio", "answered")
+
+
+@dataclass(frozen=True)
+class RunNumber:
+    """A number of a run with its 95 % interval, and the model that it describes."""
+
+    parts: tuple[str, ...]
+    model: ModelIdentity | None  # None where the number is of several models
+    value: float
+    low: float | None
+    high: float | None
+
+    @property
+    def path(self) -> str:
+        """The path in a rule of a gate: names.sentiment.delta.worst."""
+        return join_path(self.parts)
+
+    @property
+    def lower_is_better(self) -> bool:
+        names = model_names(self.model.name) if self.model else ()
+        start = 2 if self.parts[1] in names else 1  # a model may have the name of a measure
+        return not any(part in HIGHER_IS_BETTER for part in self.parts[start:])
+
+
+def list_numbers(result: AuditResult) -> list[RunNumber]:
+    """Every number of a result that a gate can check; those without a value are left out."""
+    tree = find_number_tree(result)
+    return [
+        RunNumber((result.audit, *parts), _find_model(result.model_identities, parts), *_read_values(number))
+        for parts, number in _flatten(tree or NumberTree([]))
+        if number.value is not None
+    ]
+
+
+def list_summary_numbers(result: AuditResult) -> list[RunNumber]:
+    """The numbers that sum up each model: worst values, ratios, and C of the largest regions."""
+    top_regions = _name_top_regions(result)
+    return [
+        number
+        for number in list_numbers(result)
+        if _ends_with(number.parts, SUMMARIES)
+        or (_ends_with(number.parts, REGION_SUMMARIES) and number.parts[1] in top_regions)
+    ]
+
+
+def _ends_with(parts: tuple[str, ...], endings: Sequence[tuple[str, ...]]) -> bool:
+    return any(parts[-len(ending) :] == ending for ending in endings)
+
+
+def _name_top_regions(result: AuditResult) -> set[str]:
+    """Ids of the root and of what lies directly below it."""
+    return {region.id for region in getattr(result, "regions", ()) if region.parent_index in (None, 0)}
+
+
+def _flatten(tree: NumberTree) -> Iterator[tuple[tuple[str, ...], TreeNumber]]:
+    for name in tree.names:
+        below = tree.get(name.casefold())  # None where two entries share the name
+        if isinstance(below, NumberTree):
+            if below.number is not None:
+                yield (name,), below.number
+            yield from (((name, *parts), number) for parts, number in _flatten(below))
+        elif below is not None:
+            yield (name,), below
+
+
+def _read_values(number: TreeNumber) -> tuple[float, float | None, float | None]:
+    assert number.value is not None
+    return float(number.value), number.low, number.high
+
+
+def _find_model(models: Sequence[ModelIdentity], parts: tuple[str, ...]) -> ModelIdentity | None:
+    """The only model, or the one that the path begins with."""
+    if len({model.name for model in models}) == 1:
+        return models[0]
+    return next((model for model in models if model.name == parts[0]), None)

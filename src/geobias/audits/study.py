@@ -121,8 +121,8 @@ class Study(ABC, Generic[Models, Answers, Result]):
 
     audit: ClassVar[str]  # its row in the registry
 
-    def __init__(self, options: RunOptions) -> None:
-        self.options = options
+    def __init__(self, options: RunOptions, design: Any = None) -> None:
+        self.options, self.design = options, design
         self.used_parts: dict[str, list[str]] = {}  # of the fast path, by models that are loaded one by one in `ask`
 
     def run(self) -> Result:
@@ -143,13 +143,13 @@ class Study(ABC, Generic[Models, Answers, Result]):
                 result = replace(result, folder=folder.path)
         return result
 
-    @abstractmethod
     def settings(self) -> Any:
-        """Settings that identify a run: a dataclass, compared before a folder is written again."""
+        """Settings that identify a run, compared before a folder is written again: the design, if it is no more."""
+        return self.design
 
-    @abstractmethod
     def load(self, device: str, dtype: str) -> Sequence[Models]:
-        """The models, ready to score."""
+        """The models, ready to score; none, where an audit asks none."""
+        return []
 
     @abstractmethod
     def ask(self, scorers: Sequence[Models]) -> Answers:
@@ -172,29 +172,6 @@ class Study(ABC, Generic[Models, Answers, Result]):
         folder = RunFolder(place_for(self.options.out), to_json(self.settings()))
         folder.check()
         yield folder
-
-
-class TrainingStudy(Study[Models, Answers, Result]):
-    """A study that trains models in a subfolder of its run's folder, which no other process can write meanwhile."""
-
-    subfolder: ClassVar[str]
-
-    @property
-    def path(self) -> Path:
-        """The folder of the run."""
-        assert self.options.out is not None  # what trains models has to say where
-        return place_for(self.options.out)
-
-    def load(self, device: str, dtype: str) -> Sequence[Models]:
-        """Nothing yet: each model is made when its turn comes, since all of them may not fit into memory."""
-        return []
-
-    @contextmanager
-    def open_folder(self) -> Iterator[RunFolder | None]:
-        with super().open_folder() as folder:
-            assert folder is not None
-            with folder.hold(self.subfolder):
-                yield folder
 
 
 class ClassifierStudy(Study[Classifier, Answers, Result]):

@@ -15,13 +15,14 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from geobias import __version__
 from geobias.checks import escape, find_unusable_character, shorten, shorten_middle
-from geobias.cli.commands import keep_brackets, make_audit_command
+from geobias.cli.commands import SHOW, keep_brackets, make_audit_command, make_command, run_overview
 from geobias.cli.early_exit import INTERRUPTED, StopSignals, refuse_early_exit
 from geobias.errors import GeobiasError, InputError
 
@@ -46,17 +47,21 @@ def make_app() -> typer.Typer:
 
 def list_commands() -> dict[str, Commands]:
     """All commands by their group in `geobias --help`."""
-    from geobias.audits.gate.command import gate
-    from geobias.audits.overview.command import audit
+    from geobias.audits.evidence import write_evidence
+    from geobias.audits.finished_runs import write_report
+    from geobias.audits.gate.audit import gate
+    from geobias.audits.overview.audit import audit as audit_everything
+    from geobias.cli import finished_runs
     from geobias.cli.explain import cache, explain
-    from geobias.cli.finished_runs import evidence, export, report
+    from geobias.integrations import export
     from geobias.papers.command import reproduce
 
+    audit = make_command(audit_everything, partial(run_overview, audit_everything), "plan", *SHOW)
     runs: Commands = {
-        "report": report,
-        "gate": gate,
-        "evidence": evidence,
-        "export": export,
+        "report": make_command(write_report, finished_runs.run_report, "open"),
+        "gate": make_command(gate, finished_runs.run_gate, "json"),
+        "evidence": make_command(write_evidence, finished_runs.run_evidence, "check"),
+        "export": make_command(export, finished_runs.run_export),
     }
     papers: Commands = {"reproduce": reproduce}
     others: Commands = {"explain": explain, "cache": cache}

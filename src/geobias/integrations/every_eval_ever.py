@@ -11,18 +11,19 @@ import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geobias.audits.pages import find_run_folder, read_runs, reads_runs
-from geobias.audits.reports import describe, list_audits_with_numbers
-from geobias.audits.run_numbers import RunNumber, list_summary_numbers
+from geobias.audits.reports import RunNumber, describe, list_audits_with_numbers, list_summary_numbers
 from geobias.checks import check_characters
 from geobias.errors import InputError
 from geobias.files import save_file
 from geobias.models.scorer import ModelIdentity
-from geobias.report.results import AuditResult
 from geobias.report.run_folder import RESULTS
 from geobias.report.runs import FinishedRun, slug
+
+if TYPE_CHECKING:
+    from geobias.audits.finished_runs import Run
 
 SCHEMA_VERSION = "0.3.0"
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
@@ -32,7 +33,7 @@ CONFIDENCE = 0.95
 
 @reads_runs
 def export_run(
-    run: str | Path | AuditResult,
+    run: Run,
     out: str | Path,
     *,
     developer: str | None = None,

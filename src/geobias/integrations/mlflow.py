@@ -11,21 +11,23 @@ from collections.abc import Collection, Iterator
 from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geobias.audits.evidence.bundle import copy_run
 from geobias.audits.pages import find_run_folder, read_runs, reads_runs
-from geobias.audits.run_numbers import RunNumber, list_numbers, list_summary_numbers
+from geobias.audits.reports import RunNumber, list_numbers, list_summary_numbers
 from geobias.errors import InputError
-from geobias.report.results import AuditResult
 from geobias.report.runs import FinishedRun, slug
+
+if TYPE_CHECKING:
+    from geobias.audits.finished_runs import Run
 
 LONGEST_PARAMETER = 500  # characters that every version of MLflow takes
 FORBIDDEN = re.compile(r"[^\w./:\- ]", re.ASCII)  # in the name of a metric
 
 
 @reads_runs
-def log_run(run: str | Path | AuditResult, *, every_number: bool = False) -> str:
+def log_run(run: Run, *, every_number: bool = False) -> str:
     """Log a finished run to MLflow: metrics with their intervals, parameters, tables and the page.
 
     Logs to the active run of MLflow, or to a new one. No text that was scored is logged: files with a row for each text

@@ -10,7 +10,7 @@ from typing import Any
 from mlflow.models.evaluation import EvaluationResult, ModelEvaluator
 
 from geobias.audits.names.audit import audit_names
-from geobias.audits.run_numbers import list_summary_numbers
+from geobias.audits.reports import list_summary_numbers
 from geobias.errors import InputError
 from geobias.integrations.mlflow import list_metrics, log_run
 from geobias.models.answers import make_prompt

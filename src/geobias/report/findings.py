@@ -146,7 +146,7 @@ class Finding:
     >>> clear = [finding for finding in result.findings if finding.evidence == "clear"]  # doctest: +SKIP
     """
 
-    role: Role
+    role: Role = "overall"
     """overall: the answer for a model; detail: what stands out; caution: what may be an artefact."""
     audit: str
     """The audit that it comes from: regions, names, ..."""
@@ -166,7 +166,7 @@ class Finding:
     size: Size | None = None
     p: float | None = None
     p_adjusted: float | None = None
-    evidence: Evidence
+    evidence: Evidence = "not testable"
     sentence: str
     """The finding in plain words, with its numbers."""
     limit: str

@@ -8,7 +8,6 @@ A string literal below a field is its description in the schema.
 from __future__ import annotations
 
 import platform
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -112,22 +111,26 @@ class AuditResult:
         cls.__doc__ = FieldDocs(cls.__doc__)  # type: ignore[assignment]
 
     @property
-    @abstractmethod
     def model_identities(self) -> Sequence[ModelIdentity]:
-        """Every model that was scored."""
+        """Every model that was scored: the field `models`, if there is one."""
+        return list(getattr(self, "models", ()))
 
     @property
     def caps(self) -> Sequence[str]:
         """Why an answer cannot be clear, whatever the models do: what was chosen for the run does not allow it."""
         return ()
 
-    @abstractmethod
     def summarise(self) -> Iterable[str]:
         """What was audited and how much of it, in one line, and the main number in another."""
+        from geobias.report.rows import list_row_kinds
 
-    @abstractmethod
+        return [", ".join(f"{len(getattr(self, name)):,} {name}" for name in list_row_kinds(type(self)))]
+
     def list_tidy_rows(self) -> Iterable[Mapping[str, Any]]:
         """The rows of `to_frame`, those of the main measure first."""
+        from geobias.report.rows import list_row_kinds, list_tidy_rows
+
+        return [row for name in list_row_kinds(type(self)) for row in list_tidy_rows(getattr(self, name))]
 
     def summary(self) -> str:
         """Return what was audited, the verdict and every finding as text, one line each.

@@ -85,16 +85,28 @@ def list_tidy_rows(rows: Sequence[Any], *, too_few: bool = False) -> Iterator[di
         for row in rows:
             number = getattr(row, name)
             if number is not None:
-                about = {key: getattr(row, key) for key in row.keys}
-                shown = NO_ESTIMATE if too_few else number
-                yield tidy_row(about, name, shown, label=row.label, against=measured.against)
+                shown = NO_ESTIMATE if too_few else number if isinstance(number, Estimate | Interval) else exact(number)
+                label = getattr(row, "label", None)
+                yield tidy_row(describe_row(row), name, shown, label=label, against=measured.against)
+
+
+def exact(number: float) -> Interval:
+    """A number that was not estimated, such as a count."""
+    return Interval(number, None, None)
+
+
+def describe_row(row: Any) -> dict[str, Any]:
+    """What a row is about: the fields that its class lists as `keys`, or all that hold text."""
+    keys = getattr(row, "keys", None) or [name for name, value in vars(row).items() if isinstance(value, str)]
+    return {key: getattr(row, key) for key in keys if key != "label"}
 
 
 def list_measures(kind: type[Any]) -> dict[str, Measured]:
-    """The fields of a row that are measures."""
+    """The fields of a row that are measures; of a row that marks none all numbers."""
     hints = get_type_hints(kind, include_extras=True)
     notes = {name: get_args(hint)[1:] for name, hint in hints.items() if get_origin(hint) is Annotated}
-    return {name: note for name, extras in notes.items() for note in extras if isinstance(note, Measured)}
+    marked = {name: note for name, extras in notes.items() for note in extras if isinstance(note, Measured)}
+    return marked or {name: Measured() for name, hint in hints.items() if hint in (int, float, Interval, Estimate)}
 
 
 def write_tables(folder: Path, result: AuditResult) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from geobias.report.findings import Size, format_p
@@ -10,6 +11,7 @@ from geobias.report.results import HasInterval
 from geobias.report.tables import listed
 
 MOST_NAMES = 3
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&$])")  # in Markdown
 
 
 def format_number(value: float) -> str:
@@ -49,3 +51,12 @@ def list_first(names: Sequence[str], most: int = MOST_NAMES) -> str:
     if len(names) <= most:
         return listed(names)
     return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def to_markdown(text: str) -> str:
+    """Text that Markdown shows unchanged, on one line and within one cell."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def format_list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

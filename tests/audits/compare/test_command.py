@@ -137,7 +137,7 @@ def test_regions_runs(run: Run, small_models: dict[str, Path], module: Path) -> 
     assert [row["id"] for row in rows] == ["Earth", "AF", "EU", "NA"] and "North America" in out
     for k, folder in (("first", "a"), ("second", "b")):
         saved = {(e["level"], e["id"]): e for e in json.loads(Path(folder, "results.json").read_text())["regions"]}
-        assert float(rows[3][k]) == pytest.approx(saved["continent", "NA"]["c_w"]["balanced"])
+        assert float(rows[3][k]) == pytest.approx(saved["continent", "NA"]["c_w_balanced"]["value"])
     assert all(float(row["low"]) <= float(row["difference"]) <= float(row["high"]) for row in rows)
     assert "different words" in run("compare", "a", "c")[2]
     assert "different tree of regions" in run("compare", "a", "d")[2]

@@ -11,13 +11,14 @@ import pytest
 from rich.table import Table
 
 from geobias.audits.downstream.answers import Predictions
-from geobias.audits.downstream.design import DownstreamOptions, design_downstream
+from geobias.audits.downstream.audit import audit_downstream
 from geobias.audits.downstream.findings import list_findings
 from geobias.audits.downstream.measure import measure_downstream
 from geobias.audits.downstream.result import DownstreamResult
 from geobias.audits.pages import add_findings
 from geobias.audits.reports import draw_full, list_card_rows
 from geobias.audits.show_results import View, show_result
+from geobias.audits.study import prepare
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Finding, with_role
 from geobias.report.results import from_json
@@ -41,7 +42,7 @@ def make_result(
 ) -> DownstreamResult:
     """A world: texts differ, every prefix has noise, and `effects` move p(negative) after the names of countries."""
     options = {"continents": "EU,NA", "texts": [f"text {spell(n)}" for n in range(texts)], **options}
-    design = design_downstream(DownstreamOptions(**options))
+    design = prepare(audit_downstream, **options).design
     wordings, places, columns = design.controls, len(design.places), design.prefixed.shape[1]
     moves = np.array([*[control] * wordings, *((effects or {}).get(place.id, 0.0) for place in design.places)])
     moves = np.append(moves, np.zeros(columns - len(moves)))  # invented places

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import geobias
-from geobias.audits.downstream.design import DownstreamOptions, design_downstream
 from geobias.audits.downstream.result import PrefixEffect
 from geobias.audits.labels import find_main_label
 from geobias.audits.reports import make_report
+from geobias.audits.study import prepare
 from tests.conftest import spell
 
 TEXTS = ["a fine day", "terrible day", "late again", "thanks"]
@@ -142,11 +142,10 @@ def test_countries_without_a_city_are_counted() -> None:
 
 
 def test_all_regions_are_the_world_and_texts_are_made_when_looked_at() -> None:
-    design = design_downstream(DownstreamOptions(texts=TEXTS))
+    design = prepare(geobias.audit_downstream, texts=TEXTS).design
     assert len(design.places) == 245 and len({place.name for place in design.places}) == 245
-    design = design_downstream(
-        DownstreamOptions(texts=[f"text {spell(n)}" for n in range(1000)], regions="cities", cities="all")
-    )
+    texts = [f"text {spell(n)}" for n in range(1000)]
+    design = prepare(geobias.audit_downstream, texts=texts, regions="cities", cities="all").design
     assert design.prefixed.shape == (1000, 3 + len(design.places) + 60, 1) and len(design.prefixed) > 30_000_000
     assert design.prefixed.at(999, 1, 0).endswith(". text all")
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 import geobias
-from geobias.audits.gate.audit import judge_runs
+from geobias.audits.gate.report import gate_text, judge_runs
 from geobias.audits.gate.rules import judge, parse_rule, read_rules
-from geobias.audits.gate.terminal import gate_text
 from geobias.errors import InputError
 from geobias.report.number_tree import join_path
 from tests.audits.gate.results import WORST, downstream_result, estimate, names_result, regions_result

@@ -1,16 +1,11 @@
 """`audit_letters`: the audit as a Python function, from which the command is made."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tests.audits.letters.result import LettersResult
+from typing import Any
 
 
-def audit_letters(countries: Sequence[str], *, out: str | Path | None = None) -> LettersResult:
+def audit_letters(countries: Sequence[str], *, out: str | Path | None = None) -> Any:
     """Count the letters of each country's name.
 
     Parameters
@@ -23,4 +18,4 @@ def audit_letters(countries: Sequence[str], *, out: str | Path | None = None) ->
     from geobias.audits.study import RunOptions, execute
     from tests.audits.letters.study import LettersStudy
 
-    return execute(LettersStudy(list(countries), RunOptions(out=out)))
+    return execute(LettersStudy(RunOptions(out=out), {"countries": list(countries)}))

@@ -16,9 +16,8 @@ from sklearn.pipeline import make_pipeline
 
 import geobias
 from geobias.audits import pages
-from geobias.audits.overview import audit as overview_audit
 from geobias.audits.overview import design
-from geobias.audits.study import RunOptions
+from geobias.audits.study import prepare
 from geobias.models.kinds import find_tasks
 from tests.conftest import Run, build_small_model, save_random_model, spell
 
@@ -210,16 +209,14 @@ def test_the_plan_is_of_all_audits_together(run: Run, here: Path, small_models: 
 def test_a_long_run_is_announced_on_a_terminal(
     here: Path, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = RunOptions()
-    slow = design.design_overview(design.OverviewOptions([small_models["bert"]]), options)
-    function = design.design_overview(design.OverviewOptions(["own:judge"]), options)
-    monkeypatch.setattr(overview_audit, "LONG_SECONDS", 0.0)
-    overview_audit.announce_long_run(slow)
+    slow, function = (prepare(geobias.audit, [model]) for model in (small_models["bert"], "own:judge"))
+    monkeypatch.setattr(design, "LONG_SECONDS", 0.0)
+    slow.announce_long_run()
     assert capsys.readouterr().err == ""  # in a log nobody could interrupt it
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    overview_audit.announce_long_run(function)
+    function.announce_long_run()
     assert capsys.readouterr().err == ""  # every call of a function may cost money
-    overview_audit.announce_long_run(slow)
+    slow.announce_long_run()
     shown = capsys.readouterr().err
     assert "resume with the same command." in shown and "--plan" in shown
 

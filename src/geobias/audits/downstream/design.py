@@ -17,9 +17,9 @@ from geobias.audits.downstream.answers import Place
 from geobias.audits.downstream.result import DownstreamSettings
 from geobias.audits.inputs import TextsSettings, load_texts, parse_city_count, split_list
 from geobias.audits.languages import doubt_prefix
-from geobias.checks import check_probability, check_size, describe_choices
+from geobias.checks import check_size, describe_choices
 from geobias.errors import InputError
-from geobias.models.answers import Prompt, read_prompt_options
+from geobias.models.answers import Prompt
 from geobias.report.findings import LanguageDoubt
 from geobias.texts import DEFAULT_WORDINGS
 from geobias.texts.templates import PrefixedTexts, check_prefix, make_control_prefix
@@ -32,25 +32,14 @@ MOST_INVENTED, FEWEST_INVENTED = 60, 20
 SAMPLE = 30  # of the bundled tweets: 245 countries and four classifiers are then a few minutes on two cores
 
 
-@dataclass(frozen=True, kw_only=True)
-class DownstreamOptions:
-    """The options of `audit_downstream`, as the user gives them."""
+@dataclass(frozen=True)
+class PlaceSelection:
+    """The places to name, and what was chosen to get them."""
 
-    texts: Any = None
-    column: str = "text"
-    label: str | None = None
-    limit: int | None = None
-    prefix: str | Sequence[str] | None = None
-    control: str | Sequence[str] | None = None
-    regions: str = "countries"
-    cities: int | str | None = None
-    continents: str | Sequence[str] = ()
-    countries: str | Sequence[str] = ()
-    positive: str | None = None
-    threshold: float | None = None
-    labels: str | None = None
-    prompt: str | None = None
-    calibrate: bool = False
+    places: tuple[Place, ...] = field(repr=False)
+    without_city: tuple[str, ...]  # countries without a known city
+    dissolved: tuple[str, ...]  # countries that no longer exist, left out
+    settings: dict[str, Any] = field(repr=False)  # of `DownstreamSettings`
 
 
 @dataclass(frozen=True)
@@ -58,16 +47,18 @@ class DownstreamDesign:
     """What is the same for every classifier."""
 
     texts: Texts = field(repr=False)
-    places: tuple[Place, ...] = field(repr=False)
+    selection: PlaceSelection
     prefixed: PrefixedTexts = field(repr=False)  # the controls, the places, then the invented places
-    without_city: tuple[str, ...]  # countries without a known city
-    dissolved: tuple[str, ...]  # countries that no longer exist, left out
     positive: str | None
     threshold: float | None
     prompt: Prompt | None  # for language models among the classifiers
     language_doubts: list[LanguageDoubt]
     settings: DownstreamSettings = field(repr=False)  # without the classifiers
     invented: tuple[str, ...] = field(default=(), repr=False)  # as they stand in a sentence
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        return self.selection.places
 
     @property
     def control(self) -> str:
@@ -97,60 +88,53 @@ class DownstreamDesign:
         return replace(self.settings, classifiers=list(classifiers))
 
 
-def design_downstream(options: DownstreamOptions) -> DownstreamDesign:
-    """Resolve the options into texts and regions; raise InputError for what is wrong with them, before any work."""
-    regions = options.regions
-    if regions not in KINDS:
-        raise InputError(f"Unknown --regions {regions!r}. {describe_choices(regions, KINDS)}")
-    check_probability("--threshold", options.threshold)
-    prefixes, controls = zip(*_resolve_wordings(options.prefix, options.control), strict=True)
-    count = _cities(regions, options.cities)
-    continents = split_list(options.continents, "--continents")
-    countries = split_list(options.countries, "--countries")
-    tree = load_world(cities=count, continents=continents, countries=countries, dissolved=False)
-    left_out = _list_left_out(tree, continents, countries)
-    places, without_city = _places(tree, regions)
-    texts = load_texts(options.texts, column=options.column, label=options.label, limit=options.limit, sample=SAMPLE)
-    texts = texts.drop_copies(find_first_copies(texts.texts, texts.spans))
-    invented = _invent_places(places)
+def design_downstream(
+    texts: Texts,
+    selection: PlaceSelection,
+    wordings: Sequence[tuple[str, str]],
+    *,
+    positive: str | None,
+    threshold: float | None,
+    prompt: Prompt | None,
+) -> DownstreamDesign:
+    """Put every text after every control, place and invented place."""
+    prefixes, controls = zip(*wordings, strict=True)
+    invented = _invent_places(selection.places)
     columns: list[str | tuple[str, ...]] = [*controls]
-    for name in (*(place.in_sentence for place in places), *invented):
+    for name in (*(place.in_sentence for place in selection.places), *invented):
         versions = tuple(put_place(prefix, name) for prefix in prefixes)
         columns.append(versions if len(versions) > 1 else versions[0])
     check_size(len(texts) * len(columns), "texts with a prefix", "Use fewer regions or texts (--limit)")
-    prompt = read_prompt_options(options.labels, options.prompt, options.calibrate)
     settings = DownstreamSettings(
         texts=TextsSettings.describe(texts),
         prefixes=list(prefixes),
         controls=list(controls),
         invented=list(invented),
-        regions=regions,
-        cities="all" if count is None else count,
-        continents=_list_ids(tree, "continent") if continents else "all",
-        countries=_list_ids(tree, "country") if countries else "all",
-        regions_digest=tree.digest,
-        positive=options.positive or "by name",
-        threshold=options.threshold,
+        **selection.settings,
+        positive=positive or "by name",
+        threshold=threshold,
         classifiers=[],
         prompt=prompt.settings if prompt else None,
     )
-    prefixed = PrefixedTexts(texts.texts, columns)
     return DownstreamDesign(
-        texts,
-        places,
-        prefixed,
-        without_city,
-        left_out,
-        options.positive,
-        options.threshold,
-        prompt,
-        doubt_prefix(texts.texts, prefixes[0]),
-        settings,
-        invented,
+        texts=texts,
+        selection=selection,
+        prefixed=PrefixedTexts(texts.texts, columns),
+        positive=positive,
+        threshold=threshold,
+        prompt=prompt,
+        language_doubts=doubt_prefix(texts.texts, prefixes[0]),
+        settings=settings,
+        invented=invented,
     )
 
 
-def _resolve_wordings(
+def load_distinct_texts(source: Any, *, column: str, label: str | None, limit: int | None) -> Texts:
+    texts = load_texts(source, column=column, label=label, limit=limit, sample=SAMPLE)
+    return texts.drop_copies(find_first_copies(texts.texts, texts.spans))
+
+
+def choose_wordings(
     prefix: str | Sequence[str] | None, control: str | Sequence[str] | None
 ) -> Sequence[tuple[str, str]]:
     """Each prefix with its control: the defaults, or the user's, with "here" in the control if there is none."""
@@ -165,6 +149,26 @@ def _resolve_wordings(
         )
     pairs = zip(prefixes, controls * (len(prefixes) if len(controls) == 1 else 1), strict=True)
     return [(each, make_control_prefix(each, its_control)) for each, its_control in pairs]
+
+
+def choose_places(
+    regions: str, cities: int | str | None, continents: str | Sequence[str], countries: str | Sequence[str]
+) -> PlaceSelection:
+    """The countries or cities to name."""
+    if regions not in KINDS:
+        raise InputError(f"Unknown --regions {regions!r}. {describe_choices(regions, KINDS)}")
+    count = _parse_cities(regions, cities)
+    continents, countries = split_list(continents, "--continents"), split_list(countries, "--countries")
+    tree = load_world(cities=count, continents=continents, countries=countries, dissolved=False)
+    places, without_city = _list_places(tree, regions)
+    settings = {
+        "regions": regions,
+        "cities": "all" if count is None else count,
+        "continents": _list_ids(tree, "continent") if continents else "all",
+        "countries": _list_ids(tree, "country") if countries else "all",
+        "regions_digest": tree.digest,
+    }
+    return PlaceSelection(places, without_city, _list_left_out(tree, continents, countries), settings)
 
 
 def _invent_places(places: Sequence[Place]) -> tuple[str, ...]:
@@ -185,7 +189,7 @@ def _list_left_out(tree: RegionTree, continents: Sequence[str], countries: Seque
     return tuple(r.name for r in complete.regions if r.level == "country" and r.id not in codes)
 
 
-def _cities(regions: str, cities: int | str | None) -> int | None:
+def _parse_cities(regions: str, cities: int | str | None) -> int | None:
     if regions == "countries":
         if cities is not None:
             raise InputError("--cities needs --regions cities or city-country. Add one of them, or remove --cities.")
@@ -197,7 +201,7 @@ def _place_country(region: Region) -> Place:
     return Place(region.id, region.name, region.id, region.in_sentence)
 
 
-def _places(tree: RegionTree, regions: str) -> tuple[tuple[Place, ...], tuple[str, ...]]:
+def _list_places(tree: RegionTree, regions: str) -> tuple[tuple[Place, ...], tuple[str, ...]]:
     """The regions, each as the prefix names it; and the countries without a known city."""
     rows = [i for i, region in enumerate(tree.regions) if region.level == "country"]
     if regions == "countries":

@@ -1,4 +1,4 @@
-"""`geobias.write_evidence`: finished runs as a bundle for reviewers and auditors."""
+"""How finished runs become a bundle for reviewers and auditors."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import geobias
 from geobias.audits.evidence import documents
 from geobias.audits.evidence.manifest import MANIFEST, format_manifest, hash_folder
-from geobias.audits.finished_runs import Run
-from geobias.audits.gate.audit import GateReport, judge_runs
+from geobias.audits.gate.report import GateReport, judge_runs
 from geobias.audits.gate.rules import read_rules
 from geobias.audits.pages import find_run_folder, read_run, read_runs, reads_runs, write_page
 from geobias.errors import InputError
 from geobias.files import hash_file, writing
-from geobias.report.results import AuditResult
 from geobias.report.run_folder import MODEL, MODELS, PAGE, RESULTS, RUN, read_json, write_json
 from geobias.report.runs import FinishedRun, place_for, slug
 from geobias.report.tables import damaged
+
+if TYPE_CHECKING:
+    from geobias.audits.finished_runs import Run
 
 ZIP = ".zip"
 WITHHELD = "WITHHELD.sha256"
@@ -34,48 +35,8 @@ ENTRY_DATE = (1980, 1, 1, 0, 0, 0)  # of every file in a .zip, whose own dates s
 
 
 @reads_runs
-def write_evidence(
-    runs: Run | Sequence[Run],
-    out: str | Path,
-    *,
-    rules: str | Path | None = None,
-    with_texts: bool = False,
-) -> Path:
-    """Write finished runs as a bundle of evidence for reviewers and auditors.
-
-    The bundle has the results, tables and pages, the commands and versions, a data statement, what was not tested, a
-    sign-off sheet, and the SHA-256 of every file. `verify_evidence` finds any change of it. No model is needed.
-
-    Parameters
-    ----------
-    runs : str, Path, result or sequence of them
-        Finished runs: their folders, also those of `audit`, or results of audits that were saved (`out`).
-    out : str or Path
-        Folder to write, which must not exist or must be empty; or a file that ends in .zip.
-    rules : str or Path, optional
-        TOML file of rules. The bundle then has the rules and their outcome. Default: none.
-    with_texts : bool, default False
-        Include the texts that were scored and the files with a row for each text. By default they are left out of
-        every file, and only the SHA-256 of the original files is recorded.
-
-    Returns
-    -------
-    Path
-        The bundle.
-
-    Raises
-    ------
-    InputError
-        If a run was not saved or is not finished, if a rule cannot be read, or if `out` exists already.
-
-    Examples
-    --------
-    >>> import geobias
-    >>> geobias.write_evidence("runs/names", "evidence.zip", rules="rules.toml")  # doctest: +SKIP
-    PosixPath('evidence.zip')
-    """
-    several = [runs] if isinstance(runs, str | Path | AuditResult) else runs
-    finished = name_runs([run for folder in map(find_run_folder, several) for run in read_runs(folder)])
+def write_bundle(runs: Sequence[Run], out: str | Path, *, rules: str | Path | None, with_texts: bool) -> Path:
+    finished = name_runs([run for folder in map(find_run_folder, runs) for run in read_runs(folder)])
     if not finished:
         raise InputError("Pass at least one run.")
     target = _check_target(Path(out).expanduser())

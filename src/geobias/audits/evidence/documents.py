@@ -10,16 +10,17 @@ from geobias.audits.decide.result import ScenariosSettings
 from geobias.audits.gate.rules import Judgement
 from geobias.audits.inputs import TextsSettings
 from geobias.audits.limits_and_sources import list_citations, list_limits, list_sources
-from geobias.audits.model_card import format_list, plain
 from geobias.audits.pages import has_world_map, run_sections
 from geobias.audits.registry import list_audits
 from geobias.audits.reports import describe
 from geobias.models.sources import embedded_models, installed_models
 from geobias.report.findings import state_verdict, with_role
 from geobias.report.runs import FinishedRun
+from geobias.report.sentences import format_list, to_markdown
 
 Runs = Mapping[str, FinishedRun[Any]]
 
+NO_TEXTS = "no texts; sentences are built from templates, words and names (run.json, `settings`)"
 NO_AUDITS_OF_THEIR_OWN = ("compare",)  # it tests no model of a user's
 NOT_COMPLIANCE = (
     "This bundle records tests. It is no certificate, no legal opinion and no proof that a model is fair or that any "
@@ -76,11 +77,13 @@ def render_readme(
 
 def _describe_run(name: str, run: FinishedRun[Any]) -> Iterator[str]:
     result, description = run.result, run.description
-    yield f"### {plain(name)}"
-    yield plain(describe(result))
+    yield f"### {to_markdown(name)}"
+    yield to_markdown(describe(result))
     if result.findings:
-        yield f"**{plain(state_verdict(result.findings))}**"
-        yield format_list(f"*{finding.label_with_size}*: {plain(finding.sentence)}" for finding in result.findings)
+        yield f"**{to_markdown(state_verdict(result.findings))}**"
+        yield format_list(
+            f"*{finding.label_with_size}*: {to_markdown(finding.sentence)}" for finding in result.findings
+        )
     yield "How it was made:"
     origin = f"made by `{description.command}`" if description.command else "made from Python, without a command"
     yield format_list(
@@ -99,8 +102,9 @@ def _describe_rules(judgements: Sequence[Judgement]) -> Iterator[str]:
     failures = [judgement for judgement in judgements if not judgement.passed]
     yield f"**{len(failures)} of {len(judgements)} rules failed.**" if failures else "**All rules hold.**"
     yield format_list(
-        f"{'holds' if judgement.passed else 'FAILS'} in {plain(judgement.run)}: {plain(str(judgement.rule))}"
-        + ("" if judgement.passed else f": {plain(judgement.explain())}")
+        f"{'holds' if judgement.passed else 'FAILS'} in {to_markdown(judgement.run)}: "
+        + to_markdown(str(judgement.rule))
+        + ("" if judgement.passed else f": {to_markdown(judgement.explain())}")
         for judgement in judgements
     )
     yield (
@@ -134,15 +138,15 @@ def render_data_statement(runs: Runs) -> str:
         "on the copy that you sign.",
         "## Models",
         format_list(
-            f"{plain(model.name)}: fingerprint {model.fingerprint or 'unknown'}, licence "
-            f"{plain(licences.get(model.name, 'as its publisher states; not known to geobias'))}"
+            f"{to_markdown(model.name)}: fingerprint {model.fingerprint or 'unknown'}, licence "
+            f"{to_markdown(licences.get(model.name, 'as its publisher states; not known to geobias'))}"
             for model in models
         )
         or "None.",
         "## Sources of data with their licences",
-        format_list(map(plain, list_sources(results, has_map))) or "None.",
+        format_list(map(to_markdown, list_sources(results, has_map))) or "None.",
         "## Methods",
-        format_list([f"geobias {geobias.__version__}", *map(plain, list_citations(results)[1:])]),
+        format_list([f"geobias {geobias.__version__}", *map(to_markdown, list_citations(results)[1:])]),
     ]
     return _join(parts)
 
@@ -158,9 +162,9 @@ def list_texts(name: str, result: Any) -> Iterator[str]:
     if isinstance(scenarios, ScenariosSettings):
         sources.append((scenarios.count, "scenarios", scenarios))
     for count, kind, source in sources:
-        yield f"{plain(name)}: {count:,} {kind} from {plain(source.source)}, digest {source.digest}"
+        yield f"{to_markdown(name)}: {count:,} {kind} from {to_markdown(source.source)}, digest {source.digest}"
     if not sources:
-        yield f"{plain(name)}: no texts; sentences are built from templates, words and names (run.json, `settings`)"
+        yield f"{to_markdown(name)}: {NO_TEXTS}"
 
 
 def render_not_tested(runs: Runs) -> str:
@@ -169,7 +173,7 @@ def render_not_tested(runs: Runs) -> str:
     audits = {result.audit for result in results}
     others = [row for row in list_audits() if row.name not in audits and row.name not in NO_AUDITS_OF_THEIR_OWN]
     untested = [
-        f"{plain(name)}: {plain(answer.sentence)}"
+        f"{to_markdown(name)}: {to_markdown(answer.sentence)}"
         for name, run in runs.items()
         for answer in with_role(run.result.findings, "overall")
         if answer.evidence == "not testable"
@@ -187,7 +191,7 @@ def render_not_tested(runs: Runs) -> str:
         "## Counted as left out or cut",
         format_list(gaps) or "Nothing.",
         "## Limits",
-        format_list(map(plain, list_limits(results, has_map))),
+        format_list(map(to_markdown, list_limits(results, has_map))),
     ]
     return _join(parts)
 
@@ -198,11 +202,11 @@ def _list_left_out(name: str, result: Any) -> Iterator[str]:
         is_gap = any(word in key for word in ("left_out", "without", "blank", "cut", "unknown"))
         if is_gap and value and isinstance(value, int | list):
             shown = ", ".join(map(str, value)) if isinstance(value, list) else f"{value:,}"
-            yield f"{plain(name)}: {key.replace('_', ' ')}: {plain(shown)}"
+            yield f"{to_markdown(name)}: {key.replace('_', ' ')}: {to_markdown(shown)}"
 
 
 def _first_sentence(function: Callable[..., Any]) -> str:
-    return plain((function.__doc__ or "").strip().split("\n\n")[0])
+    return to_markdown((function.__doc__ or "").strip().split("\n\n")[0])
 
 
 def render_sign_off(runs: Runs) -> str:
@@ -220,7 +224,7 @@ def render_sign_off(runs: Runs) -> str:
         "# Sign-off sheet",
         f"{NOT_COMPLIANCE} Copy this sheet before you fill it in: a change in the bundle is a change that "
         "`geobias evidence --check` reports.",
-        f"Runs: {', '.join(plain(name) for name in runs)}",
+        f"Runs: {', '.join(to_markdown(name) for name in runs)}",
         "SHA-256 of MANIFEST.sha256 (`geobias evidence --check` prints it):",
         "`________________________________________________________________`",
         "| statement | yes / no | remark |\n|---|---|---|\n" + "\n".join(f"| {each} | | |" for each in questions),

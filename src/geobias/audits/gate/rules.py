@@ -19,13 +19,21 @@ from typing import Any
 
 from geobias import __version__
 from geobias.audits.constant_answers import REASON
-from geobias.audits.gate.findings_count import FINDINGS, UNTESTED, FindingsCount, count_findings
 from geobias.audits.reports import find_number_tree
 from geobias.checks import suggest
 from geobias.errors import InputError
 from geobias.files import read_text
 from geobias.report.findings import list_caps
-from geobias.report.number_tree import NumberTree, TreeNumber, join_path, model_names
+from geobias.report.number_tree import (
+    FINDINGS,
+    UNTESTED,
+    FindingsCount,
+    NumberTree,
+    TreeNumber,
+    count_findings,
+    join_path,
+    model_names,
+)
 from geobias.report.results import AuditResult
 from geobias.world.countries import load_country_names, match_country
 

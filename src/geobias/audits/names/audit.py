@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from geobias.audits.names.design import NamesOptions, design_names
 from geobias.audits.names.result import NamesResult
 from geobias.audits.names.study import NamesStudy
-from geobias.audits.study import RunOptions, collect_options
+from geobias.audits.study import RunOptions, collect_options, execute
 from geobias.models.kinds import ScorerLike
 from geobias.models.saved_wrappers import Allowed
 from geobias.models.scorer import EMBEDDED_CLASSIFIERS
@@ -186,4 +186,4 @@ def audit_names(
     """
     options = collect_options(NamesOptions, locals())
     run_options = RunOptions(allow=allow, device=device, dtype=dtype, ray=ray, out=out, progress=progress)
-    return NamesStudy(design_names(options, device), classifier, run_options).run()
+    return execute(NamesStudy(design_names(options, device), classifier, run_options))

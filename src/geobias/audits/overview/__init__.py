@@ -1,1 +1,1 @@
-"""`geobias audit`: both main audits on the bundled models."""
+"""`geobias audit`: every audit that fits the models, as a first look."""

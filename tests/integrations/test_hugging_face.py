@@ -1,14 +1,15 @@
-"""`geobias card`'s Markdown: numbers as they are, and text that cannot become markup."""
+"""`geobias export`'s Markdown: numbers as they are, and text that cannot become markup."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-from geobias.audits.model_card import NULL_LIMIT, is_card, plain, render_card
 from geobias.audits.regions.result import RegionsResult
+from geobias.integrations.hugging_face import NULL_LIMIT, is_card, render_card
 from geobias.report.findings import ExampleText
 from geobias.report.runs import FinishedRun, RunDescription
+from geobias.report.sentences import to_markdown
 from tests.audits.gate.results import make_finding, region_scores, regions_result
 
 
@@ -47,7 +48,7 @@ def test_markup_in_names_is_plain_text() -> None:
         and r"{region} \| {description}" in text
     )
     assert "run.json" in text
-    assert plain("a\n# b `c` [d](e) \\ &amp; $x$") == r"a \# b \`c\` \[d\](e) \\ \&amp; \$x\$"
+    assert to_markdown("a\n# b `c` [d](e) \\ &amp; $x$") == r"a \# b \`c\` \[d\](e) \\ \&amp; \$x\$"
 
 
 def test_a_command_cannot_end_its_block() -> None:
