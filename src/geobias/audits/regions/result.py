@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -153,17 +152,17 @@ class RegionsResult(AuditResult):
             )
         )
 
-    @cached_property
+    @property
     def likelihoods(self) -> np.ndarray:
         """Log-likelihoods of all sentences: templates x regions x words; the root's row is NaN."""
         return read_likelihoods(self)[0] if self.answers is None else self.answers.likelihoods
 
-    @cached_property
+    @property
     def name_likelihoods(self) -> np.ndarray:
         """The log-likelihood of each region's bare name."""
         return read_likelihoods(self)[1] if self.answers is None else self.answers.name_likelihoods
 
-    @cached_property
+    @property
     def all_associations(self) -> Estimates:
         """Every association in nats: `region_associations` x `scored_words`."""
         return self.estimates or read_associations(self)
@@ -257,6 +256,7 @@ class RegionsResult(AuditResult):
 
     @property
     def caps(self) -> list[str]:
+        """Why the answer about associations cannot be clear, whatever the model does: there are too few wordings."""
         count = FEWEST_PARAPHRASES if self.association is None else self.association.paraphrases
         if count >= FEWEST_PARAPHRASES:
             return []

@@ -160,7 +160,7 @@ def _round(value: float | None) -> float | None:
 
 def _list_association_words(result: RegionsResult, association: Association) -> Row:
     """What the page's script needs of every word and topic (`words.js`)."""
-    words, regions = result.scored_words, result.region_associations
+    words, regions, estimates = result.scored_words, result.region_associations, result.all_associations
     subject = "demonym" if association.subject == "demonym" else "region"
     frames = [
         paraphrase_templates(Word(word.word, word.topic, part_of_speech=word.part_of_speech), subject)[0]
@@ -198,7 +198,7 @@ def _list_association_words(result: RegionsResult, association: Association) -> 
             }
             for topic, members in topics.items()
         ],
-        "cells": {region.id: _list_cells(result.all_associations.part(k)) for k, region in enumerate(regions)},
+        "cells": {region.id: _list_cells(estimates.part(k)) for k, region in enumerate(regions)},
         "salient": typical,
     }
 
