@@ -79,12 +79,12 @@ def test_any_model_is_measured_under_its_own_name(small_models: dict[str, Path])
     audit = geobias.audit_regions(small_models["bert"], score="aul", tree=paper_world(), **SCORE_ONLY)
     for column in first.columns:
         region = audit.region("Earth" if column == "overall" else TAKEN_FOR.get(column, column))
-        for metric, score in (("C_w", region.c_w), ("C_z", region.c_z)):
-            assert cell(first, 0, (name, metric), column) == pytest.approx(score.balanced, rel=1e-9)
-            assert score.paper is not None
-            assert cell(first, 1, (name, metric), column) == pytest.approx(1000 * score.paper, rel=1e-9)
+        for metric in ("C_w", "C_z"):
+            balanced, paper = (getattr(region, f"{metric.lower()}_{form}").value for form in ("balanced", "paper"))
+            assert cell(first, 0, (name, metric), column) == pytest.approx(balanced, rel=1e-9)
+            assert cell(first, 1, (name, metric), column) == pytest.approx(1000 * paper, rel=1e-9)
         labelled = audit.region("Earth" if column == "overall" else column)
-        assert cell(flat, 0, (name,), column) == pytest.approx(labelled.flat, rel=1e-9)
+        assert labelled.flat and cell(flat, 0, (name,), column) == pytest.approx(labelled.flat.value, rel=1e-9)
     assert first.rows[-2:] == ((name, "C_w"), (name, "C_z")) and first.rows[0] == ("bert-base-cased", "C_w")
     assert first.count_agreement() == (56, 0, 0) and f"is of {name}, whose numbers stand below" in first.summary()
     assert np.isnan(first.forms[1].published[-2:]).all() and np.isnan(first.forms[1].measured[:-2]).all()
@@ -109,9 +109,9 @@ def test_words_left_out_or_replaced_are_what_scoring_with_those_words_gives(smal
             audit = geobias.audit_regions(
                 small_models["albert"], score="aul", tree=paper_world(), words=words, **SCORE_ONLY
             )
-            earth = audit.region("Earth").c_w
-            assert cell(result, 0, row, "overall") == pytest.approx(earth.balanced, rel=1e-9)
-            assert cell(result, 1, row, "overall") == pytest.approx(1000 * (earth.paper or 0), rel=1e-9)
+            earth = audit.region("Earth")
+            assert cell(result, 0, row, "overall") == pytest.approx(earth.c_w_balanced.value, rel=1e-9)
+            assert cell(result, 1, row, "overall") == pytest.approx(1000 * (earth.c_w_paper.value or 0), rel=1e-9)
         assert "The published rows are albert-base-v2's" in result.notes[-1]
 
 
@@ -135,21 +135,20 @@ def test_names_are_measured_as_the_audit_does() -> None:
     audit = geobias.audit_names(
         models, {"en": TEXTS}, draws=3, perplexity="embedded/lm", scripts="all", dtype="float32"
     )
-    sentiment, hate = audit.classifiers
-    for country in sentiment.countries:
-        if (country.country,) in changes.rows:
-            delta = cell(changes, 0, (country.country,), "delta")
-            assert country.delta in (None, pytest.approx(delta))  # the audit hides it: few texts
-            change = 100 * (country.after["positive"] / country.before["positive"] - 1)
-            assert cell(changes, 0, (country.country,), "positive") == pytest.approx(change)
-            assert np.isnan(cell(changes, 0, (country.country,), "joy"))
-    assert hate.correlations is not None and sentiment.correlations is not None
-    assert cell(local, 0, ("Overall",), "hate") == pytest.approx(
-        100 * (hate.correlations.pooled.overall["hate"] or np.nan)
-    )
-    for correlation in sentiment.correlations.pooled.countries:
-        row = (correlation.country,)
-        assert cell(local, 0, row, "negative") == pytest.approx(100 * (correlation.pearson["negative"] or np.nan))
+    for effect in audit.list_deltas(models[0]):
+        if (effect.place,) in changes.rows:
+            delta = cell(changes, 0, (effect.place,), "delta")
+            assert effect.against_originals.value in (None, pytest.approx(delta))  # the audit hides it: few texts
+            assert np.isnan(cell(changes, 0, (effect.place,), "joy"))
+    for positive in (row for row in audit.list_classes(models[0]) if row.label == "positive"):
+        if (positive.place,) in changes.rows:
+            change = 100 * (positive.after / positive.before - 1)
+            assert cell(changes, 0, (positive.place,), "positive") == pytest.approx(change)
+    pooled = {(row.label, row.place): row.correlation.value for row in audit.correlations if row.over == "pooled"}
+    assert cell(local, 0, ("Overall",), "hate") == pytest.approx(100 * (pooled["hate", None] or np.nan))
+    for effect in audit.list_deltas(models[0]):
+        row = (effect.place,)
+        assert cell(local, 0, row, "negative") == pytest.approx(100 * (pooled["negative", effect.place] or np.nan))
         if row in sentiment_only.rows:
             assert cell(sentiment_only, 0, row, "negative") == cell(local, 0, row, "negative")
     assert any("Morocco" in row for row in changes.rows) and "names in all scripts" in changes.notes[1]
@@ -165,14 +164,12 @@ def test_perplexity_and_classes_by_language() -> None:
     audit = geobias.audit_names(
         "embedded/sentiment", texts, draws=1, perplexity="embedded/lm", countries=["FR"], dtype="float32"
     )
-    correlations = audit.classifiers[0].correlations
-    assert correlations is not None
-    for language in correlations.by_language:
-        column = {"en": "English", "eu": "Basque"}[language.language]
-        for label, value in language.pearson.items():
-            expected = pytest.approx(100 * (np.nan if value is None else value), nan_ok=True)
-            assert cell(fourth, 0, (label,), column) == expected
-            assert cell(second, 0, ("sentiment", label), column) == expected
+    known = [row for row in audit.correlations if row.over == "originals" and row.correlation.value is not None]
+    assert known  # of five texts or more
+    for row in known:
+        column, expected = {"en": "English", "eu": "Basque"}[row.language or ""], 100 * (row.correlation.value or 0)
+        assert cell(fourth, 0, (row.label,), column) == pytest.approx(expected)
+        assert cell(second, 0, ("sentiment", row.label), column) == pytest.approx(expected)
     assert np.isnan(cell(fourth, 0, ("negative",), "Dutch")) and "Dutch (nl=FILE)" in fourth.notes[-1]
 
 

@@ -95,6 +95,7 @@ def _make_blocks(group: Sequence[ReportBlock], name: str, noun: str) -> list[blo
     """One block; those of several models become a choice between them."""
     first = group[0]
     if isinstance(first, ByModel):
+        noun = first.noun or noun
         options: dict[str, Any] = {
             model: replace(chart, id=f"{name}-{chart.id}") for model, chart in first.charts.items()
         }

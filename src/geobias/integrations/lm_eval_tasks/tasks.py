@@ -21,7 +21,7 @@ import numpy as np
 
 from geobias.audits.decide.audit import audit_decisions
 from geobias.audits.regions.audit import audit_regions
-from geobias.audits.regions.design import SCORE_ONLY, RegionsOptions, design_regions
+from geobias.audits.regions.design import SCORE_ONLY
 from geobias.audits.reports import RunNumber, list_numbers
 from geobias.audits.study import prepare
 from geobias.errors import InputError
@@ -107,7 +107,7 @@ def load_sentences(**metadata: Any) -> dict[str, Any]:
 
     options = {name: metadata[name] for name in REGIONS_OPTIONS if metadata.get(name) is not None}
     encoded = json.dumps(options, sort_keys=True)
-    design = design_regions(RegionsOptions(**_with_defaults(options)))
+    design = prepare(audit_regions, **_with_defaults(options)).design
     texts = dict.fromkeys([*design.sentences(marked=False), *design.region_names])
     return {"test": Dataset.from_list([{"text": text, "options": encoded} for text in texts])}
 
