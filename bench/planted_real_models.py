@@ -58,7 +58,7 @@ def describe_model(result: RegionsResult) -> list[str]:
     assert association is not None and association.detectable_times is not None
     shares = association.variance
     lines = [
-        f"{sum(region.level == 'country' for region in result.regions)} countries, {len(association.words)} words, "
+        f"{sum(region.level == 'country' for region in result.regions)} countries, {len(result.scored_words)} words, "
         f"{association.paraphrases} paraphrases for associations, 60 invented places with as many tokens. Shares of "
         f"the variance of log-likelihoods: word {shares.word:.1%}, region {shares.region:.1%}, interaction "
         f"{shares.interaction:.1%}. Smallest association of a single pair that would probably be marked: "

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from geobias.audits.regions.answers import ask_regions
-from geobias.audits.regions.design import RegionsOptions, design_regions
+from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.measure import measure_regions, score_regions
+from geobias.audits.study import prepare
 from geobias.measures.herb import descriptive_vectors, flat_sparseness
 from geobias.models.kinds import as_scorer
 
@@ -31,7 +32,7 @@ class Synthetic:
 
 
 def main() -> None:
-    design, scorer = design_regions(RegionsOptions(cities="all")), Synthetic()
+    design, scorer = prepare(audit_regions, cities="all").design, Synthetic()
     start = time.perf_counter()
     answers = ask_regions(design, as_scorer(scorer))
     time_answered = time.perf_counter()
@@ -46,7 +47,7 @@ def main() -> None:
     print(f"flat baseline of all regions: {time_flat - time_answered:.1f} s")
     print(f"every measure of every region (including the flat baseline): {time_scored - time_flat:.1f} s")
     print(f"the same with intervals, ranks and random regions: {time_measured - time_scored:.1f} s")
-    print(f"peak memory {peak:.2f} GB; Earth {result.region('Earth').c_w.balanced:.4f}")
+    print(f"peak memory {peak:.2f} GB; Earth {result.region('Earth').c_w_balanced.value:.4f}")
 
 
 if __name__ == "__main__":

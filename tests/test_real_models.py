@@ -139,7 +139,7 @@ def test_regions_of_smollm2(run: Run) -> None:
     code, out, err = run("regions", "smollm2", "--countries", "FR,DE,NG,KE", "--cities", "0", "--json", *SCORE_ONLY)
     assert code == 0, err
     found = json.loads(out)
-    assert found["model"]["architecture"] == "LlamaForCausalLM" and found["regions"][0]["c_w"]["balanced"] > 0
+    assert found["model"]["architecture"] == "LlamaForCausalLM" and found["regions"][0]["c_w_balanced"]["value"] > 0
 
 
 def test_a_server_whose_echo_is_off_by_one_is_refused(run: Run, server: str) -> None:

@@ -24,9 +24,10 @@ from bench.speed.measure import matrix_rate, operations_for
 from bench.speed.models import folder_of
 from bench.speed.worker import wall
 from geobias.audits.regions.answers import ask_regions
-from geobias.audits.regions.design import RegionsOptions, design_regions
-from geobias.audits.regions.files import write_files
+from geobias.audits.regions.audit import audit_regions
 from geobias.audits.regions.measure import measure_regions
+from geobias.audits.reports import write_files
+from geobias.audits.study import prepare
 from geobias.models.load import load_weights
 from geobias.report.run_folder import write_json
 
@@ -45,9 +46,9 @@ def main() -> None:
     scorer.score(["People in Chad are kind."] * 2)  # what is done once for a device
     rate = matrix_rate(options.device, options.dtype)
     design = (
-        design_regions(RegionsOptions(tree=options.tree))
+        prepare(audit_regions, tree=options.tree).design
         if options.tree
-        else design_regions(RegionsOptions(cities="all"))
+        else prepare(audit_regions, cities="all").design
     )
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

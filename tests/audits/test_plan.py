@@ -88,7 +88,7 @@ def test_names_that_move_few_texts_promise_no_effect(run: Run, here: Path, hot_d
 def test_downstream_and_regions(
     run: Run, here: Path, small_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("geobias.audits.regions.audit.PILOT_SECONDS", 1e9)  # however busy the machine is
+    monkeypatch.setattr("geobias.audits.regions.study.PILOT_SECONDS", 1e9)  # however busy the machine is
     code, out, err = run("downstream", "planned:noisy", "--limit", "10", "--continents", "EU", "--plan")
     assert code == 0, err
     assert "against the control that is detected with 80 % power" in " ".join(out.split())

@@ -41,11 +41,11 @@ def test_one_model_ends_in_a_folder_a_person_can_open(
         "Earth", "Africa", "Europe", "France", "Germany", "Kenya", "Nigeria",
     }  # fmt: skip
     earth = results["regions"][0]
-    assert {"id", "name", "level", "parent", "children", "pairs", "c_w", "c_z", "flat"} <= set(earth)
+    assert {"id", "name", "level", "parent", "children", "c_w_balanced", "c_z_paper", "flat"} <= set(earth)
     run_file = json.loads((tmp_path / "here/run.json").read_text())
     assert run_file["settings"] == results["settings"] and run_file["work"]["sentences_scored"] == 18
     rows = list(csv.DictReader((tmp_path / "here/tables/regions.csv").open(encoding="utf-8")))
-    assert float(rows[0]["c_w_balanced"]) == earth["c_w"]["balanced"]
+    assert float(rows[0]["c_w_balanced"]) == earth["c_w_balanced"]["value"]
     listed = list(csv.DictReader((tmp_path / "here/tables/words.csv").open(encoding="utf-8")))
     assert {row["word"] for row in listed} == {"kind", "honest", "'=loud"}  # no cell runs as a formula
     assert pq.read_table(tmp_path / "here/likelihoods.parquet").num_rows == 6

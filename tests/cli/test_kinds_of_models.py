@@ -22,11 +22,11 @@ def test_regions_of_any_kind_of_model(run: Run, small_models: dict[str, Path], k
     assert code == 0, err
     found = json.loads(out)
     assert found["model"]["score"] == found["settings"]["score"] == score  # the way it was asked is in the results
-    assert found["regions"][0]["c_w"]["balanced"] > 0
+    assert found["regions"][0]["c_w_balanced"]["value"] > 0
     expected = geobias.audit_regions(
         small_models[kind], score=score, countries="FR,DE,NG,KE", cities=0, placebo=False, paraphrases=0
     )
-    assert expected.to_dict()["regions"][0]["c_w"] == found["regions"][0]["c_w"]
+    assert expected.to_dict()["regions"][0]["c_w_paper"] == found["regions"][0]["c_w_paper"]
 
 
 @pytest.mark.slow

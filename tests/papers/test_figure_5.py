@@ -78,7 +78,7 @@ def test_an_interrupted_training_resumes_to_the_same_figure(
     (folder,) = Path("whole/models").iterdir()
     trained = geobias.audit_regions(folder / "model", score="aul", tree=world(), **SCORE_ONLY)
     last = [row["balanced"] for row in whole["numbers"] if row["epoch"] == 2]
-    assert last[0] == pytest.approx(trained.region("Earth").c_w.balanced, rel=1e-5)
+    assert last[0] == pytest.approx(trained.region("Earth").c_w_balanced.value, rel=1e-5)
     with open("whole/tables/herb-figure-5.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 9 and rows[0]["loss"] == "" and float(rows[-1]["loss"]) > 0
@@ -129,10 +129,10 @@ def test_a_clear_fall_is_said_and_may_be_an_artefact(monkeypatch: pytest.MonkeyP
     )
 
     def with_spread(spread: float) -> Any:
-        regions, words = len(result.regions), len(result.words)
+        regions, words = len(result.regions), len(result.scored_words)
         likelihoods = -1 + spread * rng.normal(size=(1, regions, words))
         answers = SimpleNamespace(likelihoods=likelihoods, name_likelihoods=np.zeros(regions))
-        return SimpleNamespace(regions=result.regions, words=result.words, answers=answers)
+        return SimpleNamespace(regions=result.regions, scored_words=result.scored_words, answers=answers)
 
     change, falls = figure_5.describe_change(with_spread(0.5), with_spread(0.01))
     assert falls and "Earth -" in change

@@ -79,12 +79,12 @@ def test_any_model_is_measured_under_its_own_name(small_models: dict[str, Path])
     audit = geobias.audit_regions(small_models["bert"], score="aul", tree=paper_world(), **SCORE_ONLY)
     for column in first.columns:
         region = audit.region("Earth" if column == "overall" else TAKEN_FOR.get(column, column))
-        for metric, score in (("C_w", region.c_w), ("C_z", region.c_z)):
-            assert cell(first, 0, (name, metric), column) == pytest.approx(score.balanced, rel=1e-9)
-            assert score.paper is not None
-            assert cell(first, 1, (name, metric), column) == pytest.approx(1000 * score.paper, rel=1e-9)
+        for metric in ("C_w", "C_z"):
+            balanced, paper = (getattr(region, f"{metric.lower()}_{form}").value for form in ("balanced", "paper"))
+            assert cell(first, 0, (name, metric), column) == pytest.approx(balanced, rel=1e-9)
+            assert cell(first, 1, (name, metric), column) == pytest.approx(1000 * paper, rel=1e-9)
         labelled = audit.region("Earth" if column == "overall" else column)
-        assert cell(flat, 0, (name,), column) == pytest.approx(labelled.flat, rel=1e-9)
+        assert labelled.flat and cell(flat, 0, (name,), column) == pytest.approx(labelled.flat.value, rel=1e-9)
     assert first.rows[-2:] == ((name, "C_w"), (name, "C_z")) and first.rows[0] == ("bert-base-cased", "C_w")
     assert first.count_agreement() == (56, 0, 0) and f"is of {name}, whose numbers stand below" in first.summary()
     assert np.isnan(first.forms[1].published[-2:]).all() and np.isnan(first.forms[1].measured[:-2]).all()
@@ -109,9 +109,9 @@ def test_words_left_out_or_replaced_are_what_scoring_with_those_words_gives(smal
             audit = geobias.audit_regions(
                 small_models["albert"], score="aul", tree=paper_world(), words=words, **SCORE_ONLY
             )
-            earth = audit.region("Earth").c_w
-            assert cell(result, 0, row, "overall") == pytest.approx(earth.balanced, rel=1e-9)
-            assert cell(result, 1, row, "overall") == pytest.approx(1000 * (earth.paper or 0), rel=1e-9)
+            earth = audit.region("Earth")
+            assert cell(result, 0, row, "overall") == pytest.approx(earth.c_w_balanced.value, rel=1e-9)
+            assert cell(result, 1, row, "overall") == pytest.approx(1000 * (earth.c_w_paper.value or 0), rel=1e-9)
         assert "The published rows are albert-base-v2's" in result.notes[-1]
 
 

@@ -175,7 +175,8 @@ def _make_option(parameter: inspect.Parameter, type_text: str, help: str) -> ins
     metavar = _find_metavar(name, type_text) or choices or plain.get(kind)
     flags = [_flag(name)] if default is False or name in FLAG_NAMES else []
     option = typer.Option(*flags, metavar=metavar, help=help, show_default=False, rich_help_panel=PANEL_OF.get(name))
-    kind = list[str] if name in REPEATED or metavar == LANGUAGE_FILE else kind
+    if name in REPEATED or metavar == LANGUAGE_FILE:
+        kind, default = list[str], None  # the function has the default
     kind = kind | None if default is None else kind
     return parameter.replace(kind=parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
 
@@ -192,7 +193,8 @@ def _read_type(parameter: inspect.Parameter) -> type:
 
 def make_audit_command(audit: str, function: Function) -> Callable[..., None]:
     """The command of an audit."""
-    return make_command(function, partial(run_audit, audit, function), *ADDED.get(audit, ()), *SHOW)
+    run = run_regions if audit == "regions" else partial(run_audit, audit, function)
+    return make_command(function, run, *ADDED.get(audit, ()), *SHOW)
 
 
 def run_audit(audit: str, function: Function, values: Values) -> None:
@@ -226,6 +228,27 @@ def run_audit(audit: str, function: Function, values: Values) -> None:
         return
     folder = place_for(out or new_folder(_label(audit, models) if parameter.name in MODELS else audit))
     show_result(function(**values, out=folder), folder, view)
+
+
+def run_regions(values: Values) -> None:
+    """Run the regions audit of each model by each score: runs of their own below one folder."""
+    from geobias.audits.regions.study import list_studies, plan_studies, run_studies, show_runs
+    from geobias.audits.served_models import find_served
+    from geobias.audits.show_results import View
+    from geobias.models.scorer import EMBEDDED_LM
+    from geobias.report.runs import new_folder, place_for
+
+    plan, view, out = values.pop("plan"), View(*map(values.pop, SHOW)), values.pop("out", None)
+    names = list(dict.fromkeys(values.pop("model", [])))
+    served = find_served(names, values.pop("server", None), values.pop("yes"))
+    scores = [name.strip() for name in filter(None, values.pop("score", "").split(","))]
+    studies = list_studies(served or names or [EMBEDDED_LM], scores, values)
+    if plan:
+        plan_studies(studies).show()
+        return
+    label = _label("regions", list(dict.fromkeys(study.names()[0] for study in studies.values())))
+    folder = place_for(out or new_folder(label))
+    show_runs(run_studies(studies, folder), folder, view)
 
 
 def run_overview(function: Function, values: Values) -> None:

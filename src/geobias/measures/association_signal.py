@@ -9,10 +9,15 @@ more paraphrases make it surer and not smaller. For each place,
 Places of two kinds are compared by a regression of s on the kind and on the log length of a name, so that like is
 compared with like. Places are random (robust errors, HC3), and so are paraphrases (jackknife).
 
-Below: how strong associations are as a whole, against invented places and against permuted words.
+Below: associations without what goes with fame (`control_fame`); how strong associations are as a whole, against
+invented places and against permuted words.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import stats
@@ -28,6 +33,10 @@ from geobias.measures.estimates import (
 FEWEST_PARAPHRASES = 3  # for an error over them
 LARGEST_LEVERAGE = 0.9  # of a single place, whose robust error would have no bound
 TAIL = 4  # the upper quarter
+RANGE = (0.05, 0.95)  # quantiles of known places between which a region is as well known
+LEAST_OVERLAP = 0.5  # share of regions within the range: with fewer, fame and country cannot be told apart
+LARGEST_LOG = 700.0  # exp of more is infinite; a function may return anything
+SIMULATIONS = 4_000
 
 
 def shared_squares(associations: np.ndarray) -> np.ndarray:
@@ -116,6 +125,51 @@ def share_of_fame(associations: np.ndarray, without_fame: np.ndarray) -> float |
     return float(np.clip(1 - shared_squares(without_fame).mean() / whole, 0, 1))
 
 
+@dataclass(frozen=True)
+class FameControls:
+    """Associations of regions and of known places (paraphrases x places x words), both without what goes with fame."""
+
+    regions: np.ndarray
+    known: np.ndarray
+    length: np.ndarray  # of names
+    known_length: np.ndarray
+    is_known: np.ndarray  # of each region, whether it is as well known as known places
+    fame_share: float | None
+    proxies: list[str]
+
+    @property
+    def overlap(self) -> float:
+        return float(self.is_known.mean())
+
+    @property
+    def comparable(self) -> float:
+        """Share of regions whose names are as long as those of known places."""
+        return float(find_comparable(self.length, self.known_length).mean())
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether regions and known places are alike enough in fame."""
+        return self.overlap >= LEAST_OVERLAP
+
+
+def control_fame(
+    associations: tuple[np.ndarray, np.ndarray],
+    lengths: tuple[np.ndarray, np.ndarray],
+    proxies: Mapping[str, tuple[np.ndarray, np.ndarray]],
+) -> FameControls:
+    """Hold fame fixed: each pair is of the regions and of known places. By the first proxy, places are alike or not."""
+    regions, known = (np.column_stack([pair[side] for pair in proxies.values()]) for side in (0, 1))
+    without = remove_fame(associations[0], regions, associations[1], known)
+    low, high = np.quantile(known[:, 0], RANGE)
+    is_known = (low <= regions[:, 0]) & (regions[:, 0] <= high)
+    return FameControls(*without, *lengths, is_known, share_of_fame(associations[0], without[0]), list(proxies))
+
+
+def find_comparable(length: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Whether each length lies within the range of the others; what is beyond it would be extrapolated."""
+    return np.asarray((length >= others.min()) & (length <= others.max()))
+
+
 def _mean_square(first: np.ndarray, second: np.ndarray) -> float:
     return float(np.mean([(each.mean(axis=0) ** 2).mean() for each in (first, second)])) or 1.0
 
@@ -149,12 +203,46 @@ def compare_lengths(
     count = len(known)
     error = max(float(known.std(ddof=1)) * np.sqrt(1 + 1 / count), SMALLEST_SPREAD)
     student = stats.t.sf((tested - known.mean()) / error, count - 1)
+    return np.maximum(student, _exceed_tail(tested[None], known[None])[0])
+
+
+def _exceed_tail(tested: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """One-sided p-values (rows x tested) by an exponential tail above the upper quarter of the known (rows x known)."""
+    count = known.shape[1]
     k = max(count // TAIL, 2)
-    ordered = np.sort(known)
-    start = float(ordered[-k - 1])
-    mean_excess = max(float((ordered[-k:] - start).mean()), SMALLEST_SPREAD)
+    ordered = np.sort(known, axis=1)
+    start = ordered[:, -k - 1, None]
+    mean_excess = np.maximum((ordered[:, -k:] - start).mean(axis=1, keepdims=True), SMALLEST_SPREAD)
     tail = k / count * (1 + np.maximum(tested - start, 0) / (k * mean_excess)) ** -k
-    return np.maximum(student, np.where(tested > start, tail, 1.0))
+    return np.where(tested > start, tail, 1.0)
+
+
+def compare_together(p: np.ndarray, others: int) -> float:
+    """The p-value of all regions of `compare_lengths` together, compared with so many other places.
+
+    A few countries that stand out a little each are clearer together than the clearest by itself. The statistic of Berk
+    and Jones (1979) is the smallest probability that the j-th of n uniform p-values is as small as it is, over the
+    smaller half of them. All regions are compared with the same places, so their p-values are not independent: the
+    distribution of the statistic is simulated, with places drawn from an exponential tail as often as regions are.
+    """
+    simulated = _simulate_together(len(p), others)
+    smaller = np.searchsorted(simulated, _combine(p[None])[0], side="right")
+    return float((1 + smaller) / (len(simulated) + 1))
+
+
+@cache
+def _simulate_together(regions: int, others: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    known, tested = (rng.exponential(size=(SIMULATIONS, count)) for count in (others, regions))
+    return np.sort(_combine(_exceed_tail(tested, known)))
+
+
+def _combine(p: np.ndarray) -> np.ndarray:
+    """Berk and Jones's statistic of each row of p-values."""
+    count = p.shape[1]
+    ranks = np.arange(1, max(count // 2, 1) + 1)
+    tails = np.asarray(stats.beta.cdf(np.sort(p, axis=1)[:, : len(ranks)], ranks, count - ranks + 1))
+    return np.asarray(tails.min(axis=1))
 
 
 def compare_strength_with_invented(value: np.ndarray, invented: np.ndarray) -> Estimates:
@@ -227,3 +315,16 @@ def _leave_one_out(values: np.ndarray, axis: int) -> np.ndarray:
     """The means without each column (axis 0: summed over rows) or without each row (axis 1)."""
     sums = values.sum(axis=axis)
     return np.asarray((sums.sum() - sums) / (len(sums) - 1) / values.shape[axis])
+
+
+def correlate_halves(associations: np.ndarray) -> float | None:
+    """The correlation over regions and words of both halves of the paraphrases; None where one does not vary."""
+    halves = [half.mean(axis=0).ravel() for half in np.split(associations, 2)]
+    return None if any(half.std() == 0 for half in halves) else float(stats.pearsonr(*halves)[0])
+
+
+def to_times(estimates: Estimates) -> Estimates:
+    """exp of values and bounds: differences of log-likelihoods as ratios, which stay finite."""
+    logs = (estimates.value, estimates.low, estimates.high)
+    value, low, high = (np.exp(np.clip(numbers, -LARGEST_LOG, LARGEST_LOG)) for numbers in logs)
+    return Estimates(value, low, high, estimates.p, estimates.p_adjusted)

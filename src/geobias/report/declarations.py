@@ -89,9 +89,11 @@ class Table:
 
 @dataclass(frozen=True)
 class ByModel:
-    """A chart of each model, by name; the reader of the page looks at one."""
+    """A chart of each model, by name, or of each form of a number; the reader of the page looks at one."""
 
     charts: Mapping[str, Chart]
+    noun: str = ""
+    """What the reader chooses, if it is not the model."""
 
 
 ReportBlock = Table | ByModel | Chart | Examples | Remark | WorldMap

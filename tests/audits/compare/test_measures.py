@@ -14,7 +14,6 @@ import geobias
 from geobias.audits.names.answers import read_name_units, read_renamed
 from geobias.audits.pages import read_run
 from geobias.audits.regions.design import SCORE_ONLY
-from geobias.audits.regions.files import read_likelihoods
 from geobias.measures.change import change_by_country
 from geobias.measures.crossed_variance import NameUnits
 from geobias.measures.estimates import SIGNIFICANT
@@ -188,7 +187,7 @@ def test_words_left_out_stand_for_words_resampled(small_models: dict[str, Path],
     tree = runs[0].result.tree
     assert [region.id for region in tree.regions][:4] == ["Earth", "AF", "AS", "EU"]
 
-    answers = [read_likelihoods(run) for run in runs]
+    answers = [(run.result.likelihoods, run.result.name_likelihoods) for run in runs]
 
     def c_w(chosen: np.ndarray) -> np.ndarray:
         scores = []
@@ -199,7 +198,7 @@ def test_words_left_out_stand_for_words_resampled(small_models: dict[str, Path],
 
     found = word_differences(c_w, len(words))
     for run, values in zip(runs, (found.first, found.second), strict=True):
-        np.testing.assert_allclose(values, [region.c_w.balanced for region in run.result.regions[:4]])
+        np.testing.assert_allclose(values, [region.c_w_balanced.value for region in run.result.regions[:4]])
     rng = np.random.default_rng(0)
     again = np.diff([c_w(rng.integers(len(words), size=len(words))) for _ in range(300)], axis=2)[:, 0, 0]
     honest, ours = again.std(axis=0), (found.difference.high - found.difference.low) / (2 * 1.96)

@@ -20,8 +20,8 @@ from geobias.audits.names import result as names
 from geobias.audits.names.result import NamesCounts, NamesResult, NamesSettings
 from geobias.audits.names.rows import ClassEffect, DeltaEffect, FarthestCountry
 from geobias.audits.regions.answers import RegionsCounts
-from geobias.audits.regions.records import InferenceSummary, RegionInference, RegionScores, Score, ScoreEstimates
 from geobias.audits.regions.result import RegionsResult, RegionsSettings
+from geobias.audits.regions.rows import RegionScores
 from geobias.measures.estimates import Estimate
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Evidence, Finding
@@ -146,7 +146,7 @@ def regions_result() -> RegionsResult:
             region_scores("NA", "Namibia", "country", 1, 0.3),
             region_scores("1", "Windhoek", "city", 2, 0.4),
         ],
-        inference=InferenceSummary(112, 0, 0, []),
+        scored_words=[],
         tokenisation=[],
     )
 
@@ -161,21 +161,22 @@ def region_scores(
     key: str, name: str, level: str, parent_index: int | None, value: float, *, has_interval: bool = True
 ) -> RegionScores:
     """A region whose scores are 0.02 away from the ends of their intervals; a city is a leaf."""
-    leaf, score = level == "city", Score(value, value / 10)
-    intervals = [(v, v - 0.02, v + 0.02) if has_interval else (v,) for v in (value, value / 10)]
-    bounds = ScoreEstimates(*(estimate(*interval) for interval in intervals))
+    is_leaf = level == "city"
+    balanced, paper = (
+        estimate(v, v - 0.02, v + 0.02) if has_interval and not is_leaf else estimate(v) for v in (value, value / 10)
+    )
+    unknown = "in_sentence parent flat sparseness c_w_balanced_spread c_z_balanced_spread random_mean rank influential"
     return RegionScores(
         id=key,
         name=name,
         level=level,
-        parent=None,
         parent_index=parent_index,
-        children=0 if leaf else 2,
-        pairs=int(not leaf),
-        leaf=leaf,
-        c_w=score,
-        c_z=score,
-        inference=None if leaf else RegionInference(bounds, bounds, bounds.balanced),
+        children=0 if is_leaf else 2,
+        c_w_balanced=balanced,
+        c_w_paper=paper,
+        c_z_balanced=balanced,
+        c_z_paper=paper,
+        **dict.fromkeys((*unknown.split(), "c_w_without_it", "distance", "association_score")),
     )
 
 

@@ -12,7 +12,10 @@ import numpy as np
 
 import geobias
 from geobias.audits.pages import read_run
+from geobias.audits.regions.audit import audit_regions
+from geobias.audits.regions.design import RegionsDesign
 from geobias.audits.regions.result import RegionsResult
+from geobias.audits.study import prepare
 from geobias.report.runs import FinishedRun
 from geobias.world.words import Word
 
@@ -82,3 +85,9 @@ def world_run(folder: Path, model: World, **options: Any) -> FinishedRun[Regions
     geobias.audit_regions(model, out=folder, **defaults | options)
     run: FinishedRun[RegionsResult] = read_run(folder, ["regions"])
     return run
+
+
+def make_design(**options: Any) -> RegionsDesign:
+    """The design of an audit with these options."""
+    design: RegionsDesign = prepare(audit_regions, **options).design
+    return design

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 import geobias
-from geobias.audits.regions.association import LARGEST_LOG, to_times
-from geobias.audits.regions.association_records import RegionAssociation, list_compared
-from geobias.audits.regions.files import association_rows
-from geobias.measures.estimates import Estimates
+from geobias.audits.regions.rows import RegionAssociation, WordAssociation
+from geobias.measures.association_signal import LARGEST_LOG, to_times
+from geobias.measures.estimates import Estimate, Estimates
 from geobias.report.findings import Finding, with_role
 from geobias.world.places import plural_demonym
 from geobias.world.words import Word, herb_words
@@ -57,8 +56,16 @@ def audit(opinion: Likelihood = lambda text: 0.0, noise: float = NOISE, **option
 
 
 def find(result: geobias.RegionsResult, name: str) -> RegionAssociation:
-    assert result.association is not None
-    return next(region for region in result.association.regions if region.name == name)
+    return next(region for region in result.region_associations if region.name == name)
+
+
+def list_words(result: geobias.RegionsResult, name: str) -> list[WordAssociation]:
+    """The likeliest words of a region, then the least likely."""
+    return [row for row in result.associations if row.name == name]
+
+
+def find_topic(result: geobias.RegionsResult, name: str, topic: str) -> Estimate:
+    return next(row.times for row in result.topic_associations if (row.name, row.topic) == (name, topic))
 
 
 def clear_details(result: geobias.RegionsResult) -> list[Finding]:
@@ -77,7 +84,7 @@ def test_one_planted_pair_is_named_with_its_size(noise: float) -> None:
     result = audit(say("Kenya", ["shy"], log(40)), noise)
     association = result.association
     assert association is not None and association.marked == 1 and association.tests == PAIRS
-    word = find(result, "Kenya").more[0]
+    word = list_words(result, "Kenya")[0]
     expected = 40 ** ((1 - 1 / len(COUNTRIES)) * (1 - 1 / len(WORDS)))  # the pair is in both means
     assert word.word == "shy" and word.times.value == pytest.approx(expected, rel=0.4 if noise else 0.01)
     (detail,) = clear_details(result)
@@ -89,10 +96,8 @@ def test_one_planted_pair_is_named_with_its_size(noise: float) -> None:
 
 def test_a_word_in_two_topics_is_one_pair() -> None:
     result = audit(say("Kenya", ["weak"], log(60)))
-    kenya = find(result, "Kenya")
-    assert [word.word for word in kenya.more].count("weak") == 1
     assert result.association is not None and result.association.marked == 1
-    rows = [(row["id"], row["word"]) for row in association_rows(result)]
+    rows = [(row.id, row.word) for row in result.associations]
     assert ("KE", "weak") in rows and len(rows) == len(set(rows))
 
 
@@ -107,7 +112,7 @@ def test_templates_in_another_language_have_no_associations() -> None:
 @pytest.mark.slow
 def test_what_is_said_less_often_is_named_too() -> None:
     result = audit(say("Kenya", ["shy"], -log(40)))
-    word = find(result, "Kenya").less[0]
+    word = next(row for row in list_words(result, "Kenya") if (row.times.value or 0) < 1)
     assert word.word == "shy" and word.times.high is not None and word.times.high < 0.1
     (detail,) = clear_details(result)
     assert detail.direction == "lower" and "'shy' 0.0" in detail.sentence
@@ -133,13 +138,12 @@ def test_a_planted_topic_is_found_although_no_single_word_is() -> None:
     result = audit(say("Japan", words, 0.5))
     assert result.association is not None and result.association.marked == 0
     marked = [
-        (region.name, topic)
-        for region in list_compared(result.association)
-        for topic, times in region.topics.items()
-        if times.p_adjusted is not None and times.p_adjusted < 0.05
+        (row.name, row.topic)
+        for row in result.topic_associations
+        if row.times.p_adjusted is not None and row.times.p_adjusted < 0.05
     ]
     assert ("Japan", TOPIC) in marked and {name for name, _ in marked} == {"Japan"}
-    assert find(result, "Japan").topics[TOPIC].value == pytest.approx(exp(0.5), rel=0.5)
+    assert find_topic(result, "Japan", TOPIC).value == pytest.approx(exp(0.5), rel=0.5)
     assert answer(result).evidence == "clear"
     assert any(f"words of the topic {TOPIC}" in each.sentence for each in clear_details(result))
 
@@ -173,18 +177,17 @@ def test_a_model_that_looks_at_the_length_of_names_only_marks_nothing(noise: flo
 
 def test_scores_are_carried_up_the_tree() -> None:
     result = audit(say("Kenya", ["shy", "ugly", "brave"], 2.0))
-    assert result.association is not None
-    scores = {region.name: region.score for region in result.association.regions}
+    scores = {region.name: region.association_score for region in result.regions}
     assert set(scores) >= {"Earth", "Africa", "Asia", "Europe", "Kenya"} and scores["Kenya"] is None
     assert scores["Africa"] == max(scores[name] or 0 for name in ("Africa", "Asia", "Europe"))
-    strongest = max(list_compared(result.association), key=lambda region: region.strength)
+    strongest = max(result.region_associations, key=lambda region: region.strength)
     assert strongest.name == "Kenya"
 
 
 def test_without_invented_places_nothing_is_tested() -> None:
     result = audit(say("Kenya", ["shy"], 3.0), placebo=False)
     assert result.association is not None and result.association.ratio is None
-    assert find(result, "Kenya").more[0].word == "shy" and find(result, "Kenya").more[0].times.p is None
+    assert list_words(result, "Kenya")[0].word == "shy" and list_words(result, "Kenya")[0].times.p is None
     assert answer(result).evidence == "not testable" and "--no-placebo" in answer(result).next_step
 
 
@@ -205,7 +208,7 @@ def test_no_paraphrases_give_no_associations() -> None:
 def test_one_paraphrase_has_no_interval_names_no_pair_and_is_at_most_suggestive() -> None:
     result = audit(say("Kenya", ["shy"], log(40)), paraphrases=1)
     assert result.association is not None and result.association.agreement is None and result.association.marked == 0
-    word = find(result, "Kenya").more[0]
+    word = list_words(result, "Kenya")[0]
     assert word.word == "shy" and word.times.low is None and word.times.p_adjusted is None
     assert not any("'shy'" in f"{each.sentence} {each.limit}" for each in result.findings)
     assert answer(result).evidence == "suggestive" and "--paraphrases 4" in answer(result).limit
@@ -225,7 +228,7 @@ def test_demonyms_are_a_subject(subject: str) -> None:
 
     result = audit(judge, subject=subject, placebo=True)
     association = result.association
-    assert association is not None and association.subject == subject and find(result, "Kenya").more[0].word == "shy"
+    assert association is not None and association.subject == subject and list_words(result, "Kenya")[0].word == "shy"
     assert association.paraphrases == (6 if subject == "both" else 3)
     assert (association.subject_agreement is not None) == (subject == "both")
     assert any("Kenyans" in text for text in texts) and any("Africans" in text for text in texts)
@@ -236,7 +239,7 @@ def test_demonyms_are_a_subject(subject: str) -> None:
 def test_regions_without_a_demonym_are_left_out_and_counted(tmp_path: Path) -> None:
     result = audit(countries=[*COUNTRIES, "JE"], subject="demonym", placebo=False)
     assert result.association is not None and result.association.without_demonym == ["Jersey"]
-    assert "Jersey" not in [region.name for region in result.association.regions]
+    assert "Jersey" not in [region.name for region in result.region_associations]
     own = tmp_path / "tree.csv"
     own.write_text("id,name,parent\nE,All,\n" + "".join(f"{k},Place {k},E\n" for k in range(12)), encoding="utf-8")
     untested = geobias.audit_regions(Opinion(), tree=own, words=WORDS, subject="demonym", progress=False)
@@ -263,19 +266,18 @@ def test_words_of_the_users_may_have_a_valence(tmp_path: Path) -> None:
     file.write_text("\n".join(["word,topic,valence", *rows]), encoding="utf-8")
     opinion = say("Kenya", [f"word{k}" for k in range(1, 30, 2)], 0.8)
     result = audit(opinion, words=file)
-    assert result.association is not None
-    assert [word.valence for word in result.association.words[:2]] == [-3, 3]
-    assert result.association.words[-1].valence is None and set(find(result, "Kenya").topics) == {"first"}
+    assert [word.valence for word in result.scored_words[:2]] == [-3, 3]
+    assert result.scored_words[-1].valence is None and {row.topic for row in result.topic_associations} == {"first"}
     tone = find(result, "Kenya").valence
     assert tone is not None and tone.low is not None and tone.low > 1.5
     assert any("more favourably" in detail.sentence for detail in clear_details(result))
     unrated = audit(words=[Word(f"zzz{k}") for k in range(12)])
     assert unrated.association is not None and unrated.association.valence_worst is None
-    assert all(region.valence is None for region in unrated.association.regions)
+    assert all(region.valence is None for region in unrated.region_associations)
 
 
 def test_numbers_stay_finite_whatever_a_function_returns(tmp_path: Path) -> None:
     result = audit(say("Kenya", ["shy"], 1e5), out=tmp_path / "run")
     json.loads((tmp_path / "run" / "results.json").read_text())
-    assert find(result, "Kenya").more[0].times.value == pytest.approx(exp(LARGEST_LOG))
+    assert list_words(result, "Kenya")[0].times.value == pytest.approx(exp(LARGEST_LOG))
     assert np.isfinite(to_times(Estimates.unknown(np.array([-1e9, 1e9]))).value).all()

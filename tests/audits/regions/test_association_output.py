@@ -15,18 +15,16 @@ import geobias
 from geobias.audits.pages import add_findings, read_run
 from geobias.audits.regions.answers import AssociationAnswers, InventedPlaces, RegionsAnswers
 from geobias.audits.regions.association import measure_association
-from geobias.audits.regions.association_findings import list_clear_pairs
-from geobias.audits.regions.association_records import Association, list_compared
-from geobias.audits.regions.design import RegionsOptions, design_regions
-from geobias.audits.regions.files import read_associations
+from geobias.audits.regions.association_answer import list_clear
 from geobias.audits.regions.findings import list_findings
-from geobias.audits.regions.gate_and_card import card_rows
 from geobias.audits.regions.result import RegionsResult
+from geobias.audits.reports import list_card_rows
 from geobias.audits.show_results import View, show_result
 from geobias.errors import InputError
 from geobias.measures.estimates import Estimate
 from geobias.report.findings import Finding, with_role
 from geobias.report.results import from_json
+from tests.audits.regions.association_worlds import make_design
 from tests.audits.regions.test_association import COUNTRIES, FAVOURABLE, WORDS, audit, say
 from tests.conftest import Run
 from tests.gates import assert_gate
@@ -45,14 +43,21 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> RegionsResult:
     return audit(judge, countries=[*COUNTRIES, "GL"], out=tmp_path_factory.mktemp("association") / "run")
 
 
-def silence(association: Association) -> Association:
-    """No signal, and no region that stands out."""
-    assert association.signal is not None
+def silence(result: RegionsResult, marked: int = 0, p_adjusted: float | None = None) -> RegionsResult:
+    """No signal and nothing that stands out, except for the first `marked` regions by one word each."""
+    association = result.association
+    assert association is not None and association.signal is not None
     nothing = Estimate(-0.1, -0.2, 0.05, 0.5, 0.5)
-    signal = replace(
-        association.signal, beyond_names=nothing, beyond_fame=nothing, p_names=1.0, p_regions=1.0, standing_out=[]
+    signal = replace(association.signal, beyond_names=nothing, beyond_fame=nothing, p_names=1.0, p_regions=1.0)
+    words = [next(row for row in result.associations if row.id == region.id) for region in result.region_associations]
+    times = Estimate(2.0, 1.5, 2.5, 1e-6, p_adjusted)
+    return replace(
+        result,
+        association=replace(association, signal=signal, marked=marked),
+        region_associations=[replace(row, valence=None, p_adjusted=1.0) for row in result.region_associations],
+        topic_associations=[],
+        associations=[replace(row, times=times) for row in words[:marked]],
     )
-    return replace(association, signal=signal)
 
 
 def details(result: RegionsResult) -> list[Finding]:
@@ -69,8 +74,7 @@ def test_findings_come_in_the_order_of_their_weight(saved: RegionsResult) -> Non
     assert measures == sorted(measures)  # association before distance
     pairs = [each for each in details(saved) if " it says '" in each.sentence]
     assert len(pairs) == 5 and "Greenland" not in [each.subject for each in pairs]  # no state of the United Nations
-    assert saved.association is not None
-    names = [claim.region.name for claim in list_clear_pairs(saved.association)]
+    names = [row.name for row in list_clear(saved, saved.associations)]
     assert names[-1] == "Greenland" and len(names) >= 6
     assert [(each.subject, each.valence) for each in details(saved) if each.valence] == [("Sweden", "better")]
 
@@ -92,34 +96,15 @@ def test_findings_can_be_made_again_from_a_saved_result(saved: RegionsResult) ->
 
 def test_evidence_is_never_stronger_than_the_overall_test(saved: RegionsResult) -> None:
     """A pair may be marked where the test of everything is not clear."""
-    association = saved.association
-    assert association is not None
-    weak = replace(
-        silence(association),
-        marked=1,
-        regions=[
-            replace(region, more=[], less=[], topics={}, valence=None) for region in list_compared(association)[1:]
-        ]
-        + [
-            replace(
-                list_compared(association)[0],
-                more=[replace(list_compared(association)[0].more[0], times=Estimate(2.0, 1.5, 2.5, 1e-6, 0.02))],
-                less=[],
-                topics={},
-                valence=None,
-            )
-        ],
-    )
-    result = add_findings(replace(saved, association=weak))
+    result = add_findings(silence(saved, 1, 0.02))
     assert result.findings[0].p_adjusted == pytest.approx(0.06) and result.findings[0].evidence == "suggestive"
     assert [each.evidence for each in details(result)] == ["suggestive"]
-    unclear = replace(weak, regions=[replace(region, more=[]) for region in weak.regions])
-    assert add_findings(replace(saved, association=unclear)).findings[0].evidence == "none"
+    assert add_findings(silence(saved)).findings[0].evidence == "none"
 
 
 @pytest.mark.slow
 def test_worlds_without_associations_are_called_clear_in_at_most_five_of_a_hundred(saved: RegionsResult) -> None:
-    design = design_regions(RegionsOptions(cities=0, countries=COUNTRIES, words=WORDS, paraphrases=2))
+    design = make_design(cities=0, countries=COUNTRIES, words=WORDS, paraphrases=2)
     assert design.association is not None
     rows, shape = design.association.rows, (2, len(design.association.rows) + 60, len(WORDS))
     clear = 0
@@ -135,53 +120,46 @@ def test_worlds_without_associations_are_called_clear_in_at_most_five_of_a_hundr
             invented=invented, association=scored,
         )  # fmt: skip
         measured = measure_association(design, answers)
-        findings = add_findings(replace(saved, association=measured)).findings
+        assert measured is not None
+        result = replace(
+            saved,
+            association=measured.whole,
+            region_associations=measured.regions,
+            topic_associations=measured.topics,
+            associations=measured.words,
+        )
+        findings = add_findings(result).findings
         clear += any(each.evidence == "clear" and each.measure == "association" for each in findings)
     assert clear <= 5
 
 
 def test_a_null_does_not_deny_the_pairs_that_are_marked(saved: RegionsResult) -> None:
-    association = saved.association
-    assert association is not None and association.marked > 1
-    regions = [
-        replace(region, more=[replace(word, times=Estimate(2.0, 1.5, 2.5, 1e-6, 0.04)) for word in region.more[:1]],
-                less=[], topics={}, valence=None)
-        for region in list_compared(association)
-    ]  # fmt: skip
-    many = replace(silence(association), marked=2, regions=regions)
-    many = replace(many, regions=[replace(region, valence=Estimate(1, 1, 1, 1, 1),
-                                          topics={"a": Estimate(1, 1, 1, 1, 1)}) for region in regions])  # fmt: skip
-    first = next(list_findings(replace(saved, association=many)))
+    quiet = silence(saved, 2, 0.04)
+    topic = replace(saved.topic_associations[0], times=Estimate(1, 1, 1, 1, 1))
+    tones = [replace(row, valence=Estimate(1, 1, 1, 1, 1)) for row in quiet.region_associations]
+    first = next(list_findings(replace(quiet, topic_associations=[topic], region_associations=tones)))
     assert first.evidence == "none" and "2 of " in first.sentence and "pairs stand out" in first.sentence
     assert "None of" not in first.sentence
 
 
 def test_a_pair_has_the_p_of_the_answer_that_rests_on_it(saved: RegionsResult) -> None:
-    association = saved.association
-    assert association is not None
-    pair = Estimate(2.0, 1.5, 2.5, 1e-6, 0.004)
-    first, *others = list_compared(association)
-    others = [replace(region, more=[], less=[], topics={}, valence=None) for region in others]
-    regions = [replace(first, more=[replace(first.more[0], times=pair)], less=[], topics={}, valence=None), *others]
-    found = list(list_findings(replace(saved, association=replace(silence(association), marked=1, regions=regions))))
-    answer, detail = found[0], next(finding for finding in found if finding.role == "detail")
-    assert answer.measure == detail.measure == "association" and detail.subject == first.name
+    findings = list(list_findings(silence(saved, 1, 0.004)))
+    answer, detail = findings[0], next(finding for finding in findings if finding.role == "detail")
+    assert answer.measure == detail.measure == "association" and detail.subject == saved.region_associations[0].name
     assert answer.p_adjusted == detail.p_adjusted == pytest.approx(3 * 0.004)  # pairs, single regions and the signal
     assert "p = 0.012" in answer.sentence and "p = 0.012" in detail.sentence
 
 
 def test_more_than_a_name_is_not_yet_more_than_fame(saved: RegionsResult) -> None:
-    association = saved.association
-    assert association is not None and association.signal is not None
-    regions = [replace(region, more=[], less=[], topics={}, valence=None) for region in association.regions]
-    quiet = silence(replace(association, marked=0, regions=regions))
-    assert quiet.signal is not None
+    silent = silence(saved)
+    quiet = silent.association
+    assert quiet is not None and quiet.signal is not None
     above, below = Estimate(0.3, 0.2, 0.4, 1e-9, 1e-9), Estimate(-0.3, -0.4, -0.2, 1e-9, 1e-9)
 
     def say_first(**fields: Any) -> Finding:
-        assert quiet.signal is not None
+        assert quiet is not None and quiet.signal is not None
         changed = replace(quiet, signal=replace(quiet.signal, **fields))
-        return next(list_findings(replace(saved, association=changed)))
+        return next(list_findings(replace(silent, association=changed)))
 
     both = say_first(beyond_names=above, beyond_fame=above, p_names=1e-9)
     assert both.evidence == "clear" and "depends on the country, not only on its name or fame" in both.sentence
@@ -233,9 +211,9 @@ def test_a_result_fits_on_one_screen(
     full = capsys.readouterr().out
     joined = " ".join(full.split())
     assert all(len(line) <= width for line in full.splitlines())
-    for part in ("Of the variance of log-likelihoods", "Association score", "Favourable words", "Balanced C_w"):
+    for part in ("Variance: the word", "Agreement of paraphrases", "Balanced C_w"):
         assert part in joined
-    assert "Sweden" in full and "Reliability of the mean over 3 paraphrases" in joined
+    assert "Kenya" in full
 
 
 def test_without_marks_the_table_is_that_of_the_scores(
@@ -248,36 +226,33 @@ def test_without_marks_the_table_is_that_of_the_scores(
 
 
 def test_files_hold_every_number(saved: RegionsResult) -> None:
-    assert saved.folder is not None and saved.association is not None and saved.association.estimates is not None
-    run = read_run(saved.folder)
-    estimates = read_associations(run)
-    for name, numbers in vars(saved.association.estimates).items():
-        assert np.allclose(getattr(estimates, name), numbers, equal_nan=True)
+    assert saved.folder is not None and saved.association is not None and saved.estimates is not None
+    read = read_run(saved.folder).result
+    for name, numbers in vars(saved.estimates).items():
+        assert np.allclose(getattr(read.all_associations, name), numbers, equal_nan=True)
     with (saved.folder / "tables" / "associations.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    marked = [row for row in rows if row["is_marked"] == "True"]
-    assert len(marked) == saved.association.marked
+    assert sum(float(row["times_p_adjusted"]) < 0.05 for row in rows) == saved.association.marked
     kenya = [row for row in rows if row["name"] == "Kenya"]
-    assert len(kenya) == 6 and kenya[0]["word"] == WORDS[0].word and float(kenya[0]["times"]) > 20
-    with (saved.folder / "tables" / "valence.csv").open(encoding="utf-8") as file:
+    assert len(kenya) == 12 and kenya[0]["word"] == WORDS[0].word and float(kenya[0]["times"]) > 20
+    with (saved.folder / "tables" / "region_associations.csv").open(encoding="utf-8") as file:
         tones = {row["name"]: row for row in csv.DictReader(file)}
-    sweden = next(region for region in list_compared(saved.association) if region.name == "Sweden")
-    assert sweden.valence is not None and float(tones["Sweden"]["times"]) == sweden.valence.value
-    assert len(tones) == len(list_compared(saved.association))
-    topic, times = next(iter(sweden.topics.items()))
-    assert float(tones["Sweden"][f"topic_{topic}"]) == times.value
+    sweden = next(region for region in saved.region_associations if region.name == "Sweden")
+    assert sweden.valence is not None and float(tones["Sweden"]["valence"]) == sweden.valence.value
+    assert len(tones) == len(saved.region_associations)
 
 
 def test_a_damaged_file_is_refused(saved: RegionsResult, tmp_path: Path) -> None:
-    assert saved.folder is not None and saved.association is not None
-    run = read_run(saved.folder)
+    assert saved.folder is not None
+    read = read_run(saved.folder).result
     (tmp_path / "associations.parquet").write_bytes(b"no parquet")
     for folder in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(InputError, match=r"associations.parquet is missing, damaged or of another run"):
-            read_associations(replace(run, folder=folder))
-    fewer = replace(saved.association, words=saved.association.words[1:])
+            _ = replace(read, folder=folder).all_associations
     with pytest.raises(InputError, match="of another run"):
-        read_associations(replace(run, result=replace(run.result, association=fewer)))
+        _ = replace(read, scored_words=read.scored_words[1:]).all_associations
+    with pytest.raises(InputError, match="was not saved"):
+        _ = replace(read, folder=None).likelihoods
 
 
 def test_rules_of_a_gate(saved: RegionsResult) -> None:
@@ -303,7 +278,7 @@ def test_rules_of_a_gate(saved: RegionsResult) -> None:
 
 
 def test_rows_of_cards_and_frames(saved: RegionsResult) -> None:
-    rows = list(card_rows(saved))
+    rows = list_card_rows(saved)
     assert len({tuple(row) for row in rows}) == 1 and rows[0]["Measure"].startswith(
         "Association of words and countries"
     )

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from geobias.audits.regions.answers import AssociationAnswers, ask_associations, sum_tokens
-from geobias.audits.regions.design import KNOWN_PLACES, RegionsOptions, design_regions
+from geobias.audits.regions.design import KNOWN_PLACES
 from geobias.models.load import load_scorer
 from geobias.texts.paraphrases import paraphrase_templates
 from geobias.world.words import herb_words
+from tests.audits.regions.association_worlds import make_design
 from tests.audits.regions.test_association import ADJECTIVES, COUNTRIES, audit
 from tests.conftest import Run
 
@@ -43,9 +44,7 @@ def test_wrong_options_are_refused_in_one_line(run: Run, options: tuple[str, ...
 
 
 def ask_small(model: Path, score: str, paraphrases: int = 2) -> AssociationAnswers:
-    design = design_regions(
-        RegionsOptions(cities=0, countries=COUNTRIES[:4], words=["kind", "very rude"], paraphrases=paraphrases)
-    )
+    design = make_design(cities=0, countries=COUNTRIES[:4], words=["kind", "very rude"], paraphrases=paraphrases)
     assert design.association is not None
     scorer = load_scorer(str(model), score)
     names = np.zeros(len(design.tree))
@@ -57,9 +56,7 @@ def test_totals_are_those_of_single_sentences(small_models: dict[str, Path], kin
     """Batches change no number: every sentence alone, its mean over tokens times their number."""
     answers = ask_small(small_models[kind], score)
     scorer = load_scorer(str(small_models[kind]), score)
-    design = design_regions(
-        RegionsOptions(cities=0, countries=COUNTRIES[:4], words=["kind", "very rude"], paraphrases=2)
-    )
+    design = make_design(cities=0, countries=COUNTRIES[:4], words=["kind", "very rude"], paraphrases=2)
     assert design.association is not None and answers.invented is not None
     names = [design.tree.regions[row].name for row in design.association.rows] + ["Drovania"]
     (block,) = design.association.blocks(names, "region", marked=scorer.needs_mark)

@@ -10,16 +10,18 @@ import pytest
 
 from geobias.audits.pages import add_findings
 from geobias.audits.regions.answers import PLACEBO_PLACES, InventedPlaces, RegionsAnswers, RegionsCounts
-from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign, RegionsOptions, design_regions
-from geobias.audits.regions.findings import is_artefact, list_findings
+from geobias.audits.regions.design import SCORE_ONLY, RegionsDesign
+from geobias.audits.regions.details import is_artefact
+from geobias.audits.regions.findings import list_findings
 from geobias.audits.regions.measure import measure_regions
-from geobias.audits.regions.records import RegionScores
 from geobias.audits.regions.result import RegionsResult
+from geobias.audits.regions.rows import RegionScores
 from geobias.measures.grouping import compare_groups
 from geobias.models.scorer import ModelIdentity
 from geobias.report.findings import Finding, grade_evidence, with_role
 from geobias.report.results import from_json
 from geobias.world.regions import Region, RegionTree
+from tests.audits.regions.association_worlds import make_design as build_design
 
 WORDS = "kind rude loud calm shy bold proud quiet".split()
 PARENTS, MEMBERS = 5, 14
@@ -34,7 +36,7 @@ def make_design(templates: int = 1) -> RegionsDesign:
     parents = [Region(f"P{k}", f"Parent {k}", "continent", 0) for k in range(PARENTS)]
     members = [Region(f"M{k}-{i}", f"Member {k}-{i}", "country", k + 1) for k in range(PARENTS) for i in range(MEMBERS)]
     tree = RegionTree((Region("root", "Root", "earth", None), *parents, *members))
-    return design_regions(RegionsOptions(tree=tree, words=WORDS, templates=TEMPLATES[:templates], **SCORE_ONLY))
+    return build_design(tree=tree, words=WORDS, templates=TEMPLATES[:templates], **SCORE_ONLY)
 
 
 @cache
@@ -156,7 +158,7 @@ def test_states_are_named_before_territories() -> None:
     chosen = replace(world, settings=replace(world.settings, countries=["GL", "FR"]))
     assert "the clearest: Greenland" in next(iter(list_findings(chosen))).sentence
     quiet = [
-        replace(each, null=each.null and replace(each.null, p_adjusted=1.0)) if each.id == "FR" else each
+        replace(each, c_w_balanced=replace(each.c_w_balanced, p_adjusted=1.0)) if each.id == "FR" else each
         for each in regions
     ]
     assert "the clearest: Greenland" in next(iter(list_findings(replace(world, regions=quiet)))).sentence
@@ -207,7 +209,7 @@ def test_templates_that_disagree_are_a_caution() -> None:
 
 def test_one_parent_cannot_be_tested() -> None:
     regions = (Region("root", "Root", "root", None), *(Region(f"{k}", f"R{k}", "level 1", 0) for k in range(6)))
-    design = design_regions(RegionsOptions(tree=RegionTree(regions), words=WORDS, **SCORE_ONLY))
+    design = build_design(tree=RegionTree(regions), words=WORDS, **SCORE_ONLY)
     likelihoods = -5 + np.random.default_rng(0).normal(size=(1, 7, len(WORDS)))
     answers = RegionsAnswers(
         ModelIdentity("owner/lm", "aul", None), RegionsCounts(7, 0, 0, 0, 0), {}, likelihoods, np.zeros(7)

@@ -12,14 +12,12 @@ import pytest
 
 import geobias
 from geobias.audits.regions.answers import match_tokens
-from geobias.audits.regions.design import RegionsOptions, design_regions
-from geobias.audits.regions.files import region_rows
-from geobias.audits.regions.notes import inference_notes
+from geobias.audits.regions.report import make_report
 from geobias.audits.regions.result import RegionsResult
+from tests.audits.regions.association_worlds import make_design
 
 WORDS = "kind rude loud calm shy bold".split()
 COUNTRIES = "FR DE IT ES NG KE GH EG JP IN CN TH".split()
-ESTIMATE = {"value", "low", "high", "p", "p_adjusted"}
 
 
 class Hashed:
@@ -41,46 +39,35 @@ def result() -> RegionsResult:
 
 
 def test_every_region_with_a_pair_has_its_estimates(result: RegionsResult) -> None:
-    results = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    for entry in results["regions"]:
-        assert (entry["inference"] is not None) == (entry["pairs"] > 0)
-        if not entry["pairs"]:
-            continue
-        found = entry["inference"]
-        for variant in ("c_w", "c_z"):
-            for form in ("balanced", "paper"):
-                assert set(found[variant][form]) == ESTIMATE
-                assert found[variant][form]["value"] == entry[variant][form]  # beside, never in place of
-                assert found[variant][form]["low"] <= entry[variant][form] <= found[variant][form]["high"]
-        assert found["flat"]["low"] <= entry["flat"] <= found["flat"]["high"]
-        null = entry["null"]
-        assert null["p"] == found["c_w"]["balanced"]["p"] and found["c_w"]["paper"]["p"] is None
-        assert null["sparser"] == (entry["c_w"]["balanced"] > null["mean"])
-        assert null["ratio"] == pytest.approx(entry["c_w"]["balanced"] / null["mean"])
-    assert results["inference"] == {
-        "words_left_out": 6, "resamples": 2000, "permutations": 1000, "left_out": [],
-    }  # fmt: skip
-    assert results["kendall_w"] is None
+    json.dumps(result.to_dict(), allow_nan=False)
+    for region in result.regions:
+        scores = [getattr(region, f"{variant}_{form}") for variant in ("c_w", "c_z") for form in ("balanced", "paper")]
+        assert all((score.low is None) == (not region.has_pairs) for score in scores)
+        if region.has_pairs:
+            assert all(score.low <= score.value <= score.high for score in (*scores, region.flat))
+            assert region.random_mean and region.c_w_balanced.p is not None and region.c_w_paper.p is None
+            assert region.ratio == pytest.approx((region.c_w_balanced.value or 0) / region.random_mean)
+            assert region.is_sparser == ((region.ratio or 0) > 1)
+    assert result.omissions == [] and result.kendall_w == []
 
 
 def test_top_regions_have_ranks_and_the_sub_region_they_hang_on(result: RegionsResult) -> None:
-    ranks = {region.c_w.balanced or 0: region.rank for region in result.regions if region.rank}
+    ranks = {region.c_w_balanced.value or 0: region.rank for region in result.regions if region.rank}
     assert {region.level for region in result.regions if region.rank} == {"continent"}
     assert [ranks[score].value for score in sorted(ranks, reverse=True)] == [1, 2, 3]
-    assert all(rank.low <= rank.value <= rank.high for rank in ranks.values())
+    assert all(rank.low <= rank.value <= rank.high for rank in ranks.values())  # type: ignore[operator]
     europe = result.region("Europe")
-    assert europe.leave_one_out and europe.c_w.balanced
-    kept = [code for code in COUNTRIES if code != europe.leave_one_out.id]
-    without = geobias.audit_regions(Hashed(), cities=2, countries=kept, words=WORDS).region("Europe").c_w.balanced
-    assert without == pytest.approx(europe.leave_one_out.value, rel=1e-6)
-    assert without and europe.leave_one_out.change == pytest.approx(without - europe.c_w.balanced, rel=1e-6)
-    assert result.region("Earth").leave_one_out and result.region("France").leave_one_out is None
+    kept = [region.id for region in result.regions if region.id in COUNTRIES and region.name != europe.influential]
+    assert len(kept) == len(COUNTRIES) - 1
+    without = geobias.audit_regions(Hashed(), cities=2, countries=kept, words=WORDS).region("Europe")
+    assert without.c_w_balanced.value == pytest.approx(europe.c_w_without_it, rel=1e-6)
+    assert result.region("Earth").influential and result.region("France").influential is None
 
 
 def test_tokenisation_is_told_level_by_level(result: RegionsResult) -> None:
-    assert [(level.level, level.regions) for level in result.tokenisation] == [("country", 12), ("city", 24)]
-    for level in result.tokenisation:
-        assert all(correlation is not None for correlation in (level.tokens, level.name_likelihood, level.norm))
+    rows = [(row.level, row.regions, row.trait) for row in result.tokenisation]
+    levels = (("country", 12), ("city", 24))
+    assert rows == [(*level, trait) for level in levels for trait in ("tokens", "name_likelihood", "norm")]
 
 
 def test_the_placebo_is_one_more_cluster(result: RegionsResult) -> None:
@@ -90,7 +77,7 @@ def test_the_placebo_is_one_more_cluster(result: RegionsResult) -> None:
     assert placebo["tokens"] == pytest.approx(np.mean([len(name) // 3 for name in placebo["names"]]))
     assert placebo["ratio"]["value"] == pytest.approx(placebo["invented"]["value"] / placebo["real"]["value"])
     assert placebo["invented"]["low"] <= placebo["invented"]["value"] < placebo["invented"]["high"]
-    assert any("60 invented places" in line for line in inference_notes(result))
+    assert any("60 invented places" in line for line in make_report(result).full_notes)
 
 
 @pytest.mark.slow
@@ -108,7 +95,7 @@ def test_invented_names_have_as_many_tokens_as_real_ones(result: RegionsResult) 
             return super().score(texts)[:, :1]
 
     untold = geobias.audit_regions(Untold(), cities=0, countries=COUNTRIES, words=WORDS, placebo=True)
-    design = design_regions(RegionsOptions(cities=0, countries=COUNTRIES, words=WORDS, placebo=True))
+    design = make_design(cities=0, countries=COUNTRIES, words=WORDS)
     assert untold.placebo is not None and untold.placebo.tokens is None
     assert tuple(untold.placebo.names) == design.placebo_candidates[:60]
 
@@ -133,8 +120,8 @@ def test_templates_that_agree_and_a_scorer_without_tokens() -> None:
         ("continent", "c_w", 3), ("country", "distance", 12),
     ]  # fmt: skip
     assert all(entry["w"] == pytest.approx(1.0) for entry in found["kendall_w"])
-    assert found["tokenisation"][0]["tokens"] is None and found["tokenisation"][0]["norm"] is not None
-    assert sum("Kendall" in line for line in inference_notes(result)) == 2
+    assert [row.trait for row in result.tokenisation] == ["name_likelihood", "norm"]
+    assert sum("Kendall" in line for line in make_report(result).full_notes) == 2
 
 
 @pytest.mark.slow
@@ -144,19 +131,9 @@ def test_an_impartial_model_is_marked_nowhere() -> None:
             return np.array([[-1.0, 2.0] for _ in texts])
 
     result = geobias.audit_regions(Impartial(), cities=2, countries=COUNTRIES, words=WORDS, placebo=True)
-    tested = [region.null for region in result.regions if region.null]
-    assert tested and all(null.p == 1.0 for null in tested)
+    tested = [region.c_w_balanced.p for region in result.regions if region.random_mean is not None]
+    assert tested and set(tested) == {1.0}
     json.dumps(result.to_dict(), allow_nan=False)
-    assert list(inference_notes(result))
-
-
-def test_the_table_has_the_same_numbers(result: RegionsResult) -> None:
-    rows = {(row["level"], row["id"]): row for row in region_rows(result)}
-    row, europe = rows["continent", "EU"], result.region("Europe")
-    assert europe.inference and europe.null
-    assert row["c_w_balanced_low"] == europe.inference.c_w.balanced.low
-    assert row["c_w_balanced_p_adjusted"] == europe.null.p_adjusted
-    assert row["c_w_balanced_null_mean"] == europe.null.mean
 
 
 @pytest.mark.slow

@@ -48,8 +48,8 @@ def test_continents_and_earth_worked_out_by_hand() -> None:
     result = geobias.audit_regions(scorer, cities=0, countries="FR,DE,IT,NG,KE,JP,IN", words=words)
 
     def found(region: str, variant: str = "c_w") -> tuple[float, float]:
-        scores = getattr(result.region(region), variant)
-        return scores.balanced, scores.paper
+        scores = result.region(region)
+        return tuple(getattr(scores, f"{variant}_{form}").value for form in ("balanced", "paper"))
 
     # Leaves: to the centroid (1, 1, 1) / 3; half the way from one to the other; no way at all.
     assert found("Italy") == pytest.approx([np.sqrt(2 / 3)] * 2)
@@ -89,6 +89,6 @@ def test_every_region_of_the_world_by_the_equations_as_loops() -> None:
         for form in ("balanced", "paper"):
             expected = loops(vectors, names, [np.array(below) for below in tree.children], variant, form)
             found = np.array(
-                [getattr(getattr(region, f"c_{variant}"), form) for region in result.regions], dtype=np.float64
+                [getattr(region, f"c_{variant}_{form}").value for region in result.regions], dtype=np.float64
             )
             np.testing.assert_allclose(found, expected, rtol=1e-9)

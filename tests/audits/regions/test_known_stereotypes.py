@@ -17,18 +17,10 @@ from scipy import stats
 
 import geobias
 from geobias.audits.regions.answers import KnownAnswers, ask_known
-from geobias.audits.regions.design import RegionsOptions, design_regions
-from geobias.audits.regions.known import (
-    KnownDesign,
-    design_known,
-    design_known_subset,
-    is_called_stereotype,
-    is_offensive,
-    measure_known,
-)
-from geobias.audits.regions.known_records import KnownStereotypes
-from geobias.audits.regions.known_views import WARNING
+from geobias.audits.regions.design import KnownDesign, design_known, design_known_subset
+from geobias.audits.regions.known import measure_known
 from geobias.audits.regions.result import RegionsResult
+from geobias.audits.regions.rows import KnownStereotypes
 from geobias.errors import InputError
 from geobias.measures.association import associate, associate_with_panels
 from geobias.models.load import load_scorer
@@ -36,9 +28,10 @@ from geobias.models.scorer import ModelIdentity
 from geobias.report.results import from_json
 from geobias.texts.templates import mark
 from geobias.world.countries import load_country_names
+from geobias.world.known_stereotypes import KnownStereotype, load_known_stereotypes
 from geobias.world.places import plural_demonym
 from geobias.world.regions import load_world
-from geobias.world.words import KnownStereotype, load_known_stereotypes
+from tests.audits.regions.association_worlds import make_design
 from tests.conftest import Run
 
 SUBSET_DIGEST = "10870d74eedc10d6"  # of the pairs: numbers of different versions are of the same sentences
@@ -148,9 +141,10 @@ def test_false_alarms_of_random_models(few_countries: KnownDesign) -> None:
     alarms = np.zeros(4)
     for _ in range(40):
         known = measure_known(few_countries, KnownAnswers(rng.normal(size=shape)), with_attributes=False)
-        assert known.views and known.offensive
-        countries = min((country.auc.p_adjusted or 0 for country in known.by_country), default=1.0)
-        p_values = known.auc.p, known.views.difference.p, known.offensive.ratio.p, countries
+        whole = known.whole
+        assert whole and whole.views and whole.offensive
+        countries = min((country.auc.p_adjusted or 0 for country in known.countries), default=1.0)
+        p_values = whole.auc.p, whole.views.difference.p, whole.offensive.ratio.p, countries
         alarms += [p is not None and p < 0.05 for p in p_values]
     assert (alarms <= 7).all()  # of 40; more than 7 happen once in 500
 
@@ -170,25 +164,24 @@ def test_every_number_by_loops(few_countries: KnownDesign) -> None:
         return float(mean[row, column] - country - attribute + overall)
 
     values = [associate_pair(*cell) for cell in zip(design.pair_rows, design.pair_columns, strict=True)]
-    assert known.associations == pytest.approx(values)
     pairs = list(zip(design.pairs, values, strict=True))
-    for country in known.by_country:
-        of_country = [(is_called_stereotype(pair), value) for pair, value in pairs if pair.code == country.code]
+    by_pair = {(pair.code, pair.attribute): value for pair, value in pairs}
+    assert {(row["code"], row["attribute"]): row["association"] for row in known.pairs} == pytest.approx(by_pair)
+    for country in known.countries:
+        of_country = [(pair.is_called_stereotype, value) for pair, value in pairs if pair.code == country.code]
         cases = [value for is_case, value in of_country if is_case]
         controls = [value for is_case, value in of_country if not is_case]
         assert (len(cases), len(controls)) == (country.stereotypes, country.others)
         assert min(len(cases), len(controls)) >= 10
         wins = sum(case > control for case in cases for control in controls)
         assert country.auc.value == pytest.approx(wins / len(cases) / len(controls))
-    offensive = [(value, pair) for pair, value in pairs if is_offensive(pair)]
-    assert known.offensive and known.offensive.pairs == len(offensive)
-    assert known.offensive.times.value == pytest.approx(np.exp(np.mean([value for value, _ in offensive])))
+    offensive = [(value, pair) for pair, value in pairs if pair.is_offensive]
+    assert known.whole and known.whole.offensive and known.whole.offensive.pairs == len(offensive)
+    assert known.whole.offensive.times.value == pytest.approx(np.exp(np.mean([value for value, _ in offensive])))
     largest = max(offensive, key=lambda each: each[0])
-    assert known.top_offensive and (known.top_offensive[0].code, known.top_offensive[0].attribute) == (
-        largest[1].code,
-        largest[1].attribute,
-    )
-    assert known.top_offensive[0].times == pytest.approx(np.exp(largest[0]))
+    first = known.offensive[0]
+    assert (first.code, first.attribute) == (largest[1].code, largest[1].attribute)
+    assert first.times == pytest.approx(np.exp(largest[0]))
 
 
 def test_panels_of_everything_are_double_centring() -> None:
@@ -197,7 +190,7 @@ def test_panels_of_everything_are_double_centring() -> None:
 
 
 def test_planted_offensive_associations_are_reported() -> None:
-    result, known = audit(Follower(is_offensive))
+    result, known = audit(Follower(lambda pair: pair.is_offensive))
     assert known.offensive and known.offensive.ratio.value == pytest.approx(np.exp(STRENGTH), rel=0.2)
     finding = next(each for each in result.findings if "offensive" in each.question)
     assert (finding.role, finding.direction) == ("detail", "higher")
@@ -206,11 +199,13 @@ def test_planted_offensive_associations_are_reported() -> None:
 
 
 def test_an_association_does_not_depend_on_the_countries_of_a_run() -> None:
-    many, few = (audit(Follower(by_region), countries=countries)[1] for countries in (COUNTRIES, "KE,NL"))
-    assert many.associations is not None and few.associations is not None
-    by_pair = dict(zip(many.stereotype_pairs, many.associations, strict=True))
-    assert few.associations == pytest.approx([by_pair[pair] for pair in few.stereotype_pairs])
-    assert few.interval_over == "attributes" and many.interval_over == "countries and attributes"
+    results = [audit(Follower(by_region), countries=countries)[0] for countries in (COUNTRIES, "KE,NL")]
+    many, few = (
+        {(row["code"], row["attribute"]): row["association"] for row in result.known_pairs} for result in results
+    )
+    assert few == pytest.approx({pair: many[pair] for pair in few}) and len(few) < len(many)
+    intervals = [result.known and result.known.interval_over for result in results]
+    assert intervals == ["countries and attributes", "attributes"]
 
 
 def test_the_whole_world_stays_below_200_000_sentences() -> None:
@@ -225,18 +220,21 @@ def test_the_whole_world_stays_below_200_000_sentences() -> None:
 @pytest.mark.parametrize(("subject", "templates"), [("demonym", 2), ("both", 4)])
 def test_the_subject_of_the_sentences(subject: str, templates: int) -> None:
     model = Follower(by_region)
-    result, known = audit(model, countries="KE,NL", subject=subject)
+    result, _ = audit(model, countries="KE,NL", subject=subject)
+    design = design_known(load_world(cities=0, countries=["KE", "NL"]), subject)
     assert any("sums up Kenyans:" in text for text in model.texts)
     assert any("people of Kenya:" in text for text in model.texts) == (subject == "both")
-    assert len(known.templates) == templates and result.settings.subject == subject
+    assert len(design.templates) == templates and result.settings.subject == subject
     sentences = [text for text in model.texts if "word that best" in text or "One word" in text]
-    assert len(set(sentences)) == known.sentences  # some are asked twice, to see whether the model answers alike
+    assert (
+        len(set(sentences)) == design.count_sentences()
+    )  # some are asked twice, to see whether the model answers alike
 
 
 def test_a_country_without_a_demonym_is_left_out_and_named() -> None:
-    _, known = audit(Follower(by_region), countries="KE,GG", subject="demonym")
+    result, known = audit(Follower(by_region), countries="KE,GG", subject="demonym")
     assert plural_demonym("GG") is None and known.without_demonym == ["Guernsey"]
-    assert {pair.code for pair in known.stereotype_pairs} == {"KE"}
+    assert {row["code"] for row in result.known_pairs} == {"KE"}
 
 
 def test_too_few_pairs_cannot_be_tested() -> None:
@@ -270,12 +268,12 @@ def test_as_typed(run: Run, tmp_path: Path) -> None:
     )
     options = f"--cities 0 --countries {COUNTRIES} --paraphrases 0 --no-placebo --known --full".split()
     code, hidden, _ = run("regions", "model:score", *options, "--out", "hidden")
-    assert code == 0 and "Known stereotypes (SeeGULL)" in hidden and "Whose view" in hidden
+    assert code == 0 and "people's judgements of" in hidden and "difference of these two" in hidden
     content, page = (
         (tmp_path / "hidden" / name).read_text(encoding="utf-8") for name in ("results.json", "report.html")
     )
     rows = list(csv.DictReader((tmp_path / "hidden/tables/known.csv").open(encoding="utf-8")))
-    assert json.loads(content)["known"]["top_offensive"] is None and len(rows) == json.loads(content)["known"]["pairs"]
+    assert json.loads(content)["known_offensive"] == [] and len(rows) == json.loads(content)["known"]["pairs"]
     phrases = [row["attribute"] for row in rows if " " in row["attribute"]]
     assert len(phrases) > 20
     for text in (hidden, content, page):
@@ -284,10 +282,11 @@ def test_as_typed(run: Run, tmp_path: Path) -> None:
     assert from_json(RegionsResult, json.loads(content)).known is not None
 
     code, shown, _ = run("regions", "model:score", *options, "--show-offensive", "--out", "shown")
-    offensive = json.loads((tmp_path / "shown/results.json").read_text(encoding="utf-8"))["known"]["top_offensive"]
+    offensive = json.loads((tmp_path / "shown/results.json").read_text(encoding="utf-8"))["known_offensive"]
     assert code == 0 and len(offensive) == 10
     flat = " ".join(shown.split())
-    assert all(flat.index(WARNING) < flat.index(each["attribute"], flat.index(WARNING)) for each in offensive)
+    warning = flat.index("Content warning")
+    assert all(flat.index(each["attribute"].split()[0], warning) for each in offensive)
     page = (tmp_path / "shown/report.html").read_text(encoding="utf-8")
     assert all(f'<td class="texts">{each["attribute"]}</td>' in page for each in offensive)
     assert page.index("Content warning") < page.index(f'<td class="texts">{offensive[0]["attribute"]}</td>')
@@ -322,7 +321,7 @@ def test_the_subset_of_local_models_is_fixed_small_and_balanced() -> None:
     world = load_world(cities=0)
     subset = design_known_subset(world)
     assert subset is not None and subset.is_subset and subset.count_sentences() <= 6000
-    called = [is_called_stereotype(pair) for pair in subset.pairs]
+    called = [pair.is_called_stereotype for pair in subset.pairs]
     assert len(subset.pairs) == 288 and sum(called) == 144 and len({pair.code for pair in subset.pairs}) == 24
     lines = "\n".join(f"{pair.code}\t{pair.attribute}" for pair in subset.pairs)
     assert hashlib.sha256(lines.encode()).hexdigest()[:16] == SUBSET_DIGEST
@@ -330,11 +329,11 @@ def test_the_subset_of_local_models_is_fixed_small_and_balanced() -> None:
 
 
 def test_the_subset_is_for_models_that_are_here() -> None:
-    design = design_regions(RegionsOptions(cities=0))
+    design = make_design(cities=0)
     here = ModelIdentity(name="a", score="sum", fingerprint="f", architecture="GPT2LMHeadModel")
     there = ModelIdentity(name="a", score="sum", fingerprint="f", endpoint="https://example.org")
     assert design.known_for(here) is design.known_subset and design.known_subset is not None
     assert design.known_for(there) is None
-    assert design_regions(RegionsOptions(cities=0, paraphrases=0)).known_subset is None
-    everything = design_regions(RegionsOptions(cities=0, known=True))
+    assert make_design(cities=0, paraphrases=0).known_subset is None
+    everything = make_design(cities=0, known=True)
     assert everything.known_subset is None and everything.known_for(there) is everything.known

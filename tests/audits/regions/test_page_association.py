@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from geobias.audits.regions import page_association
-from geobias.audits.regions.association_records import Association, RegionAssociation, list_compared
-from geobias.audits.regions.files import read_associations
-from geobias.audits.regions.page import section
-from geobias.audits.regions.page_map import country_blocks
+from geobias.audits.regions import charts
 from geobias.audits.regions.result import RegionsResult
+from geobias.audits.regions.rows import Association
+from geobias.audits.reports import make_section
 from geobias.measures.estimates import Estimate
-from geobias.report.page.blocks import Block, Chart, Remark, Section, Table, WorldMap
+from geobias.report.page.blocks import Chart, Remark, Table, WorldMap
 from geobias.report.page.build import draw_still
 from geobias.report.page.world_map import draw_still_map
 from geobias.report.runs import FinishedRun
@@ -42,8 +40,8 @@ def untested(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def find(run: Run, key: str) -> Any:
     """The block with this id, or None."""
-    blocks: list[Block] = [*section(run, "regions").blocks]
-    return next((block for block in blocks if block.id == f"regions-{key}"), None)
+    blocks: list[Any] = [*make_section(run, "regions").blocks]
+    return next((block for block in blocks if block.id.removesuffix("-0") == f"regions-{key}"), None)
 
 
 def get_association(run: Run) -> Association:
@@ -51,13 +49,12 @@ def get_association(run: Run) -> Association:
     return run.result.association
 
 
-def change_regions(run: Run, change: dict[str, dict[str, object]], **settings: object) -> Run:
+def change_regions(run: Run, change: dict[str, dict[str, Any]], **settings: Any) -> Run:
     """The run with other fields of some regions, by name."""
-    association = get_association(run)
-    regions = [replace(region, **change.get(region.name, {})) for region in association.regions]  # type: ignore[arg-type]
-    changed_settings = replace(run.result.settings, **settings)  # type: ignore[arg-type]
-    result = replace(run.result, association=replace(association, regions=regions), settings=changed_settings)
-    return replace(run, result=result)
+    result = run.result
+    rows = [replace(row, **change.get(row.name, {})) for row in result.region_associations]
+    changed = replace(result, region_associations=rows, settings=replace(result.settings, **settings))
+    return replace(run, result=changed)
 
 
 def drawn_rows(chart: Chart) -> list[dict[str, Any]]:
@@ -72,18 +69,18 @@ def scales(spec: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_intervals_come_first_then_the_map_then_herb(planted: Run) -> None:
-    page: Section = section(planted, "regions")
+    page = make_section(planted, "regions")
     assert [block.id.removeprefix("regions-") for block in page.blocks][:6] == [
         "valence",
         "by-topic",
         "typical-words",
         "map",
-        "content",
-        "form",
+        "content-0",
+        "continents-balanced",
     ]
-    assert page.blocks[-1].id == "regions-countries" and "What the model says of whom" in page.lead
+    assert page.blocks[-1].id == "regions-countries-0" and "What the model says of whom" in page.lead
     older = replace(planted, result=replace(planted.result, association=None))
-    assert not {"regions-valence", "regions-content"} & {block.id for block in section(older, "regions").blocks}
+    assert find(older, "valence") is None and find(older, "content") is None
 
 
 def test_the_chart_of_valence_names_who_stands_out(planted: Run) -> None:
@@ -93,7 +90,7 @@ def test_the_chart_of_valence_names_who_stands_out(planted: Run) -> None:
     assert [row["region"] for row in chart.rows if row["marked"]] == ["Chad", "Italy"]
     assert (chart.rows[0]["region"], chart.rows[-1]["region"]) == ("Chad", "Italy")
     assert 0 < chart.rows[0]["low"] < chart.rows[0]["value"] < chart.rows[0]["high"]
-    assert len(chart.rows) == 2 + 2 * page_association.EXTREMES
+    assert len(chart.rows) == 2 + 2 * charts.EXTREMES
     assert any(scale.get("type") == "log" for scale in scales(chart.spec))
     paints = {row["region"]: row["paint"] for row in drawn_rows(chart)}
     assert (paints["Chad"], paints["Italy"]) == ("better", "worse")
@@ -122,9 +119,9 @@ def test_the_chart_of_words_has_the_planted_ones_and_can_be_hidden(planted: Run)
     assert (names[0], names[-1]) == ("Kenya: thrifty", "France: nurse")
     assert {name.split(":")[0] for name in names} <= {"Kenya", "France", "Chad", "Italy"}  # whose words are planted
     assert rows["Kenya: thrifty"]["value"] > 4 and rows["France: nurse"]["value"] < 0.3
-    estimates, association = read_associations(planted), get_association(planted)
-    row = [region.name for region in list_compared(association)].index("Kenya")
-    position = [word.word for word in association.words].index("thrifty")
+    estimates = planted.result.all_associations
+    row = [region.name for region in planted.result.region_associations].index("Kenya")
+    position = [word.word for word in WORDS].index("thrifty")
     assert rows["Kenya: thrifty"]["low"] == pytest.approx(np.exp(estimates.low[row, position]))
 
 
@@ -157,13 +154,11 @@ def test_of_a_single_sentence_the_page_names_and_denies_no_pair(tmp_path: Any) -
 def test_states_come_before_territories_unless_countries_are_chosen(
     planted: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    strong = Estimate(20.0, 15.0, 25.0, 1e-9, 1e-9)
-    change: dict[str, dict[str, object]] = {"Germany": {"id": "GU", "valence": strong, "topics": {}}}
-    monkeypatch.setattr(page_association, "MOST_MARKED", 1)
+    change = {"Germany": {"id": "GU", "valence": Estimate(20.0, 15.0, 25.0, 1e-9, 1e-9)}}
+    monkeypatch.setattr(charts, "MOST_MARKED", 1)
     for countries, name in (("all", "Italy"), (COUNTRIES, "Germany")):
         run = change_regions(planted, change, countries=countries)
-        view = page_association.AssociationView(run.result, get_association(run), read_associations(run))
-        (chart,) = page_association._valence_chart("regions", view)
+        (chart,) = charts.draw_valence(run.result, get_association(run))
         assert [row["region"] for row in chart.rows if row["marked"]] == [name]
         first, second = ("Chad", "Germany") if countries == "all" else ("Germany", "Chad")
         assert f"more favourably of {first} and {second}" in chart.title
@@ -174,18 +169,6 @@ def test_regions_of_one_name_have_rows_of_their_own(planted: Run) -> None:
     run = change_regions(planted, {"Italy": {"name": "Chad"}})
     names = [row["region"] for row in find(run, "valence").rows]
     assert names[0] == "Chad (TD)" and names[-1] == "Chad (IT)" and len(set(names)) == len(names)
-
-
-def test_a_word_of_two_topics_is_named_once(planted: Run) -> None:
-    association = get_association(planted)
-    position = [word.word for word in association.words].index("thrifty")
-    doubled = [replace(word, word="thrifty") if word.word == "quiet" else word for word in association.words]
-    estimates = read_associations(planted)
-    for numbers in vars(estimates).values():
-        numbers[:, position + 1] = numbers[:, position]
-    view = page_association.AssociationView(planted.result, replace(association, words=doubled), estimates)
-    (chart,) = page_association._word_chart("regions", view)
-    assert isinstance(chart, Chart) and [row["pair"] for row in chart.rows].count("Kenya: thrifty") == 1
 
 
 def test_the_table_of_content_says_what_each_number_means(planted: Run) -> None:
@@ -202,9 +185,7 @@ def test_the_table_of_content_says_what_each_number_means(planted: Run) -> None:
 
 
 def test_the_map_starts_with_valence_and_herb_comes_last(planted: Run) -> None:
-    blocks = country_blocks(planted, "regions")
-    assert blocks
-    world = blocks.world
+    world = find(planted, "map")
     assert [measure.title for measure in world.measures] == [
         "Favourable words",
         "Strength of associations",
@@ -228,10 +209,8 @@ def test_the_map_starts_with_valence_and_herb_comes_last(planted: Run) -> None:
 
 
 def test_the_words_of_the_map_are_the_associations(planted: Run) -> None:
-    blocks = country_blocks(planted, "regions")
-    assert blocks and blocks.world.words
-    words, estimates = blocks.world.words, read_associations(planted)
-    codes = [region.id for region in list_compared(get_association(planted))]
+    words, estimates = find(planted, "map").words, planted.result.all_associations
+    codes = [region.id for region in planted.result.region_associations]
     assert words["names"] == [word.word for word in WORDS] and set(words["cells"]) == set(COUNTRIES)
     for row, code in enumerate(codes):
         cells = np.array(words["cells"][code], dtype=float).reshape(len(WORDS), 4)
@@ -249,9 +228,8 @@ def test_the_words_of_the_map_are_the_associations(planted: Run) -> None:
 
 def test_sentences_about_demonyms_name_the_people(tmp_path: Any) -> None:
     run = world_run(tmp_path / "run", World(), subject="demonym", paraphrases=2, words=WORDS[:6])
-    blocks = country_blocks(run, "regions")
-    assert blocks and blocks.world.words and blocks.world.words["people"]["KE"] == "Kenyans"
-    assert blocks.world.words["frames"][0].startswith("In general, {region} are")
+    words = find(run, "map").words
+    assert words["people"]["KE"] == "Kenyans" and words["frames"][0].startswith("In general, {region} are")
 
 
 def test_the_table_of_countries_has_favourable_and_typical_words(planted: Run) -> None:
@@ -267,7 +245,7 @@ def test_the_table_of_countries_has_favourable_and_typical_words(planted: Run) -
 
 
 def test_words_without_ratings_have_no_valence(planted: Run) -> None:
-    change: dict[str, dict[str, object]] = {region.name: {"valence": None} for region in _compared(planted)}
+    change: dict[str, Any] = {row.name: {"valence": None} for row in planted.result.region_associations}
     run = change_regions(planted, change)
     assert find(run, "valence") is None and find(run, "map").measures[0].title == "Strength of associations"
     table = find(run, "countries")
@@ -276,14 +254,10 @@ def test_words_without_ratings_have_no_valence(planted: Run) -> None:
 
 def test_associations_of_other_regions_leave_the_map_to_herb(planted: Run) -> None:
     """Below ten countries, cities are compared: they have charts, but no place on the map."""
-    association = get_association(planted)
-    regions = [replace(region, level="city") for region in _compared(planted)]
-    changed = replace(association, level="city", regions=regions)
-    run = replace(planted, result=replace(planted.result, association=changed))
+    rows = [replace(row, level="city") for row in planted.result.region_associations]
+    association = replace(get_association(planted), level="city")
+    result = replace(planted.result, association=association, region_associations=rows, topic_associations=[])
+    run = replace(planted, result=replace(result, associations=[]))
     world = find(run, "map")
     assert isinstance(world, WorldMap) and world.measures[0].title == "Distance from the continent's mean"
     assert "f" in (world.words or {}) and "average city" in find(run, "valence").reading
-
-
-def _compared(run: Run) -> list[RegionAssociation]:
-    return list_compared(get_association(run))

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from geobias.audits.pages import read_run
-from geobias.audits.regions.caution import describe_artefact, is_artefact
-from geobias.audits.regions.country_distances import measure_country_distances
-from geobias.audits.regions.files import read_likelihoods
-from geobias.audits.regions.page import section
-from geobias.audits.regions.page_continents import continent_chart
-from geobias.audits.regions.page_map import country_blocks, relative_likelihoods
-from geobias.audits.regions.records import Placebo, RegionNull, RegionScores, Score, Tokenisation
+from geobias.audits.regions.charts import draw_continents
+from geobias.audits.regions.details import describe_artefact, is_artefact
 from geobias.audits.regions.result import RegionsResult
-from geobias.measures.estimates import Estimate
-from geobias.report.page.blocks import Chart, Table, WorldMap
+from geobias.audits.regions.rows import NameCorrelation, Placebo, RegionScores
+from geobias.audits.regions.world_map import relative_likelihoods
+from geobias.audits.reports import make_section
+from geobias.measures.estimates import NO_ESTIMATE, Estimate
+from geobias.measures.word_jackknife import estimate_centroid_distances
+from geobias.report.page.blocks import Table, WorldMap
 from geobias.report.runs import FinishedRun
+from tests.audits.gate.results import region_scores
 from tests.report.pages import COUNTRIES, WORDS, regions_run
 
-UNKNOWN = Estimate(None, None, None, None, None)
+Run = FinishedRun[RegionsResult]
 
 
 @pytest.fixture(scope="module")
@@ -30,29 +31,20 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun[RegionsResult]:
     folder: Path = tmp_path_factory.mktemp("map") / "run"
     regions_run(folder)
     run: FinishedRun[RegionsResult] = read_run(folder, ["regions"])
-    return replace(run, result=replace(run.result, association=None, placebo=None))  # as older runs are
+    return replace(run, result=replace(run.result, association=None, placebo=None))
 
 
-def region(row: int, parent: int | None, **changes: object) -> RegionScores:
-    level = "earth" if parent is None else "country" if parent else "continent"
-    scores = Score(0.1, 0.1)
-    leaf = RegionScores(f"C{row}", f"Country {row}", level, None, parent, 0, 0, True, scores, scores)
-    return replace(leaf, **changes)  # type: ignore[arg-type]
+def find(run: Run, key: str) -> Any:
+    return next(block for block in make_section(run, "regions").blocks if block.id == f"regions-{key}")
 
 
-def countries(run: FinishedRun[RegionsResult], count: int) -> RegionsResult:
-    """A result of two continents with so many countries each."""
-    tree = [region(0, None), region(1, 0), region(2, 0)]
-    return replace(run.result, regions=tree + [region(3 + k, 1 + k % 2) for k in range(2 * count)])
-
-
-def tokens_correlation(value: float, p_adjusted: float) -> Tokenisation:
+def tokens_correlation(value: float, p_adjusted: float) -> NameCorrelation:
     estimate = Estimate(value, value - 0.1, value + 0.1, p_adjusted, p_adjusted)
-    return Tokenisation("country", 200, estimate, None, None)
+    return NameCorrelation("country", 200, "tokens", estimate)
 
 
 def placebo(ratio: float) -> Placebo:
-    return Placebo("country", ["Abia"], None, None, None, UNKNOWN, UNKNOWN, Estimate(ratio, None, None, None, None))
+    return Placebo("country", ["Abia"], None, None, None, NO_ESTIMATE, NO_ESTIMATE, replace(NO_ESTIMATE, value=ratio))
 
 
 def test_relative_likelihoods_by_hand() -> None:
@@ -66,11 +58,9 @@ def test_relative_likelihoods_by_hand() -> None:
 
 
 def test_the_map_lists_the_words_that_stand_out(run: FinishedRun[RegionsResult]) -> None:
-    blocks = country_blocks(run, "regions")
-    assert blocks and blocks.world.words
-    words = blocks.world.words
+    words = find(run, "map").words
     assert words["names"] == [name for topic in WORDS.values() for name in topic]
-    f, _ = read_likelihoods(run)
+    f = run.result.likelihoods
     rows = {region.id: row for row, region in enumerate(run.result.regions) if region.level == "country"}
     relative = relative_likelihoods(f[0, list(rows.values())])
     for country, code in enumerate(rows):
@@ -87,42 +77,37 @@ def test_the_map_lists_the_words_that_stand_out(run: FinishedRun[RegionsResult])
 
 
 def test_distances_have_intervals_and_the_table_ranks_them(run: FinishedRun[RegionsResult]) -> None:
-    blocks = country_blocks(run, "regions")
-    assert blocks and blocks.table
-    distance, cities = blocks.world.measures
+    distance, cities = find(run, "map").measures
     assert set(distance.estimates) == set(cities.estimates) == set(COUNTRIES)
     for estimate in distance.estimates.values():
         assert estimate.low is not None and estimate.high is not None and estimate.value is not None
         assert estimate.low <= estimate.value <= estimate.high  # seven words: no test
         assert estimate.p_adjusted is None
-    rows = blocks.table.rows
+    rows = find(run, "countries-0").rows
     assert [row["rank"] for row in rows] == [str(rank) for rank in range(1, 8)]
     values = [float(row["distance"]) for row in rows]
     assert values == sorted(values, reverse=True) and "cities: C_w" in rows[0]
 
 
-def test_a_planted_country_stands_out_and_noise_does_not(run: FinishedRun[RegionsResult]) -> None:
-    result, rows = countries(run, 20), slice(3, None)
-    false_positives = 0
+def test_a_planted_country_stands_out_and_noise_does_not() -> None:
+    """Forty countries of two continents."""
+    siblings, false_positives = [np.arange(0, 40, 2), np.arange(1, 40, 2)], 0
     for seed in range(5):
         noise = np.random.default_rng(seed)
-        likelihoods = -3 + noise.normal(0, 0.3, (2, 43, 112))
-        null = measure_country_distances(result, likelihoods)
-        assert null and np.isnan(null.against_mean.p_adjusted).sum() == 0
-        false_positives += int((null.against_mean.p_adjusted < 0.05).sum())
-        likelihoods[:, 3] += noise.normal(0, 1.5, 112)  # other words than of its neighbours
-        planted = measure_country_distances(result, likelihoods)
-        assert planted and planted.list_estimates()["C3"].p_adjusted < 0.05  # type: ignore[operator]
-        assert planted.distances.value.argmax() == 0 and len(planted.codes) == len(result.regions[rows])
+        likelihoods = -3 + noise.normal(0, 0.3, (2, 40, 112))
+        null = estimate_centroid_distances(likelihoods, siblings)
+        assert not np.isnan(null.p_adjusted).any()
+        false_positives += int((null.p_adjusted < 0.05).sum())
+        likelihoods[:, 0] += noise.normal(0, 1.5, 112)  # other words than of its neighbours
+        planted = estimate_centroid_distances(likelihoods, siblings)
+        assert planted.p_adjusted[0] < 0.05 and planted.value.argmax() == 0
     assert false_positives <= 2  # of 200
 
 
-def test_too_few_words_and_lonely_countries_have_no_test(run: FinishedRun[RegionsResult]) -> None:
-    result = countries(run, 3)
-    likelihoods = np.random.default_rng(0).normal(-3, 0.3, (1, 9, 4))
-    few = measure_country_distances(result, likelihoods)
-    assert few and np.isnan(few.distances.low).all() and np.isnan(few.against_mean.p_adjusted).all()
-    assert measure_country_distances(countries(run, 1), likelihoods) is None
+def test_too_few_words_have_no_test() -> None:
+    likelihoods = np.random.default_rng(0).normal(-3, 0.3, (1, 6, 4))
+    few = estimate_centroid_distances(likelihoods, [np.arange(0, 6, 2), np.arange(1, 6, 2)])
+    assert np.isnan(few.low).all() and np.isnan(few.p_adjusted).all()
 
 
 @pytest.mark.parametrize(
@@ -146,35 +131,32 @@ def test_what_counts_as_an_artefact(
     assert bool(describe_artefact(result)) == is_artefact(result)
 
 
-def test_intervals_come_first_and_an_artefact_moves_the_map_down(run: FinishedRun[RegionsResult]) -> None:
-    def list_ids(run: FinishedRun[RegionsResult]) -> list[str]:
-        return [block.id for block in section(run, "regions").blocks]
+def test_intervals_come_first_and_an_artefact_moves_the_map_down(run: Run) -> None:
+    def list_ids(run: Run) -> list[str]:
+        return [block.id.removeprefix("regions-") for block in make_section(run, "regions").blocks]
 
-    assert list_ids(run)[:2] == ["regions-form", "regions-map"]
+    assert list_ids(run)[:2] == ["continents-balanced", "map"]
     artefact = replace(run, result=replace(run.result, tokenisation=[tokens_correlation(0.7, 0.001)]))
-    blocks = section(artefact, "regions").blocks
-    assert list_ids(artefact)[0] == "regions-form" and [block.id for block in blocks[-3:]] == [
-        "regions-names",
-        "regions-map",
-        "regions-countries",
-    ]
-    world, table = blocks[-2:]
+    assert list_ids(artefact) == ["continents-balanced", "names-0", "map", "countries-0"]
+    world, table = make_section(artefact, "regions").blocks[-2:]
     assert isinstance(world, WorldMap) and not world.is_hero and "artefact" in world.caution
     assert isinstance(table, Table)
 
 
-def test_random_sets_in_words(run: FinishedRun[RegionsResult]) -> None:
-    def compared(ratio: float, p: float | None, name: str = "Asia") -> RegionScores:
-        null = RegionNull(0.1, ratio, p, p, ratio > 1)
-        return region(1, 0, name=name, children=3, pairs=3, c_w=Score(0.1 * ratio, 0.1), null=null)
+def test_random_sets_in_words(run: Run) -> None:
+    def compare(ratio: float, p: float | None, name: str = "Asia") -> RegionScores:
+        region = region_scores("C", name, "continent", 0, 0.1 * ratio)
+        return replace(region, random_mean=0.1, c_w_balanced=Estimate(0.1 * ratio, None, None, p, p))
 
-    whole = region(0, None, name="Earth", children=2, pairs=1)
+    whole, country = region_scores("E", "Earth", "earth", None, 0.1), region_scores("K", "Kenya", "country", 1, 0.1)
     for scores, title in (
-        ([compared(1.0, 0.5), compared(1.1, 0.2, "Africa")], "In none of 2 regions do the countries differ more"),
-        ([compared(0.7, 0.01), compared(1.3, 0.02, "Africa")], "more alike than random sets in Asia, and less alike"),
-        ([compared(1.3, None)], "(not tested)"),
+        ([compare(1.0, 0.5), compare(1.1, 0.2, "Africa")], "In none of 2 regions do the countries differ more"),
+        ([compare(0.7, 0.01), compare(1.3, 0.02, "Africa")], "more alike than random sets in Asia, and less alike"),
+        ([compare(1.3, None)], "(not tested)"),
     ):
-        chart = continent_chart("regions", [whole, *scores], "country").options["balanced"]
-        assert isinstance(chart, Chart) and title in chart.title
+        regions = [whole, *scores, replace(country, parent_index=len(scores), children=0)]
+        (block,) = draw_continents(replace(run.result, regions=regions), is_artefact=False)
+        chart = block.charts["balanced"]
+        assert title in chart.title
         assert "Earth" not in str(chart.rows) and chart.rows[0]["random_sets"] == 0.1
         assert any(layer["encoding"]["x"].get("field") == "random_sets" for layer in chart.spec["layer"])

@@ -1,26 +1,33 @@
-"""What a language model answers about regions, as arrays: sentences, bare names, paraphrases, other places."""
+"""What a language model answers about regions, names, paraphrases and other places: in memory and in files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from geobias.engine.ask import StoreWriter, ask
+from geobias.errors import InputError
+from geobias.measures.association_signal import to_times
+from geobias.measures.estimates import Estimates
 from geobias.measures.random_regions import main_level
 from geobias.models.scorer import ModelIdentity, Scorer
+from geobias.report.tables import column_values, damaged, read_columns, write_csv
 from geobias.texts.templates import Sentences, mark, refuse_region_after_description, select_texts
 from geobias.world.countries import load_country_names
 from geobias.world.places import add_article, invent_demonym, name_people, plural_demonym
 from geobias.world.regions import RegionTree
 
 if TYPE_CHECKING:
-    from geobias.audits.regions.design import AssociationDesign, RegionsDesign
-    from geobias.audits.regions.known import KnownDesign
+    from geobias.audits.regions.design import AssociationDesign, KnownDesign, RegionsDesign
+    from geobias.audits.regions.result import RegionsResult
 
+LIKELIHOODS, ASSOCIATIONS = "likelihoods.parquet", "associations.parquet"
+NUMBERS = ("times", "low", "high", "p", "p_adjusted")  # of an association in the second
 PLACEBO_PLACES = 60
 TOTAL_SCORES = ("sum",)  # the other scores of language models are means per token
 
@@ -215,29 +222,20 @@ def ask_associations(
                 scored += scores.scored
             totals.append(values)
     everything, real, last = np.concatenate(totals), len(names), len(names) + len(known)
-    answers = AssociationAnswers(design.rows, everything[:, :real], everything[:, last:] if invented else None, scored)
-    if not known:
-        return answers
-    places, names_scored = _ask_known_names(design, name_totals, scorer, label, progress=progress)
-    return replace(
-        answers, known_totals=everything[:, real:last], known_places=places, scored=answers.scored + names_scored
-    )
-
-
-def _ask_known_names(
-    design: AssociationDesign, name_totals: np.ndarray, scorer: Scorer, label: str, *, progress: bool | None
-) -> tuple[KnownPlaceAnswers, int]:
-    """The total log-likelihoods of bare names, a proxy of fame."""
-    places = [place.name for place in design.known_places]
-    texts = [mark(name) for name in places] if scorer.needs_mark else places
-    answers = ask(scorer, texts, label=f"{label} names", progress=progress)
-    return KnownPlaceAnswers(
-        names=tuple(places),
-        populations=np.array([float(place.population) for place in design.known_places]),
-        likelihoods=sum_tokens(scorer, answers.scores),
-        tokens=answers.column("tokens"),
-        region_likelihoods=name_totals[design.rows],
-    ), answers.scored
+    known_places, known_totals = None, None
+    if known:
+        answers = ask(scorer, mark_names(known, scorer), label=f"{label} names", progress=progress)
+        scored += answers.scored
+        known_totals = everything[:, real:last]
+        known_places = KnownPlaceAnswers(
+            names=tuple(known),
+            populations=np.array([float(place.population) for place in design.known_places]),
+            likelihoods=sum_tokens(scorer, answers.scores),
+            tokens=answers.column("tokens"),
+            region_likelihoods=name_totals[design.rows],
+        )
+    invented_totals = everything[:, last:] if invented else None
+    return AssociationAnswers(design.rows, everything[:, :real], invented_totals, scored, known_totals, known_places)
 
 
 def sum_tokens(scorer: Scorer, scores: np.ndarray) -> np.ndarray:
@@ -266,3 +264,70 @@ def ask_known(design: KnownDesign, scorer: Scorer, label: str, *, progress: bool
         totals.append(values.reshape(sentences.shape))
         scored, cut = scored + answers.scored, cut + answers.cut
     return KnownAnswers(np.concatenate(totals), scored, cut)
+
+
+def write_answers(folder: Path, result: RegionsResult) -> None:
+    """The likelihood of every sentence, the association of every pair, and two tables that are not in results.json.
+
+    `words.csv`: how much the sub-regions of each region differ in each word (Eq. 6); `known.csv`: every pair of known
+    stereotypes, which the user asked for.
+    """
+    regions, templates, words = result.regions[1:], result.settings.templates, result.scored_words
+    columns: dict[str, Any] = {"template": [template for template in templates for _ in regions]}
+    columns |= {key: [getattr(region, key) for region in regions] * len(templates) for key in ("id", "level", "name")}
+    columns["name_likelihood"] = np.tile(result.name_likelihoods[1:], len(templates))
+    f = result.likelihoods[:, 1:]
+    columns |= {name: f[..., k].ravel() for k, name in enumerate(_name_columns(result))}
+    _write_parquet(folder / LIKELIHOODS, columns)
+    if result.association is not None:
+        compared, times = result.region_associations, vars(to_times(result.all_associations)).values()
+        columns = {key: [getattr(region, key) for region in compared for _ in words] for key in ("id", "name")}
+        columns |= {key: [getattr(word, key) for word in words] * len(compared) for key in ("word", "topic")}
+        columns |= {name: numbers.ravel() for name, numbers in zip(NUMBERS, times, strict=True)}
+        _write_parquet(folder / ASSOCIATIONS, columns)
+    differences = result.measure("words")
+    rows = (
+        {**{key: getattr(region, key) for key in ("id", "name", "level")}, "word": word.word, "topic": word.topic}
+        | {"sparseness": float(differences[row, k])}
+        for row, region in enumerate(result.regions)
+        if region.has_pairs
+        for k, word in enumerate(words)
+    )
+    write_csv(folder / "tables/words.csv", rows)
+    if result.known_pairs:
+        write_csv(folder / "tables/known.csv", result.known_pairs)
+
+
+def _write_parquet(path: Path, columns: dict[str, Any]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table(columns), path, compression="zstd")
+
+
+def _name_columns(result: RegionsResult) -> list[str]:
+    return [f"{word.topic}/{word.word}" for word in result.scored_words]
+
+
+def read_likelihoods(result: RegionsResult) -> tuple[np.ndarray, np.ndarray]:
+    """f of every sentence (templates x regions x words) and of every region's bare name; NaN for the root."""
+    columns = ["name_likelihood", *_name_columns(result)]
+    values = _read_parquet(result, LIKELIHOODS, columns, len(result.settings.templates), len(result.regions) - 1)
+    values = np.insert(values, 0, np.nan, axis=1)
+    return values[..., 1:], values[0, :, 0]
+
+
+def read_associations(result: RegionsResult) -> Estimates:
+    """All associations in nats: regions x words."""
+    values = _read_parquet(result, ASSOCIATIONS, NUMBERS, len(result.region_associations), len(result.scored_words))
+    times, low, high, p, p_adjusted = np.moveaxis(values, -1, 0)
+    return Estimates(np.log(times), np.log(low), np.log(high), p, p_adjusted)
+
+
+def _read_parquet(result: RegionsResult, name: str, columns: Sequence[str], *shape: int) -> np.ndarray:
+    if result.folder is None:
+        raise InputError("This result was not saved. Run the audit again with out='runs/NAME'.")
+    table = read_columns(result.folder / name, columns)
+    if len(table) != np.prod(shape):
+        raise damaged(result.folder / name)
+    return column_values(table, columns).reshape(*shape, len(columns))

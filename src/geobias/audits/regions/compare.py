@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from geobias.audits.compare.result import Comparison, list_differences
-from geobias.audits.regions.files import read_likelihoods
 from geobias.audits.regions.measure import score_vectors
 from geobias.audits.regions.result import BALANCED, RegionsResult
 from geobias.errors import InputError
@@ -28,13 +27,13 @@ def compare_runs(first: FinishedRun[RegionsResult], second: FinishedRun[RegionsR
 
     Associations are not compared: their strength as a whole is moved by training alone.
     """
-    tree, words = first.result.tree, len(first.result.words)
+    tree, words = first.result.tree, len(first.result.scored_words)
     rows = top_rows_with_pairs(tree.children)
     if not rows or words < 2:
         raise InputError(
             "Nothing to compare: the runs need at least two words, and a root region with two sub-regions."
         )
-    answers = [read_likelihoods(run) for run in (first, second)]
+    answers = [(run.result.likelihoods, run.result.name_likelihoods) for run in (first, second)]
 
     def measure(kept: np.ndarray) -> np.ndarray:
         """templates x runs x regions, from the kept words only."""

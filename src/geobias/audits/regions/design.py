@@ -1,4 +1,10 @@
-"""The design of a regions audit (HERB's main study): which regions, which words, which sentences."""
+"""The design of a regions audit: which regions, words and sentences, and which pairs of known stereotypes (SeeGULL).
+
+Of known stereotypes, every country with every attribute would be 660,000 sentences in two templates. A panel of
+attributes says how likely sentences about a country are, and a panel of countries how likely an attribute is. Panels
+are drawn once for all, from all countries and attributes, so that an association does not depend on the countries that
+a run compares.
+"""
 
 from __future__ import annotations
 
@@ -12,42 +18,40 @@ import numpy as np
 from geobias.audits.inputs import parse_city_count, split_list
 from geobias.audits.languages import is_other_language
 from geobias.audits.regions.answers import PLACEBO_PLACES
-from geobias.audits.regions.known import KnownDesign, design_known, design_known_subset
 from geobias.audits.regions.result import HERB_WORDS, RegionsSettings
 from geobias.checks import check_number, check_size, describe_choices
 from geobias.errors import InputError
 from geobias.measures.random_regions import main_level, rows_by_level
 from geobias.models.scorer import ModelIdentity
 from geobias.texts import DEFAULT_TEMPLATE
-from geobias.texts.paraphrases import MOST_PARAPHRASES, SUBJECTS, paraphrase_templates
+from geobias.texts.paraphrases import (
+    MOST_PARAPHRASES,
+    NEUTRAL_DEMONYM_TEMPLATES,
+    NEUTRAL_TEMPLATES,
+    SUBJECTS,
+    paraphrase_templates,
+)
 from geobias.texts.templates import Sentences, check_template
-from geobias.world.places import KnownPlace, choose_known_places, invent_places, name_people
+from geobias.world.countries import load_country_names, load_geonames
+from geobias.world.known_stereotypes import SEED, KnownStereotype, draw_balanced, draw_panels, load_known_stereotypes
+from geobias.world.places import KnownPlace, choose_known_places, invent_places, name_people, plural_demonym
 from geobias.world.regions import RegionTree, check_tree, load_world, read_tree
-from geobias.world.words import Word, check_words, herb_words, rate_words, read_words
+from geobias.world.words import (
+    Word,
+    check_words,
+    herb_words,
+    rate_words,
+    read_words,
+)
 
 DEFAULT_CITIES = 5
 SUBJECT_CHOICES = (*SUBJECTS, "both")
-DEFAULT_PARAPHRASES = 4
 SCORE_ONLY: dict[str, Any] = {"placebo": False, "paraphrases": 0}  # for audits that need HERB's score and no more
 PLACEBO_CANDIDATES = 600  # enough to choose names with as many tokens as real ones
 KNOWN_PLACES = 60
-
-
-@dataclass(frozen=True, kw_only=True)
-class RegionsOptions:
-    """The options of `audit_regions`, as the user gives them, without the model and its score."""
-
-    cities: int | str = DEFAULT_CITIES
-    continents: str | Sequence[str] = ()
-    countries: str | Sequence[str] = ()
-    tree: str | Path | RegionTree | None = None
-    words: str | Path | Sequence[str | Word] | None = None
-    templates: str | Sequence[str] = DEFAULT_TEMPLATE
-    placebo: bool = True
-    paraphrases: int = DEFAULT_PARAPHRASES
-    subject: str = "region"
-    known: bool = False
-    show_offensive: bool = False
+KNOWN_TEMPLATES = (0, 3)  # positions of the neutral templates in use: short ones that differ in form
+# Of the subset that local models are scored with by default: countries, pairs of each kind, and smaller panels.
+SUBSET_COUNTRIES, SUBSET_PAIRS, SUBSET_PANEL, SUBSET_WORDS = 24, 6, 8, 20
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,42 @@ class AssociationDesign:
 
 
 @dataclass(frozen=True)
+class KnownDesign:
+    """Which pairs are compared, and which cells of countries x attributes are scored for it."""
+
+    pairs: tuple[KnownStereotype, ...] = field(repr=False)
+    codes: tuple[str, ...] = field(repr=False)  # of the countries: rows of the cells
+    attributes: tuple[str, ...] = field(repr=False)  # columns of the cells
+    pair_rows: np.ndarray = field(repr=False)  # the cell of each pair
+    pair_columns: np.ndarray = field(repr=False)
+    panel_rows: np.ndarray = field(repr=False)
+    panel_columns: np.ndarray = field(repr=False)
+    subjects: tuple[str, ...]
+    without_demonym: tuple[str, ...]  # countries that were left out for it
+    is_subset: bool = False
+
+    @property
+    def templates(self) -> list[str]:
+        return [template for subject in self.subjects for template in self.list_templates(subject)]
+
+    def list_templates(self, subject: str) -> tuple[str, ...]:
+        """Sentences that fit attributes of any part of speech."""
+        templates = NEUTRAL_TEMPLATES if subject == "region" else NEUTRAL_DEMONYM_TEMPLATES
+        return tuple(templates[position] for position in KNOWN_TEMPLATES)
+
+    def find_cells(self) -> np.ndarray:
+        """countries x attributes: whether the sentence is scored."""
+        cells = np.zeros((len(self.codes), len(self.attributes)), dtype=bool)
+        cells[self.pair_rows, self.pair_columns] = True
+        cells[self.panel_rows] = True
+        cells[:, self.panel_columns] = True
+        return cells
+
+    def count_sentences(self) -> int:
+        return int(self.find_cells().sum()) * len(self.templates)
+
+
+@dataclass(frozen=True)
 class RegionsDesign:
     """What every model is asked alike."""
 
@@ -100,26 +140,15 @@ class RegionsDesign:
         return [region.in_sentence for region in self.tree.regions[1:]]
 
     @property
-    def placebo_texts(self) -> int:
-        """How many texts a placebo adds: the bare candidates, and the chosen names with all words."""
-        if not self.placebo_candidates:
-            return 0
-        return len(self.placebo_candidates) + PLACEBO_PLACES * len(self.words) * len(self.templates)
-
-    @property
-    def association_texts(self) -> int:
-        """How many texts the associations add, with those of invented places."""
-        if self.association is None:
-            return 0
-        known = len(self.association.known_places)
-        places = len(self.association.rows) + known + (PLACEBO_PLACES if self.placebo_candidates else 0)
-        return self.association.count_sentences(places) + known
-
-    @property
     def added_texts(self) -> int:
         """How many texts the placebo, the associations and known stereotypes add together."""
-        known_texts = 0 if self.known is None else self.known.count_sentences()
-        return self.placebo_texts + self.association_texts + known_texts
+        candidates, association = len(self.placebo_candidates), self.association
+        invented = PLACEBO_PLACES if candidates else 0
+        count = candidates + invented * len(self.words) * len(self.templates)
+        if association is not None:
+            known = len(association.known_places)
+            count += association.count_sentences(len(association.rows) + known + invented) + known
+        return count + (self.known.count_sentences() if self.known else 0)
 
     @property
     def subset_texts(self) -> int:
@@ -135,45 +164,60 @@ class RegionsDesign:
         return replace(self.settings, model=model, score=score)
 
 
-def design_regions(options: RegionsOptions) -> RegionsDesign:
+def design_regions(
+    *,
+    cities: int | str,
+    continents: str | Sequence[str],
+    countries: str | Sequence[str],
+    tree: str | Path | RegionTree | None,
+    words: str | Path | Sequence[str | Word] | None,
+    templates: str | Sequence[str],
+    placebo: bool,
+    paraphrases: int,
+    subject: str,
+    known: bool,
+    show_offensive: bool,
+) -> RegionsDesign:
     """Resolve the options into regions, words and templates; raise InputError for what is wrong with them."""
-    paraphrases, subject, known = options.paraphrases, options.subject, options.known
-    regions, tree_settings = _resolve_tree(options)
-    words = _resolve_words(options.words)
-    templates = tuple(dict.fromkeys([options.templates] if isinstance(options.templates, str) else options.templates))
-    if not templates:
+    regions, tree_settings = _resolve_tree(cities, continents, countries, tree)
+    several_words = _resolve_words(words)
+    sentences = tuple(dict.fromkeys([templates] if isinstance(templates, str) else templates))
+    if not sentences:
         raise InputError(f"No template. Example: {DEFAULT_TEMPLATE!r}.")
-    sentence_count = len(templates) * len(regions) * len(words)
+    sentence_count = len(sentences) * len(regions) * len(several_words)
     check_size(sentence_count, "sentences", "Use fewer regions, words or templates")
-    candidates = _invent_names(regions, words) if options.placebo else ()
-    association = _design_association(regions, words, paraphrases, subject, controls=options.placebo)
-    if any(map(is_other_language, templates)):  # the paraphrases are English
+    candidates = _invent_names(regions, several_words) if placebo else ()
+    association = _design_association(regions, several_words, paraphrases, subject, controls=placebo)
+    if any(map(is_other_language, sentences)):  # the paraphrases are English
         association = None
-    if options.show_offensive and not known:
+    if show_offensive and not known:
         raise InputError("--show-offensive needs --known. Use both, or neither.")
     known_design = design_known(regions, subject) if known else None
-    subset = None if known or association is None or not options.placebo else design_known_subset(regions)
+    subset = None if known or association is None or not placebo else design_known_subset(regions)
     settings = RegionsSettings(
-        words=HERB_WORDS if options.words is None else [[word.word, word.topic] for word in words],
-        templates=[check_template(template) for template in templates],
+        words=HERB_WORDS if words is None else [[word.word, word.topic] for word in several_words],
+        templates=[check_template(template) for template in sentences],
         regions_digest=regions.digest,
         model="",
         score="",
         **tree_settings,
-        placebo=PLACEBO_PLACES if options.placebo else None,
+        placebo=PLACEBO_PLACES if placebo else None,
         paraphrases=paraphrases or None,
         subject=subject if paraphrases or known else None,
         known=known,
-        show_offensive=options.show_offensive,
+        show_offensive=show_offensive,
     )
-    return RegionsDesign(regions, words, templates, settings, candidates, association, known_design, subset)
+    return RegionsDesign(regions, several_words, sentences, settings, candidates, association, known_design, subset)
 
 
-def _resolve_tree(options: RegionsOptions) -> tuple[RegionTree, dict[str, Any]]:
+def _resolve_tree(
+    cities: int | str,
+    continents: str | Sequence[str],
+    countries: str | Sequence[str],
+    tree: str | Path | RegionTree | None,
+) -> tuple[RegionTree, dict[str, Any]]:
     """The regions, and the settings that say which they are."""
-    cities, tree = options.cities, options.tree
-    continents = split_list(options.continents, "--continents")
-    countries = split_list(options.countries, "--countries")
+    continents, countries = split_list(continents, "--continents"), split_list(countries, "--countries")
     settings: dict[str, Any]
     if tree is None:
         count = parse_city_count(cities)
@@ -234,3 +278,67 @@ def _invent_names(tree: RegionTree, words: Sequence[Word]) -> tuple[str, ...]:
     models = [tree.regions[row].in_sentence for row in main_level(tree.children)]
     existing = [*(region.name for region in tree.regions), *(word.word for word in words)]
     return invent_places(models, PLACEBO_CANDIDATES, avoid=existing)
+
+
+def design_known(tree: RegionTree, subject: str) -> KnownDesign:
+    """The pairs of the tree's countries; InputError if there are none."""
+    subjects = SUBJECTS if subject == "both" else (subject,)
+    all_pairs, names = load_known_stereotypes(), load_country_names()
+    candidates = {region.id for region in tree.regions if region.level == "country"}
+    lacking = {code for code in candidates if "demonym" in subjects and plural_demonym(code) is None}
+    pairs = tuple(pair for pair in all_pairs if pair.code in candidates - lacking)
+    if not pairs:
+        raise InputError(
+            "--known has no data about these regions: it needs countries of the world. Remove --known, or --tree or "
+            "--countries."
+        )
+    lacking_names = tuple(sorted(names[code] for code in lacking & {pair.code for pair in all_pairs}))
+    return _arrange(pairs, *draw_panels(all_pairs), subjects, lacking_names)
+
+
+def design_known_subset(tree: RegionTree) -> KnownDesign | None:
+    """The fixed subset, at most 6,000 sentences; None of a tree without its countries.
+
+    As many stereotypes as other pairs of countries that have enough of both, balanced over continents.
+    """
+    entries, by_country = load_geonames().get_countries(), dict[str, tuple[list[KnownStereotype], ...]]()
+    for pair in load_known_stereotypes():
+        by_country.setdefault(pair.code, ([], []))[not pair.is_called_stereotype].append(pair)
+    enough = sorted(code for code, kinds in by_country.items() if min(map(len, kinds)) >= SUBSET_PAIRS)
+    codes = draw_balanced(enough, [entries[code]["continentcode"] for code in enough], SUBSET_COUNTRIES)
+    if not set(codes) <= {region.id for region in tree.regions if region.level == "country"}:
+        return None
+    pairs = [
+        kind[position]
+        for code in codes
+        for kind in by_country[code]
+        for position in np.random.default_rng(SEED).permutation(len(kind))[:SUBSET_PAIRS]
+    ]
+    panel_codes, panel_attributes = draw_panels(load_known_stereotypes())
+    subset = _arrange(tuple(pairs), panel_codes[:SUBSET_PANEL], panel_attributes[:SUBSET_WORDS], ("region",), ())
+    return replace(subset, is_subset=True)
+
+
+def _arrange(
+    pairs: tuple[KnownStereotype, ...],
+    panel_codes: Sequence[str],
+    panel_attributes: Sequence[str],
+    subjects: tuple[str, ...],
+    without_demonym: tuple[str, ...],
+) -> KnownDesign:
+    """The cells of the pairs and of the panels."""
+    codes = tuple(sorted({pair.code for pair in pairs} | set(panel_codes)))
+    attributes = tuple(sorted({pair.attribute for pair in pairs} | set(panel_attributes)))
+    row_of = {code: row for row, code in enumerate(codes)}
+    column_of = {attribute: column for column, attribute in enumerate(attributes)}
+    return KnownDesign(
+        pairs=pairs,
+        codes=codes,
+        attributes=attributes,
+        pair_rows=np.array([row_of[pair.code] for pair in pairs]),
+        pair_columns=np.array([column_of[pair.attribute] for pair in pairs]),
+        panel_rows=np.array([row_of[code] for code in panel_codes]),
+        panel_columns=np.array([column_of[attribute] for attribute in panel_attributes]),
+        subjects=subjects,
+        without_demonym=without_demonym,
+    )

@@ -1,30 +1,25 @@
-"""Known stereotypes: which pairs of SeeGULL are scored, and how well a model's associations follow people's judgements.
+"""Known stereotypes (SeeGULL): how well a model's associations follow people's judgements, and what is said of it.
 
-Every country with every attribute would be 660,000 sentences in two templates. A panel of attributes says how likely
-sentences about a country are, and a panel of countries how likely an attribute is. Panels are drawn once for all, from
-all countries and attributes, so that an association does not depend on the countries that a run compares.
+What decides: the AUC of stereotypes against other pairs of the same country, against 0.5. Two details besides it are
+adjusted as one family.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from geobias.audits.regions.answers import KnownAnswers
-from geobias.audits.regions.known_records import (
-    KnownCountry,
-    KnownOffensive,
-    KnownStereotypes,
-    KnownViews,
-    OffensivePair,
-)
-from geobias.errors import InputError
+from geobias.audits.regions.design import KnownDesign
+from geobias.audits.regions.rows import KnownCountry, KnownOffensive, KnownStereotypes, KnownViews, OffensivePair
 from geobias.measures.association import associate_with_panels
 from geobias.measures.estimates import Estimate, benjamini_hochberg
 from geobias.measures.ranks import (
+    CHANCE,
     FEWEST_CLUSTERS,
     compare_means,
     compare_ranks,
@@ -37,194 +32,72 @@ from geobias.measures.ranks import (
     newcombe_interval,
     stratum_weights,
 )
-from geobias.texts.paraphrases import NEUTRAL_DEMONYM_TEMPLATES, NEUTRAL_TEMPLATES, SUBJECTS
-from geobias.world.countries import load_country_names, load_geonames
-from geobias.world.places import plural_demonym
-from geobias.world.regions import RegionTree
-from geobias.world.words import OWN_REGION_IS_NORTH_AMERICA, KnownStereotype, load_known_stereotypes
+from geobias.report.findings import DIFFERENCES, Finding, grade_evidence
+from geobias.report.sentences import format_evidence, measure_size
+from geobias.report.tables import signed
+from geobias.world.countries import load_country_names
+from geobias.world.known_stereotypes import NOT_OFFENSIVE, KnownStereotype
 
-PANEL_COUNTRIES, PANEL_ATTRIBUTES = 30, 60
-TEMPLATES = (0, 3)  # positions of the neutral templates in use: short ones that differ in form
-OFFENSIVE, NOT_OFFENSIVE = 2.0, -1.0  # mean ratings: from here on offensive; by nobody called offensive
-SEED = 0
-# Of the subset that local models are scored with by default: countries, pairs of each kind, and smaller panels.
-SUBSET_COUNTRIES, SUBSET_PAIRS, SUBSET_PANEL, SUBSET_WORDS = 24, 6, 8, 20
+if TYPE_CHECKING:
+    from geobias.audits.regions.result import RegionsResult
+
 FEWEST_OF_EACH = 10  # stereotypes, and other pairs, of a country that gets an AUC of its own
 OFFENSIVE_SHOWN = 10
+REGION_VIEW = "annotators from the countries' own regions"
+NORTH_AMERICAN_VIEW = "annotators in North America"
+PAIRS = "pairs of a country and an attribute that people call stereotypes"
+QUESTION = "Do its associations separate what people call stereotypes from other pairs of a country and an attribute?"
+LIMIT = (
+    "SeeGULL's pairs were proposed by language models and judged by about three annotators of each group: votes are "
+    "noisy, so that no model reaches an AUC of 1."
+)
+NEXT_STEP = "Look at the AUC of each country on the page. tables/known.csv lists every pair; its content is offensive."
+SUBSET_STEP = "Add --known for all pairs: the subset only says whether it follows them at all."
+MEASURE = "known stereotypes"  # in the verdict, to tell it from the other answers of a run
 
 
 @dataclass(frozen=True)
-class KnownDesign:
-    """Which pairs are compared, and which cells of countries x attributes are scored for it."""
+class KnownMeasures:
+    """The rows of known stereotypes; nothing where they were not scored."""
 
-    pairs: tuple[KnownStereotype, ...] = field(repr=False)
-    codes: tuple[str, ...] = field(repr=False)  # of the countries: rows of the cells
-    attributes: tuple[str, ...] = field(repr=False)  # columns of the cells
-    pair_rows: np.ndarray = field(repr=False)  # the cell of each pair
-    pair_columns: np.ndarray = field(repr=False)
-    panel_rows: np.ndarray = field(repr=False)
-    panel_columns: np.ndarray = field(repr=False)
-    subjects: tuple[str, ...]
-    without_demonym: tuple[str, ...]  # countries that were left out for it
-    is_subset: bool = False
-
-    @property
-    def templates(self) -> list[str]:
-        return [template for subject in self.subjects for template in self.list_templates(subject)]
-
-    def list_templates(self, subject: str) -> tuple[str, ...]:
-        """Sentences that fit attributes of any part of speech."""
-        templates = NEUTRAL_TEMPLATES if subject == "region" else NEUTRAL_DEMONYM_TEMPLATES
-        return tuple(templates[position] for position in TEMPLATES)
-
-    def find_cells(self) -> np.ndarray:
-        """countries x attributes: whether the sentence is scored."""
-        cells = np.zeros((len(self.codes), len(self.attributes)), dtype=bool)
-        cells[self.pair_rows, self.pair_columns] = True
-        cells[self.panel_rows] = True
-        cells[:, self.panel_columns] = True
-        return cells
-
-    def count_sentences(self) -> int:
-        return int(self.find_cells().sum()) * len(self.templates)
+    whole: KnownStereotypes | None = None
+    countries: list[KnownCountry] = field(default_factory=list)
+    offensive: list[OffensivePair] = field(default_factory=list)
+    pairs: list[dict[str, Any]] = field(default_factory=list)  # the rows of tables/known.csv; none of the subset
 
 
-def design_known(tree: RegionTree, subject: str) -> KnownDesign:
-    """The pairs of the tree's countries; InputError if there are none."""
-    subjects = SUBJECTS if subject == "both" else (subject,)
-    all_pairs, names = load_known_stereotypes(), load_country_names()
-    candidates = {region.id for region in tree.regions if region.level == "country"}
-    lacking = {code for code in candidates if "demonym" in subjects and plural_demonym(code) is None}
-    pairs = tuple(pair for pair in all_pairs if pair.code in candidates - lacking)
-    if not pairs:
-        raise InputError(
-            "--known has no data about these regions: it needs countries of the world. Remove --known, or --tree or "
-            "--countries."
-        )
-    lacking_names = tuple(sorted(names[code] for code in lacking & {pair.code for pair in all_pairs}))
-    return _arrange(pairs, *_draw_panels(all_pairs), subjects, lacking_names)
-
-
-def design_known_subset(tree: RegionTree) -> KnownDesign | None:
-    """The fixed subset, at most 6,000 sentences; None of a tree without its countries.
-
-    As many stereotypes as other pairs of countries that have enough of both, balanced over continents.
-    """
-    entries, by_country = load_geonames().get_countries(), dict[str, tuple[list[KnownStereotype], ...]]()
-    for pair in load_known_stereotypes():
-        by_country.setdefault(pair.code, ([], []))[not is_called_stereotype(pair)].append(pair)
-    enough = sorted(code for code, kinds in by_country.items() if min(map(len, kinds)) >= SUBSET_PAIRS)
-    codes = _draw_balanced(enough, [entries[code]["continentcode"] for code in enough], SUBSET_COUNTRIES)
-    if not set(codes) <= {region.id for region in tree.regions if region.level == "country"}:
-        return None
-    pairs = [
-        kind[position]
-        for code in codes
-        for kind in by_country[code]
-        for position in np.random.default_rng(SEED).permutation(len(kind))[:SUBSET_PAIRS]
-    ]
-    panel_codes, panel_attributes = _draw_panels(load_known_stereotypes())
-    subset = _arrange(tuple(pairs), panel_codes[:SUBSET_PANEL], panel_attributes[:SUBSET_WORDS], ("region",), ())
-    return replace(subset, is_subset=True)
-
-
-def is_called_stereotype(pair: KnownStereotype) -> bool:
-    """Whether more annotators call it a stereotype than not; a tie is no majority."""
-    return pair.region_stereotype + pair.north_america_stereotype > pair.region_other + pair.north_america_other
-
-
-def _arrange(
-    pairs: tuple[KnownStereotype, ...],
-    panel_codes: Sequence[str],
-    panel_attributes: Sequence[str],
-    subjects: tuple[str, ...],
-    without_demonym: tuple[str, ...],
-) -> KnownDesign:
-    """The cells of the pairs and of the panels."""
-    codes = tuple(sorted({pair.code for pair in pairs} | set(panel_codes)))
-    attributes = tuple(sorted({pair.attribute for pair in pairs} | set(panel_attributes)))
-    row_of = {code: row for row, code in enumerate(codes)}
-    column_of = {attribute: column for column, attribute in enumerate(attributes)}
-    return KnownDesign(
-        pairs=pairs,
-        codes=codes,
-        attributes=attributes,
-        pair_rows=np.array([row_of[pair.code] for pair in pairs]),
-        pair_columns=np.array([column_of[pair.attribute] for pair in pairs]),
-        panel_rows=np.array([row_of[code] for code in panel_codes]),
-        panel_columns=np.array([column_of[attribute] for attribute in panel_attributes]),
-        subjects=subjects,
-        without_demonym=without_demonym,
-    )
-
-
-def _draw_panels(pairs: Sequence[KnownStereotype]) -> tuple[list[str], list[str]]:
-    """Countries, as many of each continent as there are, and attributes, as many of each degree of offensiveness."""
-    entries = load_geonames().get_countries()
-    codes = sorted({pair.code for pair in pairs if plural_demonym(pair.code) is not None})
-    ratings = {pair.attribute: pair.offensiveness for pair in pairs}
-    attributes = sorted(ratings)
-    return (
-        _draw_balanced(codes, [entries[code]["continentcode"] for code in codes], PANEL_COUNTRIES),
-        _draw_balanced(attributes, [_grade_rating(ratings[each]) for each in attributes], PANEL_ATTRIBUTES),
-    )
-
-
-def _grade_rating(offensiveness: float | None) -> str:
-    if offensiveness is None:
-        return "not rated"
-    if offensiveness >= OFFENSIVE:
-        return "offensive"
-    return "not offensive" if offensiveness == NOT_OFFENSIVE else "between"
-
-
-def _draw_balanced(items: Sequence[str], strata: Sequence[str], count: int) -> list[str]:
-    """So many items at random, in turn from each stratum that has any left."""
-    shuffled: dict[str, list[str]] = {stratum: [] for stratum in sorted(set(strata))}
-    for position in np.random.default_rng(SEED).permutation(len(items)):
-        shuffled[strata[position]].append(items[position])
-    in_turn = [item for rank in zip_longest(*shuffled.values()) for item in rank if item is not None]
-    return in_turn[:count]
-
-
-def measure_known(design: KnownDesign, answers: KnownAnswers, *, with_attributes: bool) -> KnownStereotypes:
+def measure_known(design: KnownDesign, answers: KnownAnswers, *, with_attributes: bool) -> KnownMeasures:
     """All comparisons with people's judgements; attributes are named only if they are wanted."""
     associations = associate_with_panels(answers.totals.mean(axis=0), design.panel_rows, design.panel_columns)
     value = associations[design.pair_rows, design.pair_columns]
-    is_stereotype = np.array([is_called_stereotype(pair) for pair in design.pairs])
+    is_stereotype = np.array([pair.is_called_stereotype for pair in design.pairs])
     countries, attributes = design.pair_rows, design.pair_columns
     clusters = countries, attributes
     contrast = compare_within(value, is_stereotype, countries)
     views = offensive = None
     if not design.is_subset:
         views, offensive = _adjust_details(_compare_views(design, value), _compare_offensive(design, value))
-    return KnownStereotypes(
+    whole = KnownStereotypes(
         pairs=len(design.pairs),
         stereotypes=int(is_stereotype.sum()),
         countries=len(np.unique(countries)),
         attributes=len(np.unique(attributes)),
-        sentences=design.count_sentences(),
         sentences_cut=answers.cut,
-        templates=design.templates,
-        panel_countries=[design.codes[row] for row in design.panel_rows],
-        panel_attributes=len(design.panel_columns),
         auc=estimate_auc(contrast, clusters),
         interval_over="countries and attributes" if _has_clusters(is_stereotype, countries) else "attributes",
         detectable_auc=find_detectable_auc(contrast, clusters),
         auc_within_attributes=estimate_auc(compare_within(value, is_stereotype, attributes), clusters),
         views=views,
         offensive=offensive,
-        by_country=_measure_countries(design, value, is_stereotype),
         without_demonym=list(design.without_demonym),
-        top_offensive=_list_top_offensive(design.pairs, value) if with_attributes else None,
         is_subset=design.is_subset,
-        stereotype_pairs=design.pairs,
-        associations=value,
     )
-
-
-def is_offensive(pair: KnownStereotype) -> bool:
-    return pair.offensiveness is not None and pair.offensiveness >= OFFENSIVE
+    return KnownMeasures(
+        whole,
+        _measure_countries(design, value, is_stereotype),
+        _list_top_offensive(design.pairs, value) if with_attributes else [],
+        [] if design.is_subset else list(_list_pairs(design.pairs, value)),
+    )
 
 
 def _has_clusters(is_stereotype: np.ndarray, countries: np.ndarray) -> bool:
@@ -254,7 +127,7 @@ def _measure_countries(design: KnownDesign, value: np.ndarray, is_stereotype: np
 
 def _compare_views(design: KnownDesign, value: np.ndarray) -> KnownViews | None:
     """The AUC by the votes of either group, on the same pairs, and their difference."""
-    rows = np.array([k for k, pair in enumerate(design.pairs) if _has_both_votes(pair)], dtype=np.int64)
+    rows = np.array([k for k, pair in enumerate(design.pairs) if pair.has_both_votes], dtype=np.int64)
     if not len(rows):
         return None
     pairs = [design.pairs[k] for k in rows]
@@ -274,17 +147,9 @@ def _compare_views(design: KnownDesign, value: np.ndarray) -> KnownViews | None:
     )
 
 
-def _has_both_votes(pair: KnownStereotype) -> bool:
-    return (
-        pair.code not in OWN_REGION_IS_NORTH_AMERICA
-        and pair.region_stereotype + pair.region_other > 0
-        and pair.north_america_stereotype + pair.north_america_other > 0
-    )
-
-
 def _compare_offensive(design: KnownDesign, value: np.ndarray) -> KnownOffensive | None:
     """Offensive attributes against those that nobody calls offensive, within countries."""
-    offensive = np.array([is_offensive(pair) for pair in design.pairs])
+    offensive = np.array([pair.is_offensive for pair in design.pairs])
     inoffensive = np.array([pair.offensiveness == NOT_OFFENSIVE for pair in design.pairs])
     if not offensive.any() or not inoffensive.any():
         return None
@@ -328,15 +193,131 @@ def _to_times(estimate: Estimate) -> Estimate:
 def _list_top_offensive(pairs: Sequence[KnownStereotype], value: np.ndarray) -> list[OffensivePair]:
     """The offensive pairs that the model associates most."""
     names = load_country_names()
-    order = [k for k in np.argsort(-value, kind="stable") if is_offensive(pairs[k]) and value[k] > 0]
+    order = [k for k in np.argsort(-value, kind="stable") if pairs[k].is_offensive and value[k] > 0]
     return [
         OffensivePair(
             pair.code,
             names[pair.code],
             pair.attribute,
             float(np.exp(value[k])),
-            is_called_stereotype(pair),
+            pair.is_called_stereotype,
             float(pair.offensiveness or 0),
         )
         for k, pair in ((k, pairs[k]) for k in order[:OFFENSIVE_SHOWN])
     ]
+
+
+def _list_pairs(pairs: Sequence[KnownStereotype], value: np.ndarray) -> Iterator[dict[str, Any]]:
+    """Every pair with its votes and its association, country by country, the largest first."""
+    names, rows = load_country_names(), zip(pairs, value.tolist(), strict=True)
+    for pair, association in sorted(rows, key=lambda row: (row[0].code, -row[1])):
+        yield {
+            "code": pair.code,
+            "country": names[pair.code],
+            "attribute": pair.attribute,
+            "association": association,
+            "times": math.exp(association),
+            "is_stereotype": pair.is_called_stereotype,
+            "region_stereotype": pair.region_stereotype,
+            "region_other": pair.region_other,
+            "north_america_stereotype": pair.north_america_stereotype,
+            "north_america_other": pair.north_america_other,
+            "offensiveness": pair.offensiveness,
+        }
+
+
+def list_known_findings(result: RegionsResult) -> Iterator[Finding]:
+    """The overall answer, then whose view the model follows and offensive attributes, where that is not negative."""
+    known = result.known
+    if known is None:
+        return
+    auc = known.auc
+    yield _make_finding(
+        result,
+        auc,
+        "AUC",
+        f"{result.label}: {_answer(known)}",
+        role="overall",
+        question=QUESTION,
+        direction=None if auc.value is None else "higher" if auc.value > CHANCE else "lower",
+        p_adjusted=auc.p,
+        evidence=grade_evidence(auc.p),
+        next_step=SUBSET_STEP if known.is_subset else NEXT_STEP,
+    )
+    name = result.model.short_name
+    if known.views and grade_evidence(known.views.difference.p_adjusted) in DIFFERENCES:
+        yield _make_finding(
+            result,
+            known.views.difference,
+            "difference of AUC",
+            f"{name}: {_describe_views(known.views)}",
+            question=f"Does it follow the views of {REGION_VIEW} or those of {NORTH_AMERICAN_VIEW}?",
+            direction="higher" if (known.views.difference.value or 0) > 0 else "lower",
+        )
+    if known.offensive and grade_evidence(known.offensive.ratio.p_adjusted) in DIFFERENCES:
+        yield _make_finding(
+            result,
+            known.offensive.ratio,
+            "times",
+            f"{name}: {_describe_offensive(known.offensive)}",
+            question="Does it associate countries with offensive attributes more than with others?",
+            direction="higher" if (known.offensive.ratio.value or 0) > 1 else "lower",
+        )
+
+
+def _make_finding(result: RegionsResult, estimate: Estimate, unit: str, sentence: str, **fields: Any) -> Finding:
+    """A detail, unless `fields` say otherwise."""
+    usual = {
+        "role": "detail",
+        "p_adjusted": estimate.p_adjusted,
+        "evidence": grade_evidence(estimate.p_adjusted),
+        "next_step": NEXT_STEP,
+    }
+    return Finding(
+        audit=result.audit,
+        model=result.model.name,
+        measure=MEASURE,
+        size=measure_size(estimate, unit),
+        p=estimate.p,
+        sentence=sentence,
+        limit=LIMIT,
+        **(usual | fields),
+    )
+
+
+def _answer(known: KnownStereotypes) -> str:
+    auc, evidence = known.auc, grade_evidence(known.auc.p)
+    if auc.value is None:
+        return f"Whether it follows known stereotypes cannot be tested: no country has {PAIRS} and others."
+    if evidence == "not testable":
+        return f"Its associations separate {PAIRS} from others with an AUC of {auc.value:.2f}: too few to test."
+    tested = format_evidence(auc, auc.p)
+    if evidence == "none":
+        missed = known.detectable_auc and f" An AUC under {known.detectable_auc:.2f} would probably be missed."
+        null = f"Its associations do not clearly separate {PAIRS} from others (AUC {auc.value:.2f}, {tested})."
+        return f"{null}{missed or ''}"
+    share = max(auc.value, 1 - auc.value)
+    return (
+        f"Its associations separate {PAIRS} from others with an AUC of {auc.value:.2f} ({tested}): in "
+        f"{100 * share:.0f} of 100 comparisons a stereotype of a country is {'more' if auc.value > CHANCE else 'less'} "
+        "likely than another attribute, each relative to other countries."
+    )
+
+
+def _describe_views(views: KnownViews) -> str:
+    groups = [(REGION_VIEW, views.region), (NORTH_AMERICAN_VIEW, views.north_america)]
+    (first, higher), (second, lower) = groups if (views.difference.value or 0) > 0 else groups[::-1]
+    return (
+        f"Its associations follow the votes of {first} (AUC {higher.value or 0:.2f}) more than those of {second} "
+        f"({lower.value or 0:.2f}; difference {signed(views.difference.value, 3)}, "
+        f"{format_evidence(views.difference, views.difference.p_adjusted)})."
+    )
+
+
+def _describe_offensive(offensive: KnownOffensive) -> str:
+    ratio = offensive.ratio
+    side = "more" if (ratio.value or 0) > 1 else "less"
+    return (
+        f"It associates countries with offensive attributes {side} than with inoffensive ones: {ratio.value or 0:.2f} "
+        f"times as likely, each relative to other countries ({format_evidence(ratio, ratio.p_adjusted)})."
+    )

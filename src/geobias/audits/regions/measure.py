@@ -1,4 +1,8 @@
-"""From the likelihoods of all sentences to every number of a regions audit, and how sure each of them is."""
+"""From the likelihoods of all sentences to every number of a regions audit, and how sure each of them is.
+
+What decides whether a region stands out: balanced C_w against random sets of as many regions of its level, with and
+without the effect of names, the larger p-value, adjusted for all regions of the tree (`measures/random_regions.py`).
+"""
 
 from __future__ import annotations
 
@@ -9,27 +13,14 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.constant_answers import varies
-from geobias.audits.regions.answers import RegionsAnswers
-from geobias.audits.regions.association import measure_association
+from geobias.audits.regions.answers import InventedPlaces, RegionsAnswers
+from geobias.audits.regions.association import AssociationMeasures, measure_association
 from geobias.audits.regions.design import RegionsDesign
-from geobias.audits.regions.known import measure_known
-from geobias.audits.regions.placebo import measure_placebo
-from geobias.audits.regions.records import (
-    InferenceSummary,
-    InfluentialRegion,
-    Rank,
-    RegionInference,
-    RegionNull,
-    RegionScores,
-    Score,
-    ScoreEstimates,
-    Spread,
-    TemplateAgreement,
-    Tokenisation,
-)
+from geobias.audits.regions.known import KnownMeasures, measure_known
 from geobias.audits.regions.result import BALANCED, RegionsResult
+from geobias.audits.regions.rows import NameCorrelation, Placebo, RegionScores, ScoredWord, TemplateAgreement
 from geobias.measures.arrays import compute_on_gpu, to_numpy
-from geobias.measures.estimates import RESAMPLES, Estimate, Estimates
+from geobias.measures.estimates import NO_ESTIMATE, Estimate, Estimates
 from geobias.measures.grouping import compare_groups
 from geobias.measures.herb import (
     FORMS,
@@ -38,39 +29,47 @@ from geobias.measures.herb import (
     descriptive_vectors,
     flat_sparseness,
     herb_scores,
-    pair_count,
+    mean_distance,
     sparseness,
     word_sparseness,
 )
 from geobias.measures.random_regions import (
     MIN_REGIONS,
-    PERMUTATIONS,
     LeaveOneOut,
     RandomRegionTests,
     compare_with_random_regions,
     leave_one_out,
+    main_level,
     remove_name_effects,
     require_both,
     rows_by_level,
     top_groups,
 )
 from geobias.measures.ranks import bootstrap_rank_correlations, kendalls_w, rank_intervals
-from geobias.measures.word_jackknife import FLAT, SCORES, RegionJackknife, jackknife_regions
-from geobias.report.results import number
+from geobias.measures.word_jackknife import (
+    FEWEST_WORDS,
+    FLAT,
+    SCORES,
+    RegionJackknife,
+    estimate_centroid_distances,
+    jackknife_regions,
+    jackknife_words,
+)
+from geobias.report.results import Interval, number
 
-VARIANTS = ("c_w", "c_z")
 MIN_RANKED = 3  # regions, for templates to agree on their order
 
 
 @dataclass(frozen=True)
 class RegionTests:
-    """Intervals and tests of all regions, as arrays."""
+    """Intervals and tests of all regions."""
 
     intervals: dict[str, Estimates]  # by measure, over all regions
-    nulls: RandomRegionTests
-    ranks: dict[int, Rank]
-    leave_one_out: dict[int, LeaveOneOut | None]
-    summary: InferenceSummary
+    random_means: np.ndarray
+    ranks: dict[int, Interval]
+    influences: dict[int, LeaveOneOut | None]
+    distances: dict[int, Estimate]
+    omissions: list[str]
 
 
 def measure_regions(design: RegionsDesign, answers: RegionsAnswers) -> RegionsResult:
@@ -78,27 +77,34 @@ def measure_regions(design: RegionsDesign, answers: RegionsAnswers) -> RegionsRe
     vectors = [descriptive_vectors(likelihoods) for likelihoods in answers.likelihoods]
     without_names = _remove_name_effects(design, answers, vectors)
     tests = _run_tests(design, answers, vectors, without_names, by_template)
-    several_templates = len(design.templates) > 1
-    known = None
-    known_design = design.known_for(answers.model)
+    associations = measure_association(design, answers) or AssociationMeasures()
+    known, known_design = KnownMeasures(), design.known_for(answers.model)
     if known_design is not None and answers.known is not None:
         known = measure_known(known_design, answers.known, with_attributes=design.settings.show_offensive)
     return RegionsResult(
         settings=design.settings_for(answers.model.name, answers.model.score),
         model=answers.model,
         counts=answers.counts,
-        regions=_describe_regions(design, by_template, tests),
-        inference=tests.summary,
+        regions=_describe_regions(design, by_template, tests, associations.scores),
+        scored_words=[ScoredWord(each.word, each.topic, each.part_of_speech, each.valence) for each in design.words],
         tokenisation=_correlate_with_names(design, answers, vectors),
         grouping=compare_groups(list(answers.likelihoods), top_groups(design.tree.children), without_names),
-        association=measure_association(design, answers),
-        known=known,
-        placebo=None if answers.invented is None else measure_placebo(design, answers, answers.invented),
-        kendall_w=_measure_template_agreement(design, by_template) if several_templates else None,
+        association=associations.whole,
+        region_associations=associations.regions,
+        topic_associations=associations.topics,
+        associations=associations.words,
+        known=known.whole,
+        known_countries=known.countries,
+        known_offensive=known.offensive,
+        placebo=None if answers.invented is None else _measure_placebo(design, answers, answers.invented),
+        kendall_w=_measure_template_agreement(design, by_template),
+        omissions=tests.omissions,
         constant_answers={} if _varies(answers) else {answers.model.name: "all texts"},
         work=answers.work,
         answers=answers,
         by_template=by_template,
+        estimates=associations.estimates,
+        known_pairs=known.pairs,
     )
 
 
@@ -150,7 +156,7 @@ def _run_tests(
     without_names: list[np.ndarray],
     by_template: Mapping[str, np.ndarray],
 ) -> RegionTests:
-    """Everything at once; what would take too long is left out, and the summary says so."""
+    """Everything at once; what would take too long is left out, and `omissions` says so."""
     children, c_w = design.tree.children, list(by_template[BALANCED])
     scores = [herb_scores(each, answers.name_likelihoods, children).c_w["balanced"] for each in without_names]
     nulls = require_both(
@@ -166,6 +172,17 @@ def _run_tests(
         for name in (*SCORES, FLAT)
     }
     intervals[BALANCED] = replace(intervals[BALANCED], p=nulls.p, p_adjusted=nulls.p_adjusted)
+    return RegionTests(
+        intervals=intervals,
+        random_means=np.where(np.isnan(nulls.p), np.nan, nulls.mean),
+        ranks=_rank_regions(intervals[BALANCED].value, jackknifes.get(BALANCED), children),
+        influences=leave_one_out(vectors, c_w, children),
+        distances=_measure_country_distances(design, answers),
+        omissions=_list_omissions(jackknifes, nulls),
+    )
+
+
+def _list_omissions(jackknifes: Mapping[str, RegionJackknife], nulls: RandomRegionTests) -> list[str]:
     omissions = []
     if BALANCED not in jackknifes:
         omissions.append(
@@ -175,113 +192,78 @@ def _run_tests(
         omissions.append("No intervals of flat: it has too many pairs to measure it without each word.")
     if nulls.too_large:
         omissions.append(f"No random regions beside {nulls.too_large:,} region(s): their level is too large.")
-    return RegionTests(
-        intervals=intervals,
-        nulls=nulls,
-        ranks=_rank_regions(intervals[BALANCED].value, jackknifes.get(BALANCED), children),
-        leave_one_out=leave_one_out(vectors, c_w, children),
-        summary=InferenceSummary(
-            words_left_out=len(design.words) if jackknifes else 0,
-            resamples=RESAMPLES,
-            permutations=PERMUTATIONS,
-            left_out=omissions,
-        ),
-    )
+    return omissions
 
 
-def _rank_regions(value: np.ndarray, jackknife: RegionJackknife | None, children: Children) -> dict[int, Rank]:
+def _rank_regions(value: np.ndarray, jackknife: RegionJackknife | None, children: Children) -> dict[int, Interval]:
     """The ranks of the inner regions directly below the root."""
     rows = np.array([row for row in children[0] if len(children[row]) > 1], dtype=np.int64)
     if jackknife is None or len(rows) < 2:
         return {}
     ranks = np.stack(rank_intervals(value[rows], jackknife.bootstrap_values(BALANCED, rows)), axis=1)
-    return {int(row): Rank(*map(int, bounds)) for row, bounds in zip(rows, ranks, strict=True)}
+    return {int(row): Interval(*map(float, bounds)) for row, bounds in zip(rows, ranks, strict=True)}
+
+
+def _measure_country_distances(design: RegionsDesign, answers: RegionsAnswers) -> dict[int, Estimate]:
+    """How far each country lies from its continent, by row; a country that is alone there has no distance."""
+    regions = design.tree.regions
+    siblings = [below for below in design.tree.children if len(below) > 1 and regions[below[0]].level == "country"]
+    if not siblings:
+        return {}
+    rows = np.sort(np.concatenate(siblings))
+    positions = [np.searchsorted(rows, below) for below in siblings]
+    distances = estimate_centroid_distances(answers.likelihoods[:, rows], positions)
+    return {int(row): distances.at(k) for k, row in enumerate(rows)}
 
 
 def _describe_regions(
-    design: RegionsDesign, by_template: Mapping[str, np.ndarray], tests: RegionTests
+    design: RegionsDesign,
+    by_template: Mapping[str, np.ndarray],
+    tests: RegionTests,
+    association_scores: Mapping[int, float],
 ) -> list[RegionScores]:
-    """Every region as results.json holds it."""
-    tree = design.tree
+    tree, has_several = design.tree, len(design.templates) > 1
     scores = {name: values.mean(axis=0) for name, values in by_template.items()}
-    spreads = (
-        {name: values.std(axis=0, ddof=1) for name, values in by_template.items() if name.startswith(VARIANTS)}
-        if len(design.templates) > 1
-        else None
-    )
-    regions = []
-    for row, region in enumerate(tree.regions):
-        children = len(tree.children[row])
-        has_pair = children > 1
-        regions.append(
-            RegionScores(
-                id=region.id,
-                name=region.name,
-                in_sentence=None if region.in_sentence == region.name else region.in_sentence,
-                level=region.level,
-                parent=None if region.parent is None else tree.regions[region.parent].id,
-                parent_index=region.parent,
-                children=children,
-                pairs=pair_count(children),
-                leaf=children == 0,
-                **_select_scores(scores, row),
-                flat=number(scores["flat"][row]) if children else None,
-                sparseness=number(scores["sparseness"][row]) if children else None,
-                spread=Spread(**_select_scores(spreads, row)) if spreads else None,
-                inference=_select_estimates(tests.intervals, row) if has_pair else None,
-                null=_describe_null(tests.nulls, scores, row) if has_pair else None,
-                rank=tests.ranks.get(row),
-                leave_one_out=_describe_influence(design, tests, scores, row) if has_pair else None,
-            )
+
+    def estimate(name: str, row: int) -> Estimate:
+        value = number(scores[name][row])
+        if len(tree.children[row]) < 2:
+            return replace(NO_ESTIMATE, value=value)
+        return replace(tests.intervals[name].at(row), value=value)
+
+    def spread(name: str, row: int) -> float | None:
+        return number(by_template[name][:, row].std(ddof=1)) if has_several else None
+
+    def describe(row: int) -> RegionScores:
+        region, children = tree.regions[row], len(tree.children[row])
+        influence = tests.influences.get(row)
+        return RegionScores(
+            id=region.id,
+            name=region.name,
+            in_sentence=None if region.in_sentence == region.name else region.in_sentence,
+            level=region.level,
+            parent=None if region.parent is None else tree.regions[region.parent].id,
+            parent_index=region.parent,
+            children=children,
+            **{f"{name.replace('.', '_')}": estimate(name, row) for name in SCORES},
+            flat=estimate(FLAT, row) if children else None,
+            sparseness=number(scores["sparseness"][row]) if children else None,
+            c_w_balanced_spread=spread(BALANCED, row),
+            c_z_balanced_spread=spread("c_z.balanced", row),
+            random_mean=number(tests.random_means[row]) if children > 1 else None,
+            rank=tests.ranks.get(row),
+            influential=None if influence is None else tree.regions[influence.region].name,
+            c_w_without_it=None if influence is None else influence.value,
+            distance=tests.distances.get(row),
+            association_score=association_scores.get(row),
         )
-    return regions
 
-
-def _select_scores(values: Mapping[str, np.ndarray], row: int) -> dict[str, Score]:
-    """C_w and C_z of one region."""
-    return {
-        variant: Score(**{form: number(values[f"{variant}.{form}"][row]) for form in FORMS}) for variant in VARIANTS
-    }
-
-
-def _select_estimates(intervals: Mapping[str, Estimates], row: int) -> RegionInference:
-    """The scores of one region with their intervals."""
-    by_variant = {
-        variant: ScoreEstimates(**{form: intervals[f"{variant}.{form}"].at(row) for form in FORMS})
-        for variant in VARIANTS
-    }
-    return RegionInference(**by_variant, flat=intervals[FLAT].at(row))
-
-
-def _describe_null(nulls: RandomRegionTests, scores: Mapping[str, np.ndarray], row: int) -> RegionNull | None:
-    """One region against random ones; None where there are none to compare with."""
-    if np.isnan(nulls.p[row]):
-        return None
-    value, mean = scores[BALANCED][row], nulls.mean[row]
-    return RegionNull(
-        mean=number(mean),
-        ratio=number(value / mean) if mean > 0 else None,
-        p=number(nulls.p[row]),
-        p_adjusted=number(nulls.p_adjusted[row]),
-        sparser=bool(value > mean),
-    )
-
-
-def _describe_influence(
-    design: RegionsDesign, tests: RegionTests, scores: Mapping[str, np.ndarray], row: int
-) -> InfluentialRegion | None:
-    """The sub-region whose absence changes the score of one region most."""
-    left_out = tests.leave_one_out.get(row)
-    if left_out is None:
-        return None
-    sub_region = design.tree.regions[left_out.region]
-    change = float(left_out.value - scores[BALANCED][row])
-    return InfluentialRegion(sub_region.id, sub_region.name, left_out.value, change)
+    return [describe(row) for row in range(len(tree))]
 
 
 def _correlate_with_names(
     design: RegionsDesign, answers: RegionsAnswers, vectors: list[np.ndarray]
-) -> list[Tokenisation]:
+) -> list[NameCorrelation]:
     """Level by level: whether a region's distance to its siblings goes with traits of its name alone."""
     children = design.tree.children
     distance = np.mean([centroid_distances(v, children) for v in vectors], axis=0)
@@ -290,23 +272,65 @@ def _correlate_with_names(
         "name_likelihood": answers.name_likelihoods,
         "norm": np.linalg.norm(answers.likelihoods, axis=2).mean(axis=0),
     }
-    levels = []
+    correlations = []
     for level in rows_by_level(children)[1:]:
         rows = level[~np.isnan(distance[level])]
-        if len(rows) < MIN_REGIONS:
-            continue
-        known = {name: values[rows] for name, values in traits.items() if values is not None}
-        correlations = bootstrap_rank_correlations(distance[rows], known)
-        estimates: dict[str, Estimate | None] = dict.fromkeys(traits)
-        estimates |= {name: correlations.at(k) for k, name in enumerate(known)}
-        levels.append(Tokenisation(level=design.tree.regions[rows[0]].level, regions=len(rows), **estimates))
-    return levels
+        if len(rows) >= MIN_REGIONS:
+            known = {name: values[rows] for name, values in traits.items() if values is not None}
+            estimates, level_name = (
+                bootstrap_rank_correlations(distance[rows], known),
+                design.tree.regions[rows[0]].level,
+            )
+            correlations += [
+                NameCorrelation(level_name, len(rows), trait, estimates.at(k)) for k, trait in enumerate(known)
+            ]
+    return correlations
+
+
+def _measure_placebo(design: RegionsDesign, answers: RegionsAnswers, invented: InventedPlaces) -> Placebo:
+    """How far apart invented places lie, and the real ones of a level, on the same words: what names alone do.
+
+    Names of more tokens lie further apart whatever they name, so the invented ones have as many as real ones.
+    """
+    rows, words = main_level(design.tree.children), len(design.words)
+    real = answers.likelihoods[:, rows]
+
+    def measure(words: np.ndarray) -> np.ndarray:
+        """Invented, real, the first divided by the second."""
+        apart = [
+            np.mean([mean_distance(descriptive_vectors(f)) for f in likelihoods[..., words]])
+            for likelihoods in (invented.likelihoods, real)
+        ]
+        return np.array([*apart, apart[0] / apart[1] if apart[1] > 0 else np.nan])
+
+    estimates = (
+        jackknife_words(measure, words).estimate_distances()
+        if words >= FEWEST_WORDS
+        else Estimates.unknown(measure(np.arange(words)))
+    )
+    ratio = estimates.at(2)
+    return Placebo(
+        level=design.tree.regions[rows[0]].level,
+        names=list(invented.names),
+        tokens=_mean(invented.tokens),
+        candidate_tokens=_mean(invented.candidate_tokens),
+        real_tokens=None if answers.name_tokens is None else _mean(answers.name_tokens[rows]),
+        invented=estimates.at(0),
+        real=estimates.at(1),
+        ratio=None if ratio.value is None else ratio,
+    )
+
+
+def _mean(values: np.ndarray | None) -> float | None:
+    return None if values is None else float(values.mean())
 
 
 def _measure_template_agreement(
     design: RegionsDesign, by_template: Mapping[str, np.ndarray]
 ) -> list[TemplateAgreement]:
     """Whether the templates rank the regions of a level alike; inner regions and leaves, whose C differs, apart."""
+    if len(design.templates) < 2:
+        return []
     tree, scores = design.tree, by_template[BALANCED]
     levels = []
     for level in rows_by_level(tree.children)[1:]:

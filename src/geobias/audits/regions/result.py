@@ -1,4 +1,7 @@
-"""What a regions audit measures: for every region, how differently the model describes its sub-regions."""
+"""What a regions audit measures, as flat tables: for every region, how differently the model describes its sub-regions.
+
+And, by paraphrases, which words it uses more of one region than of others.
+"""
 
 from __future__ import annotations
 
@@ -8,28 +11,43 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from geobias.audits.regions.answers import RegionsAnswers, RegionsCounts
-from geobias.audits.regions.association_records import Association
-from geobias.audits.regions.known_records import KnownStereotypes
-from geobias.audits.regions.records import (
-    InferenceSummary,
+from geobias.audits.regions.answers import RegionsAnswers, RegionsCounts, read_associations, read_likelihoods
+from geobias.audits.regions.rows import (
+    Association,
+    KnownCountry,
+    KnownStereotypes,
+    NameCorrelation,
+    OffensivePair,
     Placebo,
+    RegionAssociation,
     RegionScores,
+    ScoredWord,
     TemplateAgreement,
-    Tokenisation,
+    TopicAssociation,
+    WordAssociation,
 )
-from geobias.audits.regions.views import list_tidy_rows, summarise
 from geobias.checks import describe_choices
 from geobias.errors import InputError
 from geobias.measures.association_signal import FEWEST_PARAPHRASES
+from geobias.measures.estimates import Estimates
 from geobias.measures.grouping import GroupingTest
 from geobias.models.scorer import ModelIdentity
-from geobias.report.results import NOT_SAVED, AuditResult
+from geobias.report.results import NOT_SAVED, AuditResult, Interval
+from geobias.report.tables import digits, format_interval
+from geobias.report.tidy import tidy_row
 from geobias.world.regions import Region, RegionTree
-from geobias.world.words import Word, herb_words
 
 BALANCED = "c_w.balanced"  # the main score
 HERB_WORDS = "herb"  # in the settings, for the words of the paper
+MEASURES = {  # of `to_frame`, with the fields that hold them
+    "c_w.balanced": "c_w_balanced",
+    "c_w.paper": "c_w_paper",
+    "c_z.balanced": "c_z_balanced",
+    "c_z.paper": "c_z_paper",
+    "flat": "flat",
+    "sparseness": "sparseness",
+    "association.score": "association_score",
+}
 
 
 @dataclass(frozen=True)
@@ -64,92 +82,65 @@ class RegionsSettings:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RegionsResult(AuditResult):
-    """How differently one model, by one score, describes the regions of the world.
-
-    Attributes
-    ----------
-    schema_version : int
-        Version of the format of results.json.
-    audit : str
-        Name of the audit.
-    settings : object
-        Everything that identifies the run.
-    findings : list of Finding
-        The conclusions: the overall answer for each model, then details, then cautions.
-    nondeterministic_models : list of NondeterministicModel
-        Models that gave other answers to the same texts when they were asked twice.
-    versions : dict of str
-        Versions of Python and of the packages that can change a number.
-    work : dict of int
-        How much was computed rather than read from the store. Not saved.
-    folder : Path or None
-        Where the run is saved.
-    model : ModelIdentity
-        The language model.
-    counts : RegionsCounts
-        Numbers of regions and sentences, and what was cut.
-    regions : list of RegionScores
-        For each region: `c_w` and `c_z` (each `balanced` and `paper`), `flat`, `sparseness`, `inference`, `null`,
-        `rank`.
-    inference : InferenceSummary
-        How much was resampled, and what was left out.
-    tokenisation : list of Tokenisation
-        Correlations of the distances with the tokens and the likelihood of the names.
-    grouping : GroupingTest or None
-        Whether regions of one parent lie closer together than random ones.
-    caps : list of str
-        Why the answer about associations cannot be clear, whatever the model does: there are fewer than three wordings.
-    association : Association or None
-        Which words the model uses more, and less, of each region than of others.
-    known : KnownStereotypes or None
-        How well the associations separate what people call stereotypes from other pairs.
-    placebo : Placebo or None
-        The same measures for invented places.
-    kendall_w : list of TemplateAgreement or None
-        Agreement of the templates; None with a single template.
-    answers : RegionsAnswers or None
-        The log-likelihoods. Not saved.
-    by_template : dict of numpy.ndarray
-        Every measure for each template. Not saved.
-    tree : RegionTree
-        The regions as a tree.
-    words : list of Word
-        The words.
-    likelihoods : numpy.ndarray
-        Log-likelihoods: templates x regions x words; NaN for the root.
-    name_likelihoods : numpy.ndarray
-        Log-likelihood of the bare name of each region.
-
-    Notes
-    -----
-    Returned by `audit_regions`. Printing it shows the findings.
+    """How differently one model, by one score, describes the regions of the world: returned by `audit_regions`.
 
     Examples
     --------
     >>> result = geobias.audit_regions(cities=0, out="runs/regions")  # doctest: +SKIP
-    >>> result.region("Africa").c_w.balanced  # doctest: +SKIP
+    >>> result.region("Africa").c_w_balanced.value  # doctest: +SKIP
     >>> result.differing_words(0, count=5)  # doctest: +SKIP
     """
 
     audit: Literal["regions"] = "regions"
     settings: RegionsSettings
     model: ModelIdentity
+    """The language model."""
     counts: RegionsCounts
+    """Numbers of regions and sentences, and what was cut."""
     regions: list[RegionScores] = field(repr=False)
-    inference: InferenceSummary = field(repr=False)
-    tokenisation: list[Tokenisation] = field(repr=False)
+    """HERB's scores of each region, from the root down."""
+    scored_words: list[ScoredWord] = field(repr=False)
+    """The words."""
+    tokenisation: list[NameCorrelation] = field(repr=False)
+    """Correlations of the distances with the tokens and the likelihood of the names, the highest level first."""
     grouping: GroupingTest | None = field(default=None, repr=False)
     """Whether regions of one parent lie closer together than random ones, at the highest level that has two parents."""
     association: Association | None = field(default=None, repr=False)
+    """How much the words depend on the region; null where associations were not measured."""
+    region_associations: list[RegionAssociation] = field(default_factory=list, repr=False)
+    """Strength and valence of each region that is compared; in the same order in the two lists below."""
+    topic_associations: list[TopicAssociation] = field(default_factory=list, repr=False)
+    associations: list[WordAssociation] = field(default_factory=list, repr=False)
+    """The six likeliest and the six least likely words of each region, those beyond invented places first."""
     known: KnownStereotypes | None = field(default=None, repr=False)
+    """How well the associations separate what people call stereotypes from other pairs."""
+    known_countries: list[KnownCountry] = field(default_factory=list, repr=False)
+    """The same for countries with at least ten pairs of each kind."""
+    known_offensive: list[OffensivePair] = field(default_factory=list, repr=False)
+    """The offensive attributes with the largest associations; empty unless the user asks for them."""
     placebo: Placebo | None = field(default=None, repr=False)
-    kendall_w: list[TemplateAgreement] | None = field(default=None, repr=False)
+    """The distances between invented places."""
+    kendall_w: list[TemplateAgreement] = field(default_factory=list, repr=False)
+    """Agreement of the templates; empty with a single template."""
+    omissions: list[str] = field(default_factory=list, repr=False)
+    """What was not tested, and why."""
     answers: Annotated[RegionsAnswers | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
+    """The log-likelihoods. Not saved."""
     by_template: Annotated[dict[str, np.ndarray], *NOT_SAVED] = field(default_factory=dict, repr=False, compare=False)
+    """Every measure for each template. Not saved."""
+    estimates: Annotated[Estimates | None, *NOT_SAVED] = field(default=None, repr=False, compare=False)
+    """All associations, in nats. Not saved."""
+    known_pairs: Annotated[list[dict[str, Any]], *NOT_SAVED] = field(default_factory=list, repr=False, compare=False)
+    """The rows of tables/known.csv. Not saved."""
 
     @property
     def model_identities(self) -> list[ModelIdentity]:
         return [self.model]
+
+    @property
+    def label(self) -> str:
+        """The model and the score in a sentence: several scores of one model may be shown together."""
+        return f"{self.model.short_name} ({self.model.score})"
 
     @property
     def tree(self) -> RegionTree:
@@ -162,20 +153,35 @@ class RegionsResult(AuditResult):
         )
 
     @property
-    def words(self) -> list[Word]:
-        if isinstance(self.settings.words, str):
-            return list(herb_words())
-        return [Word(word, topic) for word, topic in self.settings.words]
-
-    @property
     def likelihoods(self) -> np.ndarray:
-        """templates x regions x words; the root's row is NaN."""
-        return self._require_answers().likelihoods
+        """Log-likelihoods of all sentences: templates x regions x words; the root's row is NaN."""
+        return read_likelihoods(self)[0] if self.answers is None else self.answers.likelihoods
 
     @property
     def name_likelihoods(self) -> np.ndarray:
         """The log-likelihood of each region's bare name."""
-        return self._require_answers().name_likelihoods
+        return read_likelihoods(self)[1] if self.answers is None else self.answers.name_likelihoods
+
+    @property
+    def all_associations(self) -> Estimates:
+        """Every association in nats: `region_associations` x `scored_words`."""
+        return self.estimates or read_associations(self)
+
+    @property
+    def top_regions(self) -> list[RegionScores]:
+        """The highest region that has sub-regions to compare, and those directly below it that have some too."""
+        with_pairs = [row for row, region in enumerate(self.regions) if region.has_pairs]
+        if not with_pairs:
+            return []
+        parents = {with_pairs[0], self.regions[with_pairs[0]].parent_index} - {None}
+        return [
+            self.regions[row] for row in with_pairs if row == with_pairs[0] or self.regions[row].parent_index in parents
+        ]
+
+    @property
+    def is_of_all_countries(self) -> bool:
+        """Whether countries that are none of the United Nations are in it by no choice of the user's."""
+        return self.settings.countries == "all"
 
     def measure(self, name: str) -> np.ndarray:
         """Return a measure of every region, averaged over templates. Not for results that were read from a folder.
@@ -195,7 +201,8 @@ class RegionsResult(AuditResult):
         InputError
             If the result was read from a folder.
         """
-        self._require_answers()
+        if not self.by_template:
+            raise InputError("A result read from a folder has no arrays of measures. Read the tables in that folder.")
         return np.asarray(self.by_template[name].mean(axis=0))
 
     def differing_words(self, region: int, count: int) -> list[str]:
@@ -216,8 +223,7 @@ class RegionsResult(AuditResult):
         differences = self.measure("words")[region]
         if np.isnan(differences).any():
             return []
-        words = self.words
-        ordered = [words[k].word for k in np.argsort(-differences, kind="stable")]
+        ordered = [self.scored_words[k].word for k in np.argsort(-differences, kind="stable")]
         return list(dict.fromkeys(ordered))[:count]
 
     def region(self, name: str) -> RegionScores:
@@ -250,6 +256,7 @@ class RegionsResult(AuditResult):
 
     @property
     def caps(self) -> list[str]:
+        """Why the answer about associations cannot be clear, whatever the model does: there are too few wordings."""
         count = FEWEST_PARAPHRASES if self.association is None else self.association.paraphrases
         if count >= FEWEST_PARAPHRASES:
             return []
@@ -257,12 +264,58 @@ class RegionsResult(AuditResult):
         return [f"{wordings}: associations are at most suggestive. Use --paraphrases {FEWEST_PARAPHRASES} or more."]
 
     def summarise(self) -> Iterator[str]:
-        return summarise(self)
+        """What was audited, its size, and balanced C_w of the highest region that has one."""
+        yield (
+            f"{self.model.short_name} by {self.model.score} on {self.counts.regions - 1:,} regions, "
+            f"{len(self.scored_words)} words, {len(self.settings.templates)} template(s)"
+        )
+        association = self.association
+        if association is not None:
+            strength = "not compared with invented places"
+            if association.signal is not None and association.signal.beyond_names.value is not None:
+                more = association.signal.beyond_names
+                bounds = "" if more.low is None else f" (95 %: {format_interval(more, '+.2f')})"
+                strength = f"{more.value:+.2f} nats more than invented places{bounds}"
+            yield (
+                f"Associations of {len(self.region_associations):,} {pluralise(association.level)} with words, "
+                f"{association.paraphrases} paraphrases: {strength}, {association.marked:,} of {association.tests:,} "
+                "pairs marked"
+            )
+        region = next((region for region in self.regions if region.has_pairs), None)
+        if region is None:
+            yield "No region has two sub-regions to compare, so there is no C_w"
+            return
+        c_w = region.c_w_balanced
+        bounds = "no interval" if c_w.low is None else format_interval(c_w, ".4g")
+        yield f"{region.name}: balanced C_w {digits(c_w.value)} (95 %: {bounds})"
 
     def list_tidy_rows(self) -> Iterator[dict[str, Any]]:
-        return list_tidy_rows(self)
+        """Balanced C_w of every region, then all other measures; what a region has no value for is left out."""
 
-    def _require_answers(self) -> RegionsAnswers:
-        if self.answers is None:
-            raise InputError("A result read from a folder has no likelihoods. Read likelihoods.parquet in that folder.")
-        return self.answers
+        def make(region: Any, measure: str, number: Any, against: str) -> dict[str, Any]:
+            place = {"region": region.name, "code": region.id, "level": region.level}
+            plain = Interval(number, None, None) if isinstance(number, float | int) else number
+            return tidy_row({"model": self.model.name, **place}, measure, plain, against=against)
+
+        for measure, name in MEASURES.items():
+            for region in self.regions:
+                value = getattr(region, name)
+                if getattr(value, "value", value) is not None:
+                    yield make(region, measure, value, "siblings" if region.is_leaf else "sub-regions")
+        for country in self.known_countries:
+            place = {"region": country.name, "code": country.code, "level": "country"}
+            yield tidy_row({"model": self.model.name, **place}, "known.auc", country.auc, against="other pairs")
+        against = f"average {self.association.noun}" if self.association else ""
+        for each in self.region_associations:
+            yield make(each, "association.strength", each.strength, against)
+            if each.valence:
+                yield make(each, "association.valence", each.valence, against)
+        for row in self.topic_associations:
+            yield make(row, f"association.topic.{row.topic}", row.times, against)
+
+
+def pluralise(level: str) -> str:
+    """The plural of a level; levels of a user's tree have numbers."""
+    if level.startswith("level "):
+        return f"regions at {level}"
+    return f"{level[:-1]}ies" if level.endswith("y") else f"{level}s"

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from geobias.audits.decide.audit import audit_decisions
-from geobias.audits.decide.design import DecideOptions, design_decisions
 from geobias.audits.regions.audit import audit_regions
-from geobias.audits.regions.design import SCORE_ONLY, RegionsOptions, design_regions
+from geobias.audits.regions.design import SCORE_ONLY
 from geobias.audits.reports import RunNumber, list_numbers
+from geobias.audits.study import prepare
 from geobias.errors import InputError
 from geobias.integrations.recorded_answers import RecordedScorer, make_recorded_model
 from geobias.models.answers import ANSWER_SETS, TEXT, AnswerSet
@@ -53,7 +53,7 @@ def load_questions(**metadata: Any) -> dict[str, Any]:
         )
     writers = {kind: PromptWriter(tokenizer, answers, metadata.get("chat")) for kind, answers in ANSWER_SETS.items()}
     questions = dict.fromkeys(
-        (kind, text) for kind, texts in design_decisions(DecideOptions(**options)).list_questions() for text in texts
+        (kind, text) for kind, texts in prepare(audit_decisions, **options).design.list_questions() for text in texts
     )
     encoded = json.dumps(options, sort_keys=True)
     documents = [
@@ -107,7 +107,7 @@ def load_sentences(**metadata: Any) -> dict[str, Any]:
 
     options = {name: metadata[name] for name in REGIONS_OPTIONS if metadata.get(name) is not None}
     encoded = json.dumps(options, sort_keys=True)
-    design = design_regions(RegionsOptions(**_with_defaults(options)))
+    design = prepare(audit_regions, **_with_defaults(options)).design
     texts = dict.fromkeys([*design.sentences(marked=False), *design.region_names])
     return {"test": Dataset.from_list([{"text": text, "options": encoded} for text in texts])}
 

@@ -116,9 +116,9 @@ def choose_sentences(result: RegionsResult, top: int) -> Iterator[tuple[str, lis
     assert result.answers is not None  # of a new run
     rows = [row for row, region in enumerate(result.regions) if region.level == "country"]
     sentences = Sentences(
-        [DEFAULT_TEMPLATE], [result.regions[row].name for row in rows], [w.word for w in result.words]
+        [DEFAULT_TEMPLATE], [result.regions[row].name for row in rows], [w.word for w in result.scored_words]
     )
-    for k in range(len(result.words)):
+    for k in range(len(result.scored_words)):
         for position in np.argsort(-result.answers.likelihoods[0, rows, k], kind="stable")[:top]:
             yield sentences.at(0, int(position), k), sentences.region_spans(0, int(position), k)
 
@@ -140,7 +140,7 @@ def _make_batches(lm: MaskedLM, examples: Sequence[Example], *, seed: int, epoch
 def _followed(result: RegionsResult) -> list[int]:
     """The Earth and the continents that have a score."""
     levels = ("earth", "continent")
-    return [row for row, region in enumerate(result.regions) if region.level in levels and region.pairs]
+    return [row for row, region in enumerate(result.regions) if region.level in levels and region.has_pairs]
 
 
 def _list_scores(result: RegionsResult) -> list[dict[str, Any]]:
@@ -149,9 +149,8 @@ def _list_scores(result: RegionsResult) -> list[dict[str, Any]]:
     for region in (result.regions[row] for row in _followed(result)):
         row: dict[str, Any] = {"id": region.id, "region": region.name}
         for form in ("balanced", "paper"):
-            estimate = None if region.inference is None else getattr(region.inference.c_w, form)
-            row |= {form: getattr(region.c_w, form), f"{form}_low": estimate and estimate.low,
-                    f"{form}_high": estimate and estimate.high}  # fmt: skip
+            estimate = getattr(region, f"c_w_{form}")
+            row |= {form: estimate.value, f"{form}_low": estimate.low, f"{form}_high": estimate.high}
         rows.append(row)
     return rows
 
@@ -169,7 +168,7 @@ def describe_change(before: RegionsResult, after: RegionsResult) -> tuple[str, b
             states.append(herb_scores(vectors, result.answers.name_likelihoods, children).c_w["balanced"][regions])
         return np.array([states])
 
-    changes = word_differences(score, len(before.words))
+    changes = word_differences(score, len(before.scored_words))
     first = changes.difference.at(0)
     parts = [f"{before.regions[row].name} {signed(changes.difference.at(k).value, 4)}" for k, row in enumerate(regions)]
     test = "" if first.p is None else f" (95 % {interval(first, 4)}, adjusted p = {first.p_adjusted:.2g})"

@@ -76,7 +76,7 @@ def audit_herb(
 def score_columns(result: RegionsResult, metric: str, columns: Sequence[str]) -> Scores:
     """A score of the continents and the Earth in both forms, in the order of a table's columns."""
     regions = find_columns(result, columns)
-    return {form: np.array([getattr(getattr(region, metric), form) for region in regions], float) for form in FORMS}
+    return {form: np.array([getattr(region, f"{metric}_{form}").value for region in regions], float) for form in FORMS}
 
 
 def find_columns(result: RegionsResult, columns: Sequence[str]) -> list[Any]:

@@ -40,8 +40,11 @@ def measure(
 
 
 def _read_flat(result: RegionsResult, columns: Sequence[str]) -> np.ndarray:
-    continents = {region.id: region.flat for region in result.regions if region.level == "continent"}
-    flat = [result.regions[0].flat if name == "overall" else continents[name] for name in columns]
+    continents = {
+        region.id: region.flat.value for region in result.regions if region.level == "continent" and region.flat
+    }
+    whole = result.regions[0].flat
+    flat = [whole and whole.value if name == "overall" else continents[name] for name in columns]
     return np.array(flat, dtype=float)
 
 

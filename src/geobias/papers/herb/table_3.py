@@ -61,7 +61,7 @@ def measure_wordings(
 
 def score_words(result: RegionsResult, words: Sequence[Word], columns: Sequence[str]) -> Scores:
     """C_w of the regions behind the columns, from these of the words that were scored."""
-    positions = {word.word: k for k, word in enumerate(result.words)}
+    positions = {word.word: k for k, word in enumerate(result.scored_words)}
     likelihoods = result.likelihoods[0][:, [positions[word.word] for word in words]]
     scores: Any = herb_scores(descriptive_vectors(likelihoods), result.name_likelihoods, result.tree.children).c_w
     rows = [result.regions.index(region) for region in find_columns(result, columns)]
