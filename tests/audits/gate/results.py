@@ -162,7 +162,7 @@ def region_scores(
         c_w_paper=paper,
         c_z_balanced=balanced,
         c_z_paper=paper,
-        **dict.fromkeys((*unknown.split(), "c_w_without_it", "distance", "association_score")),  # type: ignore[arg-type]
+        **dict.fromkeys((*unknown.split(), "c_w_without_it", "distance", "association_score")),
     )
 
 

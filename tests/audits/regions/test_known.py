@@ -49,7 +49,7 @@ def test_continents_and_earth_worked_out_by_hand() -> None:
 
     def found(region: str, variant: str = "c_w") -> tuple[float, float]:
         scores = result.region(region)
-        return tuple(getattr(scores, f"{variant}_{form}").value for form in ("balanced", "paper"))  # type: ignore[return-value]
+        return tuple(getattr(scores, f"{variant}_{form}").value for form in ("balanced", "paper"))
 
     # Leaves: to the centroid (1, 1, 1) / 3; half the way from one to the other; no way at all.
     assert found("Italy") == pytest.approx([np.sqrt(2 / 3)] * 2)
